@@ -76,13 +76,13 @@ def measure() -> dict[str, dict[str, float]]:
 
 
 async def _measure() -> dict[str, dict[str, float]]:
-    async with fresh_house() as house:
-        visitor = CapabilityCaller(
-            Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    async with fresh_house() as application:
+        caller = CapabilityCaller(
+            Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
         )
 
         async def call(capability: str, **arguments: Any) -> Any:
-            return await house.gate.direct(visitor, capability, arguments)
+            return await application.gate.direct(caller, capability, arguments)
 
         datasets = [{"name": "default", "columns": COLUMNS, "dedupe_key_field": "url"}]
         board = (await call("create_board", name="bench", datasets=datasets))["id"]
@@ -94,13 +94,13 @@ async def _measure() -> dict[str, dict[str, float]]:
             made = await call("append_board_rows", board_id=board, rows=rows)
             appended.append(_ms(began))
             row_ids += made["row_ids"]
-        found = {"append 5,000": _row(appended, await _bare_appends(house))}
+        found = {"append 5,000": _row(appended, await _bare_appends(application))}
         again = some_rows(0)
         skipped = await _timed(
             lambda: call("append_board_rows", board_id=board, rows=again), rounds=3
         )
         found["append, all skipped"] = _row(skipped, [statistics.median(appended)])
-        floor = await _timed(lambda: _bare_page(house, UUID(board), ROWS - PAGE))
+        floor = await _timed(lambda: _bare_page(application, UUID(board), ROWS - PAGE))
         for name, offset in {"page, first": 0, "page, last": ROWS - PAGE}.items():
             through = await _timed(lambda at=offset: call("get_board", board_id=board, offset=at))  # type: ignore[misc]
             found[name] = _row(through, floor)
@@ -113,7 +113,7 @@ async def _measure() -> dict[str, dict[str, float]]:
         return found
 
 
-async def _bare_appends(house: Application) -> list[float]:
+async def _bare_appends(application: Application) -> list[float]:
     """The same rows by one statement each, into a dataset that nobody knows."""
     dataset, taken = generate_id(), []
     for first in range(0, BATCH * 5, BATCH):
@@ -121,22 +121,26 @@ async def _bare_appends(house: Application) -> list[float]:
         began = time.perf_counter()
         texts = [orjson.dumps(row).decode() for row in rows]
         ids = [generate_id() for _ in rows]
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await tx.execute(
-                _APPEND.replace("g.n,", f"{first} + g.n,"), house.workspace_id, dataset, ids, texts
+                _APPEND.replace("g.n,", f"{first} + g.n,"),
+                application.workspace_id,
+                dataset,
+                ids,
+                texts,
             )
         taken.append(_ms(began))
     return taken
 
 
-async def _bare_page(house: Application, board: UUID, position: int) -> list[dict[str, Any]]:
-    async with house.database.acquire() as connection:
+async def _bare_page(application: Application, board: UUID, position: int) -> list[dict[str, Any]]:
+    async with application.database.acquire() as connection:
         dataset = await connection.fetchval(
             "SELECT id FROM board_datasets WHERE workspace_id = $1 AND board_id = $2",
-            house.workspace_id,
+            application.workspace_id,
             board,
         )
-        rows = await connection.fetch(_PAGE, house.workspace_id, dataset, position, PAGE)
+        rows = await connection.fetch(_PAGE, application.workspace_id, dataset, position, PAGE)
         return [{"row_id": str(row["row_id"]), **row["data"]} for row in rows]
 
 

@@ -28,15 +28,15 @@ SIZES = {1: 4_000, 5: 2_000}
 BAR, SIZE_BAR = 0.5, 4_096
 
 
-async def drain_engine(house: Application, runs: int) -> float:
+async def drain_engine(application: Application, runs: int) -> float:
     """Seconds from the start of a worker to the last run's end."""
-    worker = build_worker(house)
+    worker = build_worker(application)
     began = time.perf_counter()
     task = asyncio.create_task(worker.run())
     left = "SELECT count(*) FROM runs WHERE status IN ('pending', 'waiting', 'running')"
     while True:
         await asyncio.sleep(0.05)
-        if not worker.in_flight and not await house.database.fetchval(left):
+        if not worker.in_flight and not await application.database.fetchval(left):
             break
     seconds = time.perf_counter() - began
     worker.stop()
@@ -55,21 +55,21 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
     engine_cpu: list[float] = []
     worker_cpu: list[float] = []
     for _ in range(rounds):
-        async with fresh_house() as house:
-            automation = await saved(house, plan_of(steps))
-            await fill(house, automation, runs)
+        async with fresh_house() as application:
+            automation = await saved(application, plan_of(steps))
+            await fill(application, automation, runs)
             tune_gc()
-            before = cpu_seconds(house)
-            done, seconds = await drain_bare(house, steps)
+            before = cpu_seconds(application)
+            done, seconds = await drain_bare(application, steps)
             floors.append(done / seconds)
-            floor_cpu.append((cpu_seconds(house) - before) * 1000 / runs)
-        async with fresh_house() as house:
-            automation = await saved(house, plan_of(steps))
-            await fill(house, automation, runs)
+            floor_cpu.append((cpu_seconds(application) - before) * 1000 / runs)
+        async with fresh_house() as application:
+            automation = await saved(application, plan_of(steps))
+            await fill(application, automation, runs)
             tune_gc()
-            before, own = cpu_seconds(house), time.process_time()
-            engines.append(runs / await drain_engine(house, runs))
-            engine_cpu.append((cpu_seconds(house) - before) * 1000 / runs)
+            before, own = cpu_seconds(application), time.process_time()
+            engines.append(runs / await drain_engine(application, runs))
+            engine_cpu.append((cpu_seconds(application) - before) * 1000 / runs)
             worker_cpu.append((time.process_time() - own) * 1000 / runs)
     floor, engine = statistics.median(floors), statistics.median(engines)
     return {
@@ -82,12 +82,12 @@ async def measure(steps: int, runs: int, rounds: int) -> dict[str, float]:
     }
 
 
-def cpu_seconds(house: Application) -> float:
+def cpu_seconds(application: Application) -> float:
     """Processor time of this process and of every process of its Postgres, so far."""
-    assert house.database.server is not None
-    assert house.database.server.pid is not None
+    assert application.database.server is not None
+    assert application.database.server.pid is not None
     ticks = 0
-    for pid in family(house.database.server.pid):
+    for pid in family(application.database.server.pid):
         with contextlib.suppress(OSError):
             text = Path(f"/proc/{pid}/stat").read_text()
             # Its own, and that of its children that are gone.
@@ -98,16 +98,16 @@ def cpu_seconds(house: Application) -> float:
 async def size_of_a_run(runs: int = 2_000) -> float:
     """Bytes of database that a finished five-step run leaves, after a vacuum."""
     total = "SELECT pg_database_size(current_database())"
-    async with fresh_house() as house:
-        automation = await saved(house, plan_of(5))
-        await house.database.execute("VACUUM")
-        before = await house.database.fetchval(total)
+    async with fresh_house() as application:
+        automation = await saved(application, plan_of(5))
+        await application.database.execute("VACUUM")
+        before = await application.database.fetchval(total)
         # In portions, as runs arrive in life: space of earlier rows is used again.
         for _ in range(10):
-            await fill(house, automation, runs // 10)
-            await drain_engine(house, runs // 10)
-            await house.database.execute("VACUUM")
-        after = await house.database.fetchval(total)
+            await fill(application, automation, runs // 10)
+            await drain_engine(application, runs // 10)
+            await application.database.execute("VACUUM")
+        after = await application.database.fetchval(total)
     return float(after - before) / runs
 
 

@@ -25,22 +25,22 @@ from mainspring.store.events import append_events
 GROUP = 128
 
 
-async def fill(house: Application, automation: tuple[UUID, int], runs: int) -> None:
+async def fill(application: Application, automation: tuple[UUID, int], runs: int) -> None:
     """Puts runs into the queue, the same way for the floor and for the engine."""
     automation_id, version = automation
     for start in range(0, runs, 1000):
-        request = RunRequest(house.workspace_id, automation_id)
+        request = RunRequest(application.workspace_id, automation_id)
         new = [
             NewRun(generate_id(), request, version, "fast", {}, None, False, None, None, 0)
             for _ in range(min(1000, runs - start))
         ]
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await insert_runs(tx, new)
 
 
-async def drain_bare(house: Application, steps: int) -> tuple[int, float]:
+async def drain_bare(application: Application, steps: int) -> tuple[int, float]:
     """Writes what a drain of the queue writes; answers the runs and the seconds."""
-    connection = await house.database.dedicated(
+    connection = await application.database.dedicated(
         settings={"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
     )
     place = queue.WorkerRegistration("floor", "floor", 0, ("fast",), GROUP)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from playwright.sync_api import CDPSession, Locator, Page
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, opened_house, opened_street
+from tests.kit.browsers import BrowserSession, open_environment, opened_house
 
 STEPS: Final = 40
 MOST_MS: Final = 16
@@ -62,9 +62,9 @@ def _per_key(page: Page, field: Locator) -> float:
     return (_spent(devtools) - before) * 1000 / len(KEYS)
 
 
-def _opened(house: House) -> Page:
+def _opened(session: BrowserSession) -> Page:
     """The editor with every step of it open."""
-    page = house.open(f"/automations/{house.saved(large())}/edit?at={PLACES['step id']}")
+    page = session.open(f"/automations/{session.saved(large())}/edit?at={PLACES['step id']}")
     page.wait_for_selector('[data-pointer="/plan/20/step_id"] input')
     for number in range(STEPS):
         head = page.locator(f'[data-pointer="/plan/{number}"] button[aria-expanded]').first
@@ -76,11 +76,11 @@ def _opened(house: House) -> Page:
 
 def measure() -> dict[str, dict[str, float]]:
     """Milliseconds of script for each key, in each field, and each against the yardstick."""
-    with opened_street() as street, opened_house(street) as house:
-        alone = house.open("/new")
+    with open_environment() as environment, opened_house(environment) as session:
+        alone = session.open("/new")
         floor = _per_key(alone, alone.get_by_role("textbox").first)
         alone.close()
-        page = _opened(house)
+        page = _opened(session)
         found = {YARDSTICK: {"ms": floor, "ratio": 1.0}}
         for name, pointer in PLACES.items():
             holder = page.locator(f'[data-pointer="{pointer}"]')

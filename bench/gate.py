@@ -85,36 +85,36 @@ def show(found: Mapping[str, float]) -> None:
 async def _measured() -> dict[str, float]:
     # The rate limit is for others; here we are the flood.
     free = {"direct_burst": 1_000_000, "direct_per_second": 1_000_000}
-    async with fresh_house(limits=free) as house:
+    async with fresh_house(limits=free) as application:
         gate = Gate(
             Registry(capabilities=(NOOP, KEEP)),
-            house.database,
-            house.egress,
-            house.vault,
-            house.clock,
-            house.limits,
-            mailer=house.mailer,
+            application.database,
+            application.egress,
+            application.vault,
+            application.clock,
+            application.limits,
+            mailer=application.mailer,
         )
         try:
-            return await _compared(house, gate)
+            return await _compared(application, gate)
         finally:
             await gate.aclose()
 
 
-async def _compared(house: Application, gate: Gate) -> dict[str, float]:
-    space = house.workspace_id
-    visitor = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+async def _compared(application: Application, gate: Gate) -> dict[str, float]:
+    space = application.workspace_id
+    caller = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
     ask = _ask(space)
 
     async def bare() -> object:
         return await NOOP.handler(_nobody(), _ARGUMENTS)
 
     async def ordinary() -> None:
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await tx.execute(_STATEMENT, space)
 
     async def walled() -> None:
-        async with WorkspaceDatabase(house.database, space).transaction() as tx:
+        async with WorkspaceDatabase(application.database, space).transaction() as tx:
             await tx.execute(_STATEMENT, space)
 
     return await _rounds(
@@ -122,9 +122,9 @@ async def _compared(house: Application, gate: Gate) -> dict[str, float]:
             "the bare handler": (bare, CALLS),
             "an ordinary transaction": (ordinary, WRITES),
             "a walled transaction": (walled, WRITES),
-            "a person's write": (lambda: gate.serve(visitor, "bench.keep", _ARGUMENTS), WRITES),
+            "a person's write": (lambda: gate.serve(caller, "bench.keep", _ARGUMENTS), WRITES),
             "a step's call": (lambda: gate.call(ask), CALLS),
-            "a person's read": (lambda: gate.serve(visitor, "bench.noop", _ARGUMENTS), CALLS),
+            "a person's read": (lambda: gate.serve(caller, "bench.noop", _ARGUMENTS), CALLS),
         }
     )
 

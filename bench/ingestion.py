@@ -145,13 +145,13 @@ class Counting:
         return await self._tx.fetchrow(query, *args)
 
 
-async def _bare(house: Application, post: Post) -> float:
+async def _bare(application: Application, post: Post) -> float:
     """The same pages with one statement for each portion, and nothing else."""
-    space = house.workspace_id
+    space = application.workspace_id
     began = time.perf_counter()
     for start in range(0, MESSAGES, PORTION):
         some = post.messages[start : start + PORTION]
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await tx.execute(
                 _ADD,
                 space,
@@ -164,17 +164,17 @@ async def _bare(house: Application, post: Post) -> float:
                 [f"bare:{one['id']}" for one in some],
             )
     seconds = time.perf_counter() - began
-    await house.database.execute("DELETE FROM pages")
-    await house.database.execute("VACUUM ANALYZE pages")
+    await application.database.execute("DELETE FROM pages")
+    await application.database.execute("VACUUM ANALYZE pages")
     return seconds
 
 
-async def _polled(house: Application) -> tuple[float, int]:
+async def _polled(application: Application) -> tuple[float, int]:
     """Everything that is new, by the capability that automations call; seconds and pages."""
-    actor = Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    actor = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     began, count = time.perf_counter(), 0
     while True:
-        found = await house.gate.direct(
+        found = await application.gate.direct(
             CapabilityCaller(actor), "poll_integration", {"source": "post"}
         )
         count += found["ingested_count"]
@@ -182,8 +182,8 @@ async def _polled(house: Application) -> tuple[float, int]:
             return time.perf_counter() - began, count
 
 
-async def _written(house: Application) -> tuple[int, ...]:
-    row = await house.database.fetchrow(
+async def _written(application: Application) -> tuple[int, ...]:
+    row = await application.database.fetchrow(
         "SELECT (SELECT count(*) FROM pages) AS pages, (SELECT count(*) FROM events) AS told, "
         "(SELECT count(*) FROM page_timeline) AS notes, "
         "(SELECT coalesce(sum(xmin::text::bigint), 0) FROM pages) AS rows"
@@ -192,14 +192,14 @@ async def _written(house: Application) -> tuple[int, ...]:
     return tuple(int(value) for value in row.values())
 
 
-async def _queries(house: Application, post: Post, workspace_id: UUID) -> tuple[float, float]:
+async def _queries(application: Application, post: Post, workspace_id: UUID) -> tuple[float, float]:
     """Statements for each message: of one that is new, and of one that is known."""
     some = post.messages[:PORTION]
     fresh = [replace(item_of(one), source_ref=f"counted:{one['id']}") for one in some]
     by = PageWriter(workspace_id, "member", FIRST_MEMBER, "post")
     origin, found = IngestionOrigin("post", "post", {RECEIVED: frozenset()}), []
     for _ in range(2):
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             counted = Counting(tx)
             await ingest_items(counted, fresh, origin, by, Limits())
             found.append(counted.statements / PORTION)
@@ -211,24 +211,26 @@ async def _measure() -> dict[str, dict[str, float]]:
     async with post.serving(), fresh_house(egress_allow=frozenset({post.pair})) as plain:
         database = plain.database
         registry = build_registry(Limits(), database=database, integrations=[post.integration()])
-        house = build_application(plain.settings, Limits(), registry, database, plain.workshop)
+        application = build_application(
+            plain.settings, Limits(), registry, database, plain.workshop
+        )
         try:
-            floor = await _bare(house, post)
+            floor = await _bare(application, post)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            seconds, count = await _polled(house)
+            seconds, count = await _polled(application)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             assert count == MESSAGES, count
-            kept = await _written(house)
+            kept = await _written(application)
             # Everything once more: the place is forgotten, the pages are not.
             await database.execute("DELETE FROM integration_cursors")
-            again, none = await _polled(house)
+            again, none = await _polled(application)
             assert none == 0, none
-            assert await _written(house) == kept, "a second ingestion writes nothing"
-            new, known = await _queries(house, post, house.workspace_id)
+            assert await _written(application) == kept, "a second ingestion writes nothing"
+            new, known = await _queries(application, post, application.workspace_id)
         finally:
-            await house.gate.aclose()
-            await house.waker.aclose()
-            await house.egress.aclose()
+            await application.gate.aclose()
+            await application.waker.aclose()
+            await application.egress.aclose()
     return {
         "bare writing": {"seconds": floor, "ratio": 1.0, "grown_mb": 0.0, "queries": 1 / PORTION},
         "ingestion": {

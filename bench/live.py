@@ -22,7 +22,7 @@ import httpx2
 from playwright.sync_api import expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, opened_house, opened_street
+from tests.kit.browsers import BrowserSession, open_environment, opened_house
 
 STEPS: Final = 12
 MOST_MS: Final = 300
@@ -46,7 +46,7 @@ _WATCH: Final = """() => {
 class _Reader(threading.Thread):
     """Hears the stream of one run, and when each step was told of, in milliseconds."""
 
-    def __init__(self, house: House, run_id: str) -> None:
+    def __init__(self, house: BrowserSession, run_id: str) -> None:
         super().__init__(daemon=True)
         self.heard: dict[str, float] = {}
         cookies = {str(one.get("name")): str(one.get("value")) for one in house.context.cookies()}
@@ -67,36 +67,36 @@ class _Reader(threading.Thread):
                 self.heard.setdefault(json.loads(rest)["step"], time.time() * 1000)
 
 
-def _watched(house: House) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+def _watched(session: BrowserSession) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
     """A run whose steps were let go one after the other, and when each was seen and heard of."""
-    web = house.street.web
+    web = session.street.web
     names = [f"step_{number}" for number in range(STEPS)]
     plan = [step(name, "http_fetch", url=web.url(f"/held/{name}")) for name in names]
-    run_id = house.started_run(house.saved(definition("Watched", plan)))
-    page = house.open(f"/runs/{run_id}")
+    run_id = session.started_run(session.saved(definition("Watched", plan)))
+    page = session.open(f"/runs/{run_id}")
     expect(page.locator('.run-row[data-step="step_0"]')).to_be_visible()
     page.evaluate(_WATCH)
-    reader = _Reader(house, run_id)
+    reader = _Reader(session, run_id)
     reader.start()
     for name in names:
         page.wait_for_timeout(_QUIET_MS)
         web.let_go(f"/held/{name}")
         done = f'.run-row[data-step="{name}"][data-status="succeeded"]'
         expect(page.locator(done)).to_have_count(1)
-    run = house.ended(run_id)
+    run = session.ended(run_id)
     reader.join()
     return run, {PAGE: page.evaluate("window.shownAt"), YARDSTICK: reader.heard}
 
 
-def _delays(run: Mapping[str, Any], told: Mapping[str, float]) -> list[float]:
+def _delays(run: Mapping[str, Any], result: Mapping[str, float]) -> list[float]:
     ended = {one["step"]: datetime.fromisoformat(one["finished_at"]) for one in run["steps"]}
-    return sorted(told[name] - at.timestamp() * 1000 for name, at in ended.items())
+    return sorted(result[name] - at.timestamp() * 1000 for name, at in ended.items())
 
 
 def measure() -> dict[str, dict[str, float]]:
     """Milliseconds after the record, the middle and the most, and the middle against the bare."""
-    with opened_street() as street, opened_house(street) as house:
-        run, told = _watched(house)
+    with open_environment() as environment, opened_house(environment) as session:
+        run, told = _watched(session)
     took = {name: _delays(run, told[name]) for name in (YARDSTICK, PAGE)}
     floor = statistics.median(took[YARDSTICK])
     return {

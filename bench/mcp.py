@@ -59,13 +59,15 @@ async def _ours(home: Path) -> None:
     # The rate limit is for others; here we are the flood.
     free = {"direct_burst": 1_000_000, "direct_per_second": 1_000_000}
     settings = Settings(home=home, port=0, limits=free)
-    async with open_application(settings, registry=registry) as house:
-        file = await ensure_owner_token(house.database, home, house.workspace_id, FIRST_MEMBER)
-        rooms = application_services(house)
+    async with open_application(settings, registry=registry) as application:
+        file = await ensure_owner_token(
+            application.database, home, application.workspace_id, FIRST_MEMBER
+        )
+        services = application_services(application)
         token = file.read_text().strip()
         await serve(
-            build_api(rooms, beside={PATH: McpMount(rooms)}),
-            rooms.settings,
+            build_api(services, beside={PATH: McpMount(services)}),
+            services.settings,
             ready=lambda port: print(json.dumps({"port": port, "token": token}), flush=True),
             stop=asyncio.Event(),
         )
@@ -172,9 +174,9 @@ def _rate(server: Mapping[str, Any], version: str, method: str, requests: int) -
 
 
 @contextmanager
-def _started(*words: str) -> Iterator[dict[str, Any]]:
+def _started(*text: str) -> Iterator[dict[str, Any]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "bench.mcp", *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.mcp", *text], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None

@@ -72,9 +72,9 @@ class Hashed:
 
 def _vocabulary(dice: random.Random) -> tuple[list[str], list[float]]:
     """Words that are used as words are: few of them often, most of them hardly ever."""
-    letters = "bcdfghjklmnprstvwz"
+    mails = "bcdfghjklmnprstvwz"
     made = {
-        "".join(dice.choice(letters) + dice.choice("aeiou") for _ in range(dice.randrange(2, 5)))
+        "".join(dice.choice(mails) + dice.choice("aeiou") for _ in range(dice.randrange(2, 5)))
         for _ in range(3 * WORDS)
     }
     words = sorted(made)[:WORDS]
@@ -82,16 +82,18 @@ def _vocabulary(dice: random.Random) -> tuple[list[str], list[float]]:
     return words, list(accumulate(1 / (rank + 10) for rank in range(len(words))))
 
 
-async def _fill(house: Application, dice: random.Random) -> list[str]:
+async def _fill(application: Application, dice: random.Random) -> list[str]:
     words, weights = _vocabulary(dice)
     titles: list[str] = []
     for start in range(0, PAGES, 2_000):
         numbers = list(range(start, start + 2_000))
         some = [" ".join(dice.choices(words, cum_weights=weights, k=5)) for _ in numbers]
         bodies = [" ".join(dice.choices(words, cum_weights=weights, k=80)) for _ in numbers]
-        await house.database.execute(_FILL, house.workspace_id, FIRST_MEMBER, numbers, some, bodies)
+        await application.database.execute(
+            _FILL, application.workspace_id, FIRST_MEMBER, numbers, some, bodies
+        )
         titles += some
-    await house.database.execute("VACUUM ANALYZE pages")
+    await application.database.execute("VACUUM ANALYZE pages")
     return titles
 
 
@@ -117,34 +119,38 @@ async def _times(ask: Callable[[str], Awaitable[Any]], questions: Sequence[str])
     return spent
 
 
-def _asking(house: Application, finder: PageSearch, verb: str) -> Callable[[str], Awaitable[Any]]:
-    inside = WorkspaceDatabase(house.database, house.workspace_id)
+def _asking(
+    application: Application, finder: PageSearch, verb: str
+) -> Callable[[str], Awaitable[Any]]:
+    inside = WorkspaceDatabase(application.database, application.workspace_id)
 
     async def ask(question: str) -> Any:
         async with inside.transaction() as tx:
-            asked = PageQuery(question, None, 20)
-            return await getattr(finder, verb)(tx, house.workspace_id, asked)
+            query = PageQuery(question, None, 20)
+            return await getattr(finder, verb)(tx, application.workspace_id, query)
 
     return ask
 
 
 async def _measure() -> dict[str, dict[str, float]]:
     dice = random.Random(7)
-    async with fresh_house() as house:
-        titles = await _fill(house, dice)
+    async with fresh_house() as application:
+        titles = await _fill(application, dice)
         questions = _questions(dice, titles)
-        database: Database = house.database
+        database: Database = application.database
         found: dict[str, dict[str, float]] = {}
 
         async def bare(question: str) -> Any:
-            return await database.fetch(_BARE, house.workspace_id, question)
+            return await database.fetch(_BARE, application.workspace_id, question)
 
         found["bare full text"] = _row(await _times(bare, questions), {})
         floor = found["bare full text"]
         found["search"] = _row(
-            await _times(_asking(house, PageSearch(), "search"), questions), floor
+            await _times(_asking(application, PageSearch(), "search"), questions), floor
         )
-        found["query"] = _row(await _times(_asking(house, PageSearch(), "query"), questions), floor)
+        found["query"] = _row(
+            await _times(_asking(application, PageSearch(), "query"), questions), floor
+        )
         # The index is made once over all vectors, as a restore does.
         await database.execute("DROP INDEX page_vectors_near")
         await database.execute(_VECTORS)
@@ -152,7 +158,7 @@ async def _measure() -> dict[str, dict[str, float]]:
         await database.execute(_NEAR)
         built = time.perf_counter() - begun
         await database.execute("VACUUM ANALYZE page_vectors")
-        embedded = _asking(house, PageSearch(Hashed()), "query")
+        embedded = _asking(application, PageSearch(Hashed()), "query")
         found["query with vectors"] = _row(await _times(embedded, questions), floor)
         found["query with vectors"]["index_seconds"] = built
         return found

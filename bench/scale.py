@@ -107,17 +107,17 @@ class Counted:
         undone = self.connection.transaction()
         await undone.start()
         try:
-            told = await self.connection.fetchval(
+            result = await self.connection.fetchval(
                 f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", *arguments
             )
         finally:
             await undone.rollback()
-        plan = told[0]["Plan"]
+        plan = result[0]["Plan"]
         self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
 
 
-async def pages_of(house: Application, work: Callable[[Any], Awaitable[Any]]) -> int:
-    async with house.database.transaction() as tx:
+async def pages_of(application: Application, work: Callable[[Any], Awaitable[Any]]) -> int:
+    async with application.database.transaction() as tx:
         # Once to warm up what a first look leaves behind, such as hints about who is dead.
         await work(Counted(tx))
         counted = Counted(tx)
@@ -125,9 +125,9 @@ async def pages_of(house: Application, work: Callable[[Any], Awaitable[Any]]) ->
     return counted.pages
 
 
-async def looks(house: Application, worker: int, automation: UUID) -> dict[str, float]:
+async def looks(application: Application, worker: int, automation: UUID) -> dict[str, float]:
     """The pages of everything that is asked again and again."""
-    space = house.workspace_id
+    space = application.workspace_id
 
     async def claim(tx: Any) -> None:
         await queue.claim(tx, ["fast", "medium", "long"], 32, worker)
@@ -141,17 +141,17 @@ async def looks(house: Application, worker: int, automation: UUID) -> dict[str, 
     async def runs(tx: Any) -> None:
         await list_runs(tx, space, most=LISTED)
 
-    wanted = await house.dispatcher.prepare(RunRequest(space, automation))
-    log, ended = EventTable(house.limits), EndedRunMetrics()
+    wanted = await application.dispatcher.prepare(RunRequest(space, automation))
+    log, ended = EventTable(application.limits), EndedRunMetrics()
 
     async def dispatch(tx: Any) -> None:
-        await house.dispatcher.take(tx, [wanted])
+        await application.dispatcher.take(tx, [wanted])
 
     async def matcher(tx: Any) -> None:
         # Where a reader of the log begins, and what it finds there.
         await log.read(tx, BEGINNING, 32)
 
-    asked: dict[str, Callable[[Any], Awaitable[Any]]] = {
+    request: dict[str, Callable[[Any], Awaitable[Any]]] = {
         "claim of 32": claim,
         "claim of suspects": suspects,
         "next due": next_due,
@@ -164,91 +164,91 @@ async def looks(house: Application, worker: int, automation: UUID) -> dict[str, 
         "matcher's reading": matcher,
     }
     found: dict[str, float] = {}
-    for name, work in asked.items():
-        found[f"{name}, pages"] = await pages_of(house, work)
+    for name, work in request.items():
+        found[f"{name}, pages"] = await pages_of(application, work)
     return found
 
 
-async def figures(house: Application, automation: tuple[UUID, int]) -> dict[str, float]:
+async def figures(application: Application, automation: tuple[UUID, int]) -> dict[str, float]:
     """All that is measured at one size."""
-    await house.database.execute("VACUUM ANALYZE")
-    async with house.database.transaction() as tx:
+    await application.database.execute("VACUUM ANALYZE")
+    async with application.database.transaction() as tx:
         place = queue.WorkerRegistration("scale", "scale", 0, ("fast",), 32)
         worker = await queue.register(tx, place, 3600)
-    await fill(house, automation, 64)
-    found = await looks(house, worker, automation[0])
-    async with house.database.transaction() as tx:
+    await fill(application, automation, 64)
+    found = await looks(application, worker, automation[0])
+    async with application.database.transaction() as tx:
         await tx.execute(_OVER)
         await queue.leave(tx, worker)
-    scheduler = build_scheduler(house)
+    scheduler = build_scheduler(application)
     began = time.process_time()
     for _ in range(10):
         await scheduler.once()
     found["look of the scheduler, CPU ms"] = round((time.process_time() - began) * 100, 2)
-    await fill(house, automation, DRAINED)
-    before = cpu_seconds(house)
-    await drain_engine(house, DRAINED)
-    found["drained run, CPU ms"] = round((cpu_seconds(house) - before) * 1000 / DRAINED, 2)
+    await fill(application, automation, DRAINED)
+    before = cpu_seconds(application)
+    await drain_engine(application, DRAINED)
+    found["drained run, CPU ms"] = round((cpu_seconds(application) - before) * 1000 / DRAINED, 2)
     return found
 
 
-async def worked_in(house: Application, automation: tuple[UUID, int]) -> None:
+async def worked_in(application: Application, automation: tuple[UUID, int]) -> None:
     """A database in which nothing was ever done has no pages to touch, and measures nothing."""
-    await fill(house, automation, DRAINED)
-    await drain_engine(house, DRAINED)
+    await fill(application, automation, DRAINED)
+    await drain_engine(application, DRAINED)
 
 
 async def finished_runs(sizes: list[int]) -> dict[int, dict[str, float]]:
     """The same work with more and more behind it, in one database that grows."""
-    told: dict[int, dict[str, float]] = {}
-    async with fresh_house() as house:
-        automation = await saved(house, plan_of(1))
-        now, there = house.clock.now(), 0
+    result: dict[int, dict[str, float]] = {}
+    async with fresh_house() as application:
+        automation = await saved(application, plan_of(1))
+        now, there = application.clock.now(), 0
         for days in (90, 60, 30, 0):
-            async with house.database.transaction() as tx:
+            async with application.database.transaction() as tx:
                 await ensure_partitions(tx, now - timedelta(days=days))
-        await worked_in(house, automation)
+        await worked_in(application, automation)
         for size in sizes:
             more = size - there
-            await house.database.execute(
-                _FINISHED, house.workspace_id, *automation, more, str(size)
+            await application.database.execute(
+                _FINISHED, application.workspace_id, *automation, more, str(size)
             )
             there = size
-            told[size] = await figures(house, automation)
-    return told
+            result[size] = await figures(application, automation)
+    return result
 
 
 async def stored_things(most: int) -> dict[int, dict[str, float]]:
     """Automations, schedules and event triggers, ten of each to begin with."""
-    told: dict[int, dict[str, float]] = {}
-    async with fresh_house() as house:
-        automation = await saved(house, plan_of(1))
-        far, there = house.clock.now() + timedelta(days=30), 0
-        await worked_in(house, automation)
+    result: dict[int, dict[str, float]] = {}
+    async with fresh_house() as application:
+        automation = await saved(application, plan_of(1))
+        far, there = application.clock.now() + timedelta(days=30), 0
+        await worked_in(application, automation)
         cron = {"cron": "0 0 1 1 *", "timezone": "UTC"}
         for size in (10 * times for times in TIMES if 10 * times <= most):
             more, slug = size - there, f"{size}"
-            await house.database.execute(_AUTOMATIONS, automation[0], more, f" {size}-")
+            await application.database.execute(_AUTOMATIONS, automation[0], more, f" {size}-")
             for kind, config, due in (
                 ("schedule", cron, far),
                 ("event", {"event_type": f"never.{slug}"}, None),
             ):
                 made = _TRIGGERS.replace("$3 || '-'", f"$3 || '-{slug}-'")
-                await house.database.execute(
-                    made, house.workspace_id, automation[0], kind, config, due, more
+                await application.database.execute(
+                    made, application.workspace_id, automation[0], kind, config, due, more
                 )
             there = size
-            told[size] = await figures(house, automation)
-    return told
+            result[size] = await figures(application, automation)
+    return result
 
 
-def show(title: str, told: dict[int, dict[str, float]]) -> bool:
+def show(title: str, result: dict[int, dict[str, float]]) -> bool:
     """A trend table; whether every count of pages stayed where it was."""
-    sizes = list(told)
+    sizes = list(result)
     print(f"{title:>32} " + " ".join(f"{size:>10,}" for size in sizes) + f" {'ratio':>7}")
     flat = True
-    for name, first in told[sizes[0]].items():
-        values = [told[size][name] for size in sizes]
+    for name, first in result[sizes[0]].items():
+        values = [result[size][name] for size in sizes]
         ratio = values[-1] / first if first else 1.0
         small = SLACK_PAGES + (LISTED if name.startswith("list") else 0)
         grows = "pages" in name and values[-1] > small and values[-1] > BAR * first

@@ -62,27 +62,27 @@ def definition() -> dict[str, Any]:
     }
 
 
-async def stored(house: Application, count: int) -> None:
-    automation, _ = await saved(house, definition())
-    async with house.database.transaction() as tx:
-        await set_state(tx, house.workspace_id, automation, "active")
-    far = house.clock.now() + timedelta(days=30)
+async def stored(application: Application, count: int) -> None:
+    automation, _ = await saved(application, definition())
+    async with application.database.transaction() as tx:
+        await set_state(tx, application.workspace_id, automation, "active")
+    far = application.clock.now() + timedelta(days=30)
     for start in range(0, count, 10_000):
         ids = [generate_id() for _ in range(min(10_000, count - start))]
         slugs = COPY.replace("'copy-' || n", f"'copy-{start}-' || n")
-        await house.database.execute(
-            slugs, house.workspace_id, automation, CONFIG, far + timedelta(seconds=start), ids
+        await application.database.execute(
+            slugs, application.workspace_id, automation, CONFIG, far + timedelta(seconds=start), ids
         )
 
 
 async def look_seconds(count: int) -> float:
     """The median of some looks, each with the same number of schedules due."""
-    async with fresh_house() as house:
-        await stored(house, count)
-        scheduler = build_scheduler(house)
+    async with fresh_house() as application:
+        await stored(application, count)
+        scheduler = build_scheduler(application)
         found = []
         for _ in range(ROUNDS):
-            await house.database.execute(MAKE_DUE, DUE)
+            await application.database.execute(MAKE_DUE, DUE)
             began = time.perf_counter()
             assert await scheduler.once() == DUE
             found.append(time.perf_counter() - began)
@@ -94,28 +94,28 @@ async def at_once() -> list[float]:
 
     The scheduler and the worker are processes of their own, as under ``up``.
     """
-    async with fresh_house() as house:
-        await stored(house, AT_ONCE)
-        with parts(house):
-            while not await house.database.fetchval("SELECT count(*) FROM workers"):
+    async with fresh_house() as application:
+        await stored(application, AT_ONCE)
+        with parts(application):
+            while not await application.database.fetchval("SELECT count(*) FROM workers"):
                 await asyncio.sleep(0.1)
             # One that is due first says that the scheduler is awake.
-            await house.database.execute(MAKE_DUE, 1)
-            while not await house.database.fetch(DELAYS):
+            await application.database.execute(MAKE_DUE, 1)
+            while not await application.database.fetch(DELAYS):
                 await asyncio.sleep(0.1)
             # A moment ahead, as a schedule knows it; not one that is already past.
-            await house.database.execute(SOON_DUE, AT_ONCE)
-            while len(rows := await house.database.fetch(DELAYS)) < AT_ONCE:
+            await application.database.execute(SOON_DUE, AT_ONCE)
+            while len(rows := await application.database.fetch(DELAYS)) < AT_ONCE:
                 await asyncio.sleep(0.1)
         return [row["s"] for row in rows]
 
 
 @contextmanager
-def parts(house: Application) -> Iterator[None]:
+def parts(application: Application) -> Iterator[None]:
     """A scheduler and a worker over the same database."""
-    assert house.database.server is not None
-    told = {"MAINSPRING_DATABASE_URL": house.database.server.dsn}
-    environment = {**os.environ, **told, "MAINSPRING_HOME": str(house.settings.home)}
+    assert application.database.server is not None
+    told = {"MAINSPRING_DATABASE_URL": application.database.server.dsn}
+    environment = {**os.environ, **told, "MAINSPRING_HOME": str(application.settings.home)}
     going = [
         subprocess.Popen(
             [sys.executable, "-m", "mainspring", part],

@@ -106,11 +106,11 @@ async def _measured(rounds: int) -> dict[str, float]:
 Run = Callable[[], Awaitable[None]]
 
 
-async def _round(bare: Run, cold: Run, warm: Run, house: Application) -> dict[str, float]:
+async def _round(bare: Run, cold: Run, warm: Run, application: Application) -> dict[str, float]:
     bare_ms = await _one_by_one(bare, ONE_BY_ONE)
     cold_ms = await _one_by_one(cold, ONE_BY_ONE)
     warm_ms = await _one_by_one(warm, ONE_BY_ONE, pause=_PAUSE)
-    step_ms = float(await house.database.fetchval(_STEPS, ONE_BY_ONE))
+    step_ms = float(await application.database.fetchval(_STEPS, ONE_BY_ONE))
     bare_rate, rate = await _together(bare), await _together(warm)
     return {
         "bare deno, p50 ms": bare_ms,

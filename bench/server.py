@@ -98,9 +98,9 @@ def up(home: Path, **environment: str) -> Iterator[Server]:
 def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:
     assert process.stdout is not None
     for line in process.stdout:
-        said: dict[str, Any] = json.loads(line)
-        if "address" in said:
-            return said
+        answer: dict[str, Any] = json.loads(line)
+        if "address" in answer:
+            return answer
     raise SystemExit("The server ended before it was ready.")
 
 

@@ -71,17 +71,19 @@ async def fresh_house(
     workshop = ScriptRunner(Limits(), address=given.address, warm=given.script_warm)
     registry = build_registry(Limits(), capabilities=list(capabilities), workshop=workshop)
     try:
-        async with open_application(given, registry=registry, workshop=workshop) as house:
-            yield house
+        async with open_application(given, registry=registry, workshop=workshop) as application:
+            yield application
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def saved(house: Application, document: dict[str, Any]) -> tuple[UUID, int]:
+async def saved(application: Application, document: dict[str, Any]) -> tuple[UUID, int]:
     """Keeps a definition; answers the automation and its version."""
-    report = validate(document, house.registry, house.limits)
+    report = validate(document, application.registry, application.limits)
     if report.definition is None:
         raise SystemExit(f"The benchmark's own definition is not valid: {report.findings}")
-    async with house.database.transaction() as tx:
-        kept = await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+    async with application.database.transaction() as tx:
+        kept = await save(
+            tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER
+        )
     return kept.automation_id, kept.version

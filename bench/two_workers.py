@@ -84,13 +84,13 @@ def plan() -> dict[str, Any]:
 
 
 @contextmanager
-def workers(house: Application, count: int) -> Iterator[list[int]]:
+def workers(application: Application, count: int) -> Iterator[list[int]]:
     """So many worker processes over the database of the house, and their numbers."""
-    assert house.database.server is not None
+    assert application.database.server is not None
     environment = {
         **os.environ,
-        "MAINSPRING_DATABASE_URL": house.database.server.dsn,
-        "MAINSPRING_HOME": str(house.settings.home),
+        "MAINSPRING_DATABASE_URL": application.database.server.dsn,
+        "MAINSPRING_HOME": str(application.settings.home),
         "MAINSPRING_SLOTS": str(SLOTS),
     }
     going: list[subprocess.Popen[bytes]] = []
@@ -120,10 +120,10 @@ def end(going: list[subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-async def _until(house: Application, query: str, wanted: int, seconds: float) -> None:
+async def _until(application: Application, query: str, wanted: int, seconds: float) -> None:
     """Until a count in the database is what is wanted; the benchmark does not wait for ever."""
     deadline = time.monotonic() + seconds
-    while await house.database.fetchval(query) != wanted:
+    while await application.database.fetchval(query) != wanted:
         if time.monotonic() > deadline:
             raise SystemExit(f"After {seconds:.0f} s this was still not {wanted}: {query}")
         await asyncio.sleep(0.1)
@@ -131,20 +131,20 @@ async def _until(house: Application, query: str, wanted: int, seconds: float) ->
 
 async def drained(count: int, runs: int) -> Drained:
     """From the start of the first run to the end of the last."""
-    async with fresh_house() as house:
-        automation = await saved(house, plan())
-        server = house.database.server
+    async with fresh_house() as application:
+        automation = await saved(application, plan())
+        server = application.database.server
         assert server is not None
         assert server.pid is not None
-        with workers(house, count) as pids:
+        with workers(application, count) as pids:
             # All of them are there before there is anything to do.
-            await _until(house, "SELECT count(*) FROM workers", count, START_SECONDS)
+            await _until(application, "SELECT count(*) FROM workers", count, START_SECONDS)
             workers_before, postgres_before = cpu_seconds(pids), cpu_seconds([server.pid])
-            await fill(house, automation, runs)
-            await _until(house, _LEFT, 0, WORK_SECONDS)
+            await fill(application, automation, runs)
+            await _until(application, _LEFT, 0, WORK_SECONDS)
             workers_spent = cpu_seconds(pids) - workers_before
             postgres_spent = cpu_seconds([server.pid]) - postgres_before
-        row = await house.database.fetchrow(_SPAN)
+        row = await application.database.fetchrow(_SPAN)
     assert row is not None
     if row["good"] != runs:
         raise SystemExit(f"Only {row['good']} of {runs} runs succeeded.")
@@ -177,8 +177,8 @@ def measure(rounds: int, runs: int = RUNS) -> dict[str, float]:
         ratios.append(twos[-1].rate / ones[-1].rate)
         # A round takes a while, and says so rather than nothing.
         rates = f"{ones[-1].rate:.1f} and {twos[-1].rate:.1f} runs a second"
-        said = f"{rates}: x {ratios[-1]:.2f}, bare processes x {bare[-1]:.2f}"
-        print(f"round {number + 1} of {rounds}: {said}", flush=True)
+        text = f"{rates}: x {ratios[-1]:.2f}, bare processes x {bare[-1]:.2f}"
+        print(f"round {number + 1} of {rounds}: {text}", flush=True)
     two_ms = statistics.median(one.workers_ms for one in twos)
     postgres_ms = statistics.median(one.postgres_ms for one in twos)
     ratio, bare_ratio = statistics.median(ratios), statistics.median(bare)

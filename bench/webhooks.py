@@ -143,10 +143,10 @@ def bare(url: str, automation: str, steps: int) -> Iterator[int]:
 
 
 async def floor(steps: int, runs: int) -> float:
-    async with fresh_house() as house:
-        automation, _ = await saved(house, definition(steps))
-        assert house.database.server is not None
-        url = house.database.server.dsn
+    async with fresh_house() as application:
+        automation, _ = await saved(application, definition(steps))
+        assert application.database.server is not None
+        url = application.database.server.dsn
         return await asyncio.to_thread(_floor_rate, url, str(automation), steps, runs)
 
 

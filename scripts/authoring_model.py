@@ -52,12 +52,12 @@ async def made_by_model(
     return made
 
 
-async def _propose(rooms: ApplicationServices, request: Request, by: str) -> Made:
-    given: dict[str, Any] = {"text": request.text, "by": by}
+async def _propose(services: ApplicationServices, request: Request, by: str) -> Made:
+    arguments: dict[str, Any] = {"text": request.text, "by": by}
     if request.timezone is not None:
-        given["timezone"] = request.timezone
+        arguments["timezone"] = request.timezone
     try:
-        answer = await _call(rooms, "propose_automation", **given)
+        answer = await _call(services, "propose_automation", **arguments)
     except Problem as problem:
         if problem.code == "no_model":
             raise
@@ -79,8 +79,8 @@ async def furnished(world: World) -> AsyncIterator[tuple[ApplicationServices, Wo
             settings = read_settings()
             allowed = settings.egress_allow | {one.pair for one in servers.values()}
             settings = replace(settings, home=folder / "home", egress_allow=allowed)
-            house = await stack.enter_async_context(open_application(settings))
-            yield await _furnish(house, world, servers)
+            application = await stack.enter_async_context(open_application(settings))
+            yield await _furnish(application, world, servers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -109,24 +109,24 @@ def _server(tools: Sequence[Tool]) -> McpDouble:
 
 
 async def _furnish(
-    house: Application, world: World, servers: dict[str, McpDouble]
+    application: Application, world: World, servers: dict[str, McpDouble]
 ) -> tuple[ApplicationServices, World]:
-    rooms = application_services(house)
+    services = application_services(application)
     for alias, server in servers.items():
-        await _call(rooms, "connect_mcp_server", alias=alias, server_url=server.url)
+        await _call(services, "connect_mcp_server", alias=alias, server_url=server.url)
     for name in world.resources.secrets:
-        await _call(rooms, "automation_secret_set", name=name, value="a value for requests")
-    await _add_rows(house, world)
-    boards = tuple([await _add_board(rooms, board) for board in world.resources.boards])
-    words = await house.registry.of(house.workspace_id)
-    return rooms, replace(world, resources=replace(world.resources, boards=boards), words=words)
+        await _call(services, "automation_secret_set", name=name, value="a value for requests")
+    await _add_rows(application, world)
+    boards = tuple([await _add_board(services, board) for board in world.resources.boards])
+    words = await application.registry.of(application.workspace_id)
+    return services, replace(world, resources=replace(world.resources, boards=boards), words=words)
 
 
-async def _call(rooms: ApplicationServices, capability: str, **given: Any) -> Any:
-    return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
+async def _call(rooms: ApplicationServices, capability: str, **value: Any) -> Any:
+    return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, value)
 
 
-async def _add_board(rooms: ApplicationServices, board: BoardSummary) -> BoardSummary:
+async def _add_board(services: ApplicationServices, board: BoardSummary) -> BoardSummary:
     datasets = [
         {
             "name": one.name,
@@ -136,21 +136,23 @@ async def _add_board(rooms: ApplicationServices, board: BoardSummary) -> BoardSu
         for one in board.datasets
     ]
     made = await _call(
-        rooms, "create_board", name=board.name, description=board.description, datasets=datasets
+        services, "create_board", name=board.name, description=board.description, datasets=datasets
     )
     return replace(board, id=made["id"])
 
 
-async def _add_rows(house: Application, world: World) -> None:
+async def _add_rows(application: Application, world: World) -> None:
     """Pages, event types and automations, by name alone."""
-    by = PageWriter(house.workspace_id, "member", FIRST_MEMBER, "member")
-    async with house.database.transaction() as tx:
+    by = PageWriter(application.workspace_id, "member", FIRST_MEMBER, "member")
+    async with application.database.transaction() as tx:
         for number, kind in enumerate(world.resources.page_types):
             await ingest(tx, PageDraft(f"page-{number}", kind, f"Page {number}", "Some text."), by)
         for name, description in (world.resources.event_types or {}).items():
             declared = EventType(name, description, {"type": "object"})
-            await declare_type(tx, house.workspace_id, declared, house.limits, ())
+            await declare_type(tx, application.workspace_id, declared, application.limits, ())
         for name in world.resources.automations or ():
-            report = validate({**_HELLO, "name": name}, house.registry, house.limits)
+            report = validate({**_HELLO, "name": name}, application.registry, application.limits)
             if report.definition is not None:
-                await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+                await save(
+                    tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER
+                )

@@ -65,12 +65,12 @@ class Verdict:
         return self.state == "passed"
 
 
-def _pytest(*words: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "pytest", "-q", *words)
+def _pytest(*text: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "pytest", "-q", *text)
 
 
-def _module(name: str, *words: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", name, *words)
+def _module(name: str, *text: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", name, *text)
 
 
 # Estimated to take 100 seconds of an idle core, a few minutes beside other parts. On a machine that

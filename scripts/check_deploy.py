@@ -91,11 +91,9 @@ def rendered(*values: str) -> str:
         return _run("go", *words, more=where)
 
 
-def _run(program: str, *words: str, more: dict[str, str] | None = None) -> str:
+def _run(program: str, *text: str, more: dict[str, str] | None = None) -> str:
     around = {**os.environ, **(more or {})}
-    done = subprocess.run(
-        [program, *words], capture_output=True, text=True, env=around, check=False
-    )
+    done = subprocess.run([program, *text], capture_output=True, text=True, env=around, check=False)
     if done.returncode:
         raise ValueError((done.stderr or done.stdout).strip()[-600:])
     return done.stdout

@@ -143,9 +143,9 @@ async def provider(script: Path) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def working(house: Application) -> AsyncIterator[None]:
+async def working(application: Application) -> AsyncIterator[None]:
     """A worker at work."""
-    worker = build_worker(house)
+    worker = build_worker(application)
     task = asyncio.create_task(worker.run())
     try:
         yield
@@ -154,43 +154,47 @@ async def working(house: Application) -> AsyncIterator[None]:
         await task
 
 
-async def furnish(house: Application) -> None:
+async def furnish(application: Application) -> None:
     """Pages of varied length, so that what tools answer is as it would be."""
     chance = random.Random(7)
-    owner = CapabilityCaller(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    owner = CapabilityCaller(
+        Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    )
     for topic in TOPICS:
         body = f"About {topic}. {_sentence(chance, 100, 900)}."
         page = {"slug": topic, "title": topic, "type": "note", "markdown": body}
-        await house.gate.direct(owner, "create_page", page)
+        await application.gate.direct(owner, "create_page", page)
 
 
 async def priced(
-    house: Application, report: ValidationReport, automation_id: UUID | None = None
+    application: Application, report: ValidationReport, automation_id: UUID | None = None
 ) -> CostForecast:
-    walled = WorkspaceDatabase(house.database, house.workspace_id)
-    parts = ForecastDependencies(walled, house.providers, SystemClock(), house.limits)
-    words = await house.registry.of(house.workspace_id)
+    walled = WorkspaceDatabase(application.database, application.workspace_id)
+    parts = ForecastDependencies(walled, application.providers, SystemClock(), application.limits)
+    words = await application.registry.of(application.workspace_id)
     return await forecast(
-        parts, house.workspace_id, DOCUMENT, report.grants, words, automation_id=automation_id
+        parts, application.workspace_id, DOCUMENT, report.grants, words, automation_id=automation_id
     )
 
 
-async def run_once(house: Application, automation_id: UUID) -> Decimal:
+async def run_once(application: Application, automation_id: UUID) -> Decimal:
     """One live run, to its end; what is on the books for it."""
-    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation_id))
+    made = await application.dispatcher.dispatch(
+        RunRequest(application.workspace_id, automation_id)
+    )
     async with asyncio.timeout(PATIENCE):
         while True:
-            async with house.database.acquire() as connection:
-                run = await read_run(connection, house.workspace_id, made.run_id)
+            async with application.database.acquire() as connection:
+                run = await read_run(connection, application.workspace_id, made.run_id)
             if run["status"] in FINAL:
                 break
             await asyncio.sleep(0.01)
     if run["status"] != "succeeded":
         raise SystemExit(f"A run did not succeed: {run['error']}")
     asked = "SELECT sum(cost_usd) FROM llm_usage WHERE workspace_id = $1 AND run_id = $2"
-    booked = await house.database.fetchval(asked, house.workspace_id, made.run_id)
+    booked = await application.database.fetchval(asked, application.workspace_id, made.run_id)
     kept = "SELECT cost_usd FROM runs WHERE workspace_id = $1 AND id = $2"
-    cost = await house.database.fetchval(kept, house.workspace_id, made.run_id)
+    cost = await application.database.fetchval(kept, application.workspace_id, made.run_id)
     if booked != cost:
         raise SystemExit(f"The ledger says {booked} and the run says {cost}.")
     return Decimal(cost)
@@ -208,22 +212,24 @@ async def check(folder: Path) -> list[str]:
             anthropic_key="a-key-of-nobody",
             anthropic_url=f"http://{pair}",
         )
-        async with open_application(settings) as house:
-            await furnish(house)
-            return await _compared(house)
+        async with open_application(settings) as application:
+            await furnish(application)
+            return await _compared(application)
 
 
-async def _compared(house: Application) -> list[str]:
-    report = validate(DOCUMENT, house.registry, house.limits)
+async def _compared(application: Application) -> list[str]:
+    report = validate(DOCUMENT, application.registry, application.limits)
     if report.definition is None:
         raise SystemExit(f"The definition of this check is not valid: {report.findings}")
-    before = await priced(house, report)
-    async with house.database.transaction() as tx:
-        made = await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
-    async with working(house):
-        first = [await run_once(house, made.automation_id) for _ in range(RUNS // 2)]
-        halfway = await priced(house, report, made.automation_id)
-        second = [await run_once(house, made.automation_id) for _ in range(RUNS - RUNS // 2)]
+    before = await priced(application, report)
+    async with application.database.transaction() as tx:
+        made = await save(
+            tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER
+        )
+    async with working(application):
+        first = [await run_once(application, made.automation_id) for _ in range(RUNS // 2)]
+        halfway = await priced(application, report, made.automation_id)
+        second = [await run_once(application, made.automation_id) for _ in range(RUNS - RUNS // 2)]
     return [
         f"The forecast against the cost of {RUNS} real runs",
         "",

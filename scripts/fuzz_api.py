@@ -73,7 +73,7 @@ class Looked:
             self.texts.append(verdict.text)
 
 
-class Street:
+class ServerCache:
     """A furnished house for whoever asks next; the one that somebody has changed is left."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Street:
         await self._inside.aclose()
 
 
-async def look_as(street: Street, role: str, plan: Plan, minutes: float | None) -> Looked:
+async def look_as(environment: ServerCache, role: str, plan: Plan, minutes: float | None) -> Looked:
     """All rounds as one role."""
     found, looked = Looked(role), 0.0
     reached: set[str] = set()
@@ -102,14 +102,14 @@ async def look_as(street: Street, role: str, plan: Plan, minutes: float | None) 
         left = None if minutes is None else minutes * 60 - looked
         if number and (left is None or left < _SHORTEST_SECONDS):
             break
-        server = await street.house()
+        server = await environment.house()
         began = time.monotonic()
         found.add(await _round(server, role, plan, number, left))
         looked += time.monotonic() - began
         found.statuses += server.tally.statuses
         reached |= server.tally.reached
         if role in CHANGING:
-            await street.leave()
+            await environment.leave()
     found.reached, found.seconds = len(reached), looked
     return found
 
@@ -131,12 +131,12 @@ async def look_as_all(
     roles: Sequence[str], plan: Plan, minutes: float | None, tell: Callable[[Looked], None]
 ) -> None:
     """One after the other; those who may change nothing share a house."""
-    street = Street()
+    environment = ServerCache()
     try:
         for role in roles:
-            tell(await look_as(street, role, plan, minutes))
+            tell(await look_as(environment, role, plan, minutes))
     finally:
-        await street.leave()
+        await environment.leave()
 
 
 def said(looked: Sequence[Looked]) -> str:

@@ -79,9 +79,9 @@ async def judge(url: str, version: str, place: Path, only: str | None = None) ->
     return Verdict(version, process.returncode == 0, _told(said.decode()))
 
 
-def _told(said: str) -> str:
+def _told(text: str) -> str:
     """The table and the comparison, without the names of folders."""
-    plain = _COLOURS.sub("", said)
+    plain = _COLOURS.sub("", text)
     begin = plain.find("=== SUMMARY ===")
     return plain[max(begin, 0) :].strip()
 

@@ -205,11 +205,11 @@ def changed_files() -> list[Path]:
     return [ROOT / line for line in changed.splitlines()]
 
 
-def _git(*words: str) -> str:
+def _git(*text: str) -> str:
     """What git answers; nothing where it cannot, or where there is none."""
     try:
         asked = subprocess.run(
-            ["git", *words],  # noqa: S607
+            ["git", *text],  # noqa: S607
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -418,16 +418,16 @@ def _keep(target: Target, tests_hash: str, results: Sequence[Result]) -> None:
     (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")
 
 
-def _try_all(targets: Sequence[Target], asked: argparse.Namespace) -> list[Result]:
+def _try_all(targets: Sequence[Target], options: argparse.Namespace) -> list[Result]:
     """Every mutant of the modules, one module after the other."""
     results: list[Result] = []
     for target in targets:
-        some = _earlier(target, killed=asked.again) if asked.resume or asked.again else []
+        some = _earlier(target, killed=options.again) if options.resume or options.again else []
         known = {one.mutant.name for one in some}
         pairs = [(target, mutant) for mutant in target.mutants() if mutant.name not in known]
         if pairs:
             tests_hash = target.tests_hash()
-            workers = Workers(pairs, processes=asked.processes)
+            workers = Workers(pairs, processes=options.processes)
             some += workers.run()
             if workers.failed or workers.slow:
                 raise SystemExit(1)
@@ -437,17 +437,17 @@ def _try_all(targets: Sequence[Target], asked: argparse.Namespace) -> list[Resul
     return results
 
 
-def _try_some(targets: Sequence[Target], asked: argparse.Namespace) -> tuple[list[Result], int]:
+def _try_some(targets: Sequence[Target], options: argparse.Namespace) -> tuple[list[Result], int]:
     """A sample, or the mutants with certain names, and how many there was no time for."""
-    seed = asked.seed or current_commit()
-    if asked.sample is not None:
+    seed = options.seed or current_commit()
+    if options.sample is not None:
         targets = [one for one in targets if one.sampled]
-    pairs = choose(targets, asked.sample or sys.maxsize, seed, changed_files(), asked.seconds)
-    pairs = [pair for pair in pairs if asked.match is None or asked.match in pair[1].name]
+    pairs = choose(targets, options.sample or sys.maxsize, seed, changed_files(), options.seconds)
+    pairs = [pair for pair in pairs if options.match is None or options.match in pair[1].name]
     print(f"{len(pairs)} mutants selected by {seed}; {estimate(pairs):.0f} s estimated", flush=True)
-    attempts = 1 if asked.sample is None else _SAMPLE_ATTEMPTS
-    deadline = time.monotonic() + asked.within
-    workers = Workers(pairs, processes=asked.processes, attempts=attempts, deadline=deadline)
+    attempts = 1 if options.sample is None else _SAMPLE_ATTEMPTS
+    deadline = time.monotonic() + options.within
+    workers = Workers(pairs, processes=options.processes, attempts=attempts, deadline=deadline)
     results = workers.run()
     if workers.failed:
         raise SystemExit(1)

@@ -56,10 +56,10 @@ def installed(pins: Path, name: str) -> Path:
     return place
 
 
-def run_npm(*words: str, folder: Path) -> None:
+def run_npm(*text: str, folder: Path) -> None:
     """Runs one npm command in a folder."""
     done = subprocess.run(
-        [NODE, _NPM, *words],
+        [NODE, _NPM, *text],
         cwd=folder,
         env=node_environment(os.environ),
         stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def run_npm(*words: str, folder: Path) -> None:
         timeout=PATIENCE,
     )
     if done.returncode:
-        raise NpmFailed(f"npm {words[0]} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
+        raise NpmFailed(f"npm {text[0]} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
 
 
 def node_environment(environment: Mapping[str, str]) -> dict[str, str]:

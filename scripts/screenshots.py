@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.kit.browsers import DESK, PHONE, House, opened_house, opened_street, settle
+from tests.kit.browsers import DESK, PHONE, BrowserSession, open_environment, opened_house, settle
 from tests.kit.furnished import furnished
 
 _FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "screens"
@@ -30,23 +30,23 @@ _LOOKS: Final[Mapping[str, tuple[Any, str]]] = {
 def main(names: list[str]) -> int:
     """Takes the pictures of these screens, or of all."""
     _FOLDER.mkdir(parents=True, exist_ok=True)
-    with opened_street() as street, opened_house(street) as house:
-        screens = furnished(house)
+    with open_environment() as environment, opened_house(environment) as session:
+        screens = furnished(session)
         unknown = sorted(set(names) - screens.keys())
         if unknown:
             print(f"There is no screen {unknown[0]!r}. There are: {', '.join(screens)}.")
             return 2
         for look, (size, scheme) in _LOOKS.items():
             _photograph(
-                house, {name: screens[name] for name in names or screens}, look, size, scheme
+                session, {name: screens[name] for name in names or screens}, look, size, scheme
             )
     return 0
 
 
 def _photograph(
-    house: House, screens: Mapping[str, str], look: str, size: Any, scheme: str
+    session: BrowserSession, screens: Mapping[str, str], look: str, size: Any, scheme: str
 ) -> None:
-    page = house.open("/", viewport=size)
+    page = session.open("/", viewport=size)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for name, path in screens.items():
         settle(page, path)

@@ -84,19 +84,25 @@ def _hooked(steps: int) -> dict[str, Any]:
 
 
 async def _drained(steps: int, runs: int, *, bare: bool) -> Figure:
-    async with fresh_house(capabilities=[STEP]) as house:
-        automation = await saved(house, _chained(steps))
-        await fill(house, automation, runs)
-        spent = _spent(house)
-        seconds = (await drain_bare(house, steps))[1] if bare else await drain_engine(house, runs)
-        done = await house.database.fetchval("SELECT count(*) FROM runs WHERE status='succeeded'")
+    async with fresh_house(capabilities=[STEP]) as application:
+        automation = await saved(application, _chained(steps))
+        await fill(application, automation, runs)
+        spent = _spent(application)
+        seconds = (
+            (await drain_bare(application, steps))[1]
+            if bare
+            else await drain_engine(application, runs)
+        )
+        done = await application.database.fetchval(
+            "SELECT count(*) FROM runs WHERE status='succeeded'"
+        )
         assert done == runs, f"{done} of {runs} runs succeeded"
-        return Figure(runs, seconds, _spent(house) - spent)
+        return Figure(runs, seconds, _spent(application) - spent)
 
 
-def _spent(house: Application) -> float:
+def _spent(application: Application) -> float:
     """This process and the database's."""
-    server = house.database.server
+    server = application.database.server
     assert server is not None
     assert server.pid is not None
     return time.process_time() + cpu_seconds([server.pid])
@@ -118,9 +124,9 @@ def _http_floor() -> Iterator[Measure]:
 
 
 async def _bare_webhooks(steps: int, runs: int) -> Figure:
-    async with fresh_house() as house:
-        automation, _ = await saved(house, _hooked(steps))
-        server = house.database.server
+    async with fresh_house() as application:
+        automation, _ = await saved(application, _hooked(steps))
+        server = application.database.server
         assert server is not None
         assert server.pid is not None
         return await asyncio.to_thread(

@@ -126,7 +126,7 @@ def _signed() -> bytes:
 class _Gate:
     """It offers nothing, so whatever is called is missing."""
 
-    async def offers(self, visitor: Any) -> list[Any]:
+    async def offers(self, caller: Any) -> list[Any]:
         return []
 
     async def names(self, space: UUID) -> list[str]:

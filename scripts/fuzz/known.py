@@ -39,24 +39,24 @@ class Known:
 
 
 async def known_in(
-    house: Application, app: FastAPI, document: dict[str, Any], without: Collection[str] = ()
+    application: Application, app: FastAPI, document: dict[str, Any], without: Collection[str] = ()
 ) -> Known:
     """What is there now; ``without`` holds what nobody should be asked to take away."""
     values: dict[str, list[str | int]] = {}
-    for table in await walled_tables(house.database):
+    for table in await walled_tables(application.database):
         query = f"SELECT * FROM {table} WHERE workspace_id = $1 LIMIT 60"
-        for row in await house.database.fetch(query, house.workspace_id):
+        for row in await application.database.fetch(query, application.workspace_id):
             _put_row(values, table, row, without)
-    for row in await house.database.fetch(_USERS):
+    for row in await application.database.fetch(_USERS):
         _put_row(values, "users", row, without)
     examples = {
         name: [dict(one) for one in capability.input_schema.get("examples", ())]
-        for name, capability in house.registry.capabilities.items()
+        for name, capability in application.registry.capabilities.items()
     }
     values["capabilities.capability_id"] = list(examples)
     waiting = [
         name
-        for name, capability in house.registry.capabilities.items()
+        for name, capability in application.registry.capabilities.items()
         if "wait_seconds" in capability.input_schema.get("properties", {})
     ]
     return Known(values, _bodies(app, document), examples, waiting)

@@ -84,11 +84,11 @@ class Owner:
         return answer.json() if answer.content else None
 
 
-async def live(house: Application, address: str, token: str) -> None:
+async def live(application: Application, address: str, token: str) -> None:
     """One of everything, once more each time that it is called."""
     mark = secrets.token_hex(2)
     del token
-    known = await owner_session(house)
+    known = await owner_session(application)
     async with httpx2.AsyncClient(
         base_url=address, headers=known, timeout=_PATIENCE, verify=False
     ) as client:
@@ -100,7 +100,9 @@ async def live(house: Application, address: str, token: str) -> None:
         await _rights(owner, mark)
         await _grown(owner, made)
     # Somebody whom nobody needs, for routes that remove people and tokens.
-    await add_person(house.database, house.workspace_id, Role.VIEWER, name=f"spare {mark}")
+    await add_person(
+        application.database, application.workspace_id, Role.VIEWER, name=f"spare {mark}"
+    )
 
 
 async def _moments(owner: Owner, mark: str) -> None:
@@ -189,9 +191,9 @@ async def _rights(owner: Owner, mark: str) -> None:
 
 
 async def _grown(owner: Owner, made: Mapping[str, str]) -> None:
-    words = "every weekday at 9 Berlin time remind me to plan the day"
-    await owner.ask("POST", "/proposals", {"text": words, "by": "rules", "timezone": "UTC"})
-    await owner.ask("PUT", "/prompts/Digest", {"text": words})
+    phrase = "every weekday at 9 Berlin time remind me to plan the day"
+    await owner.ask("POST", "/proposals", {"text": phrase, "by": "rules", "timezone": "UTC"})
+    await owner.ask("PUT", "/prompts/Digest", {"text": phrase})
     for text in ("Hello", "Hello again"):
         await owner.ask("POST", "/capabilities/telegram_push", {"text": text})
     await owner.ask("POST", f"/automations/{made['counts']}/rehearsals", {})

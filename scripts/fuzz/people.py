@@ -59,17 +59,17 @@ class Caller:
     own: frozenset[str] = frozenset()
 
 
-async def caller_of(house: Application, role: str) -> Caller:
+async def caller_of(application: Application, role: str) -> Caller:
     """Somebody of this role, new each time: what was taken from the last one is given back."""
     if role == "none":
         return Caller(role, {})
     if role == "run":
-        return Caller(role, _bearer(await _run_token(house)))
+        return Caller(role, _bearer(await _run_token(application)))
     if role == "installation-administrator":
-        return await _administrator(house)
+        return await _administrator(application)
     kind = Role(role) if role in MEMBERS else Role.OWNER
     few = _FEW if role == "limited-token" else None
-    database, space = house.database, house.workspace_id
+    database, space = application.database, application.workspace_id
     person = await add_person(database, space, kind, name=f"{role} who asks", capabilities=few)
     own = frozenset({str(person.id), str(person.token_id)})
     if role == "removed":
@@ -79,7 +79,7 @@ async def caller_of(house: Application, role: str) -> Caller:
         given = "UPDATE access_tokens SET client_id = $2 WHERE id = $1"
         await database.execute(given, person.token_id, generate_id())
     if role == "browser":
-        return await _browser(house, person.id, own)
+        return await _browser(application, person.id, own)
     return Caller(role, _bearer(person.token), own)
 
 
@@ -87,23 +87,27 @@ def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def _administrator(house: Application) -> Caller:
-    person = await add_person(house.database, house.workspace_id, Role.OWNER, name="looks after")
-    await house.database.execute("UPDATE users SET administrator = true WHERE id = $1", person.id)
+async def _administrator(application: Application) -> Caller:
+    person = await add_person(
+        application.database, application.workspace_id, Role.OWNER, name="looks after"
+    )
+    await application.database.execute(
+        "UPDATE users SET administrator = true WHERE id = $1", person.id
+    )
     own = frozenset({str(person.id), str(person.token_id)})
     return Caller("installation-administrator", _bearer(person.token), own)
 
 
-async def _browser(house: Application, person: UUID, own: frozenset[str]) -> Caller:
-    async with house.database.transaction() as tx:
-        session_id, plain = await start_session(tx, person, house.workspace_id, "a browser")
+async def _browser(application: Application, person: UUID, own: frozenset[str]) -> Caller:
+    async with application.database.transaction() as tx:
+        session_id, plain = await start_session(tx, person, application.workspace_id, "a browser")
     headers = {"Cookie": f"mainspring={plain}", "X-CSRF-Token": build_csrf_token(plain)}
     return Caller("browser", headers, own | {str(session_id)})
 
 
-async def _run_token(house: Application) -> str:
+async def _run_token(application: Application) -> str:
     """A token of a try at a step whose worker will not come back for a day."""
-    space, database = house.workspace_id, house.database
+    space, database = application.workspace_id, application.database
     row = await database.fetchrow(_PLANNED, space)
     assert row is not None, "a run needs an automation"
     run_id, request = generate_id(), RunRequest(space, row["id"])

@@ -90,20 +90,27 @@ def own_folder() -> Iterator[Path]:
 @asynccontextmanager
 async def open_server(home: Path, **settings: Any) -> AsyncIterator[Server]:
     """The whole product behind a port, with a worker, until the block ends."""
-    async with open_application(Settings(home=home, lease_seconds=600.0, **settings)) as house:
-        rooms = application_services(house)
-        file = await ensure_owner_token(house.database, home, house.workspace_id, FIRST_MEMBER)
+    async with open_application(
+        Settings(home=home, lease_seconds=600.0, **settings)
+    ) as application:
+        services = application_services(application)
+        file = await ensure_owner_token(
+            application.database, home, application.workspace_id, FIRST_MEMBER
+        )
         stop, tally = asyncio.Event(), Tally()
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        app, worker = build_api(rooms, beside={PATH: McpMount(rooms)}), build_worker(house)
+        app, worker = (
+            build_api(services, beside={PATH: McpMount(services)}),
+            build_worker(application),
+        )
         app.add_middleware(Counting, tally=tally)
         working = asyncio.create_task(worker.run())
-        watching = asyncio.create_task(run_background_loops(house, stop))
+        watching = asyncio.create_task(run_background_loops(application, stop))
         listening = Settings(home=home, port=0)
         serving = asyncio.create_task(serve(app, listening, ready=port.set_result, stop=stop))
         try:
             address = f"http://127.0.0.1:{await port}"
-            yield Server(house, app, address, file.read_text().strip(), tally)
+            yield Server(application, app, address, file.read_text().strip(), tally)
         finally:
             stop.set()
             worker.stop()

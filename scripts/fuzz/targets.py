@@ -96,8 +96,8 @@ def _date(data: bytes) -> Any:
 def _signature(data: bytes) -> Any:
     parts = [*data.split(b"\n", 3), b"", b"", b""]
     key = read_secret(as_text(parts[3])) or b"key"
-    seal = WebhookSignature(*(part.decode("latin-1") for part in parts[:3]))
-    return is_genuine(seal, b"{}", key, _NOW)
+    signature = WebhookSignature(*(part.decode("latin-1") for part in parts[:3]))
+    return is_genuine(signature, b"{}", key, _NOW)
 
 
 def _webhook(data: bytes) -> Any:
@@ -153,12 +153,12 @@ def _mail(data: bytes) -> Any:
 
 
 def _board(data: bytes) -> None:
-    asked = as_value(data)
-    if not isinstance(asked, dict):
+    request = as_value(data)
+    if not isinstance(request, dict):
         return
     columns, rows = (
         [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-        for given in (asked.get("columns"), asked.get("rows"))
+        for given in (request.get("columns"), request.get("rows"))
     )
     checked = RowValidator(
         [{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}], LIMITS

@@ -110,14 +110,16 @@ async def _described() -> dict[str, Any]:
         pool_size=1,
         idle_seconds=1,
     )
-    house = wiring.build_application(settings, limits, wiring.build_registry(limits), database)
+    application = wiring.build_application(
+        settings, limits, wiring.build_registry(limits), database
+    )
     app = importlib.import_module("mainspring.surfaces.rest.app").build_api(
-        wiring.application_services(house)
+        wiring.application_services(application)
     )
     try:
         described: dict[str, Any] = importlib.import_module(
             "mainspring.surfaces.rest.openapi"
         ).describe(app)
     finally:
-        await house.egress.aclose()
+        await application.egress.aclose()
     return described

@@ -153,23 +153,23 @@ async def open_application(
     database = await Database.open(settings, attach=attach)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
-        house = build_application(
+        application = build_application(
             without_model_keys(settings), limits, registry, database, workshop
         )
-        stack.push_async_callback(house.telemetry.aclose)
-        stack.push_async_callback(house.blobs.aclose)
-        stack.push_async_callback(house.egress.aclose)
-        stack.push_async_callback(house.outside.aclose)
-        stack.push_async_callback(house.providers.aclose)
-        stack.push_async_callback(house.waker.aclose)
-        stack.push_async_callback(house.hints.aclose)
-        stack.push_async_callback(house.gate.aclose)
-        if house.workshop is not None:
-            stack.push_async_callback(house.workshop.aclose)
-        await prepare_database(house)
-        await take_in(database, house.vault, settings)
+        stack.push_async_callback(application.telemetry.aclose)
+        stack.push_async_callback(application.blobs.aclose)
+        stack.push_async_callback(application.egress.aclose)
+        stack.push_async_callback(application.outside.aclose)
+        stack.push_async_callback(application.providers.aclose)
+        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.hints.aclose)
+        stack.push_async_callback(application.gate.aclose)
+        if application.workshop is not None:
+            stack.push_async_callback(application.workshop.aclose)
+        await prepare_database(application)
+        await take_in(database, application.vault, settings)
         forget_model_keys()
-        yield house
+        yield application
 
 
 def build_application(
@@ -318,21 +318,21 @@ def _build_embedder(
             return None
 
 
-async def prepare_database(house: Application) -> None:
+async def prepare_database(application: Application) -> None:
     """Checks the tables, or makes the first ones; then partitions and the first workspace."""
-    await require_tables(house.database)
-    asked = house.clock.monotonic()
-    async with house.database.transaction() as tx:
+    await require_tables(application.database)
+    asked = application.clock.monotonic()
+    async with application.database.transaction() as tx:
         row = await tx.fetchrow("SELECT now() AS now")
         assert row is not None
-        house.clock.sync(row["now"], asked=asked)
+        application.clock.sync(row["now"], asked=asked)
         await ensure_partitions(tx, row["now"])
-        await ensure_workspace(tx, house.workspace_id, "Home")
-        await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
+        await ensure_workspace(tx, application.workspace_id, "Home")
+        await ensure_first_person(tx, FIRST_MEMBER, application.workspace_id)
 
 
 def build_worker(
-    house: Application,
+    application: Application,
     *,
     watch: Watcher = nobody,
     hook: Hook = no_hook,
@@ -344,35 +344,37 @@ def build_worker(
     ``alone_seconds`` is how long nothing is claimed beside a run that is suspected of killing its
     worker.
     """
-    if house.workshop is not None and house.workshop.speak is None:
-        house.workshop.speak = InProcessMcp(application_services(house))
-    told = house.telemetry.opened()
+    if application.workshop is not None and application.workshop.speak is None:
+        application.workshop.speak = InProcessMcp(application_services(application))
+    told = application.telemetry.opened()
     if told is not None:
         watch = both(RunTelemetry(told), watch)
-        watch_pool(told, house.database.in_use)
-    recorder = RunRecorder(house.limits, EventNotifier(house.waker).tell)
+        watch_pool(told, application.database.in_use)
+    recorder = RunRecorder(application.limits, EventNotifier(application.waker).tell)
     engine = Engine(
-        gate=house.gate,
+        gate=application.gate,
         # Half of the runs work while the records of the other half are being written.
         writer=GroupWriter(
-            house.database, recorder.flush, most=min(max(house.settings.slots // 2, 1), 256)
+            application.database,
+            recorder.flush,
+            most=min(max(application.settings.slots // 2, 1), 256),
         ),
-        clock=house.clock,
-        limits=house.limits,
+        clock=application.clock,
+        limits=application.limits,
         watch=watch,
         hook=hook,
         chance=random.random,
-        answers=StepQuestions(house.database).came_to,
-        prepare_models=house.providers.prepare,
+        answers=StepQuestions(application.database).came_to,
+        prepare_models=application.providers.prepare,
     )
-    found = ear or _build_hint_listener(house)
+    found = ear or _build_hint_listener(application)
     worker = Worker(
-        house.database,
+        application.database,
         engine,
-        house.clock,
-        house.versions,
+        application.clock,
+        application.versions,
         found,
-        house.settings,
+        application.settings,
         alone_seconds=alone_seconds,
     )
     if isinstance(found, CeleryHintListener):
@@ -380,32 +382,34 @@ def build_worker(
     return worker
 
 
-def _build_hint_listener(house: Application) -> HintListener:
+def _build_hint_listener(application: Application) -> HintListener:
     """Where a worker of this house hears of runs."""
-    listener = WakeupListener(house.database, RUNS_CHANNEL)
-    broker = broker_of(house.settings)
+    listener = WakeupListener(application.database, RUNS_CHANNEL)
+    broker = broker_of(application.settings)
     if broker is None:
         return listener
-    return CeleryHintListener(listener, CeleryConsumer(broker, house.settings.queues))
+    return CeleryHintListener(listener, CeleryConsumer(broker, application.settings.queues))
 
 
-def build_scheduler(house: Application) -> Scheduler:
+def build_scheduler(application: Application) -> Scheduler:
     """Fires schedules once its ``run`` is awaited."""
-    foresight = VersionPrefetcher(house.database, house.versions)
-    return Scheduler(house.database, house.dispatcher, house.limits, foresight=foresight)
+    foresight = VersionPrefetcher(application.database, application.versions)
+    return Scheduler(
+        application.database, application.dispatcher, application.limits, foresight=foresight
+    )
 
 
 # Seconds between two looks of those who read events for people.
 _UNHURRIED = 0.25
 
 
-async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
+async def run_background_loops(application: Application, stop: asyncio.Event) -> None:
     """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
-    settings, database, limits = house.settings, house.database, house.limits
+    settings, database, limits = application.settings, application.database, application.limits
     events = EventTable(limits)
     listener = WakeupListener(database, EVENTS_CHANNEL)
     listeners = [listener, listener.beside(), listener.beside()]
-    matcher = EventMatcher(database, events, house.dispatcher, limits, listener=listeners[0])
+    matcher = EventMatcher(database, events, application.dispatcher, limits, listener=listeners[0])
     alerts = EventLogReader(
         database,
         "alerts",
@@ -415,19 +419,19 @@ async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
         spacing=_UNHURRIED,
     )
     duties: dict[str, Duty] = {
-        "schedules": build_scheduler(house).run,
+        "schedules": build_scheduler(application).run,
         "events": matcher.reader.run,
         "alerts": alerts.run,
-        "tools": McpToolDiscovery(database, house.outside, house.clock, limits).run,
-        "order": Housekeeper(database, house.blobs, house.clock, limits).run,
+        "tools": McpToolDiscovery(database, application.outside, application.clock, limits).run,
+        "order": Housekeeper(database, application.blobs, application.clock, limits).run,
         "reminders": DraftReminders(database).run,
-        "push": PushDelivery(database, house.push).run,
+        "push": PushDelivery(database, application.push).run,
     }
-    if house.lines is not None:
-        chats = MemberChats(house.lines, house.clock, settings.address)
-        answers = ButtonPressConsumer(database, house.gate, chats)
+    if application.lines is not None:
+        chats = MemberChats(application.lines, application.clock, settings.address)
+        answers = ButtonPressConsumer(database, application.gate, chats)
         duties["prompts"] = PromptDelivery(
-            database, chats, house.mailer if mails(settings) else None, settings.owner_mail
+            database, chats, application.mailer if mails(settings) else None, settings.owner_mail
         ).run
         duties["presses"] = EventLogReader(
             database,
@@ -438,13 +442,13 @@ async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
             spacing=_UNHURRIED,
         ).run
         duties["answers"] = answers.run
-    told = house.telemetry.opened()
+    told = application.telemetry.opened()
     if told is not None:
         duties["numbers"] = InstallationTelemetry(told, database).run
     if mails(settings):
-        duties["mail"] = AlertMailer(database, house.mailer, settings.owner_mail).run
-    if house.embedder is not None:
-        duties["embeddings"] = PageEmbeddingJob(database, house.embedder).run
+        duties["mail"] = AlertMailer(database, application.mailer, settings.owner_mail).run
+    if application.embedder is not None:
+        duties["embeddings"] = PageEmbeddingJob(database, application.embedder).run
     try:
         await keep_watch(duties, stop)
     finally:
@@ -452,42 +456,54 @@ async def run_background_loops(house: Application, stop: asyncio.Event) -> None:
             await one.aclose()
 
 
-def _interactions(house: Application) -> InteractionReceiver:
+def _interactions(application: Application) -> InteractionReceiver:
     """Where a chat provider tells of buttons and commands."""
-    lines = house.lines
-    chats = None if lines is None else MemberChats(lines, house.clock, house.settings.address)
+    lines = application.lines
+    chats = (
+        None
+        if lines is None
+        else MemberChats(lines, application.clock, application.settings.address)
+    )
     return InteractionReceiver(
-        house.database, house.gate, house.vault, lines, chats, house.clock, house.limits
+        application.database,
+        application.gate,
+        application.vault,
+        lines,
+        chats,
+        application.clock,
+        application.limits,
     )
 
 
-def application_services(house: Application) -> ApplicationServices:
+def application_services(application: Application) -> ApplicationServices:
     """The house as the surfaces see it."""
     return ApplicationServices(
-        settings=house.settings,
-        limits=house.limits,
-        registry=house.registry,
-        database=house.database,
-        clock=house.clock,
-        gate=house.gate,
-        vault=house.vault,
-        passwords=house.passwords,
-        push=house.push,
-        waker=house.waker,
-        dispatcher=house.dispatcher,
-        desk=WebhookReceiver(house.database, house.dispatcher, house.vault, house.limits),
-        control=house.control,
-        switchboard=_mcp_connection_service(house.registry),
-        reception=_account_connection_service(house.registry),
-        interactions=_interactions(house),
-        blobs=house.blobs,
-        links=house.links,
-        workspace_id=house.workspace_id,
-        watch=lambda stop: run_background_loops(house, stop),
-        hire=lambda watch: build_worker(house, watch=watch),
-        workshop=house.workshop,
-        telemetry=house.telemetry,
-        mailer=None if house.settings.smtp_url is None else house.mailer,
+        settings=application.settings,
+        limits=application.limits,
+        registry=application.registry,
+        database=application.database,
+        clock=application.clock,
+        gate=application.gate,
+        vault=application.vault,
+        passwords=application.passwords,
+        push=application.push,
+        waker=application.waker,
+        dispatcher=application.dispatcher,
+        desk=WebhookReceiver(
+            application.database, application.dispatcher, application.vault, application.limits
+        ),
+        control=application.control,
+        switchboard=_mcp_connection_service(application.registry),
+        reception=_account_connection_service(application.registry),
+        interactions=_interactions(application),
+        blobs=application.blobs,
+        links=application.links,
+        workspace_id=application.workspace_id,
+        watch=lambda stop: run_background_loops(application, stop),
+        hire=lambda watch: build_worker(application, watch=watch),
+        workshop=application.workshop,
+        telemetry=application.telemetry,
+        mailer=None if application.settings.smtp_url is None else application.mailer,
     )
 
 

@@ -118,10 +118,10 @@ class CeleryHostedWorker:
         celery_state().should_stop = 0 if self._stopped.is_set() else 1
 
     async def _work(self, settings: Settings) -> None:
-        async with open_application(settings, attach=True) as house:
-            await house.vault.check_opens()
-            self._ear = CeleryHintListener(WakeupListener(house.database, RUNS_CHANNEL), self)
-            self._worker = build_worker(house, ear=self._ear)
+        async with open_application(settings, attach=True) as application:
+            await application.vault.check_opens()
+            self._ear = CeleryHintListener(WakeupListener(application.database, RUNS_CHANNEL), self)
+            self._worker = build_worker(application, ear=self._ear)
             self._loop = asyncio.get_running_loop()
             if self._stopped.is_set():
                 return

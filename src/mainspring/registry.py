@@ -164,9 +164,9 @@ def build_registry(
     shelf = tuple(one.name_products() for one in (*load_integrations(given), *integrations))
     events = _event_types(shelf)
     installs, automations = InstalledIntegrations(shelf, limits), BuiltInAutomations(limits)
-    switchboard = McpConnectionService()
+    mcp_connections = McpConnectionService()
     studio = AuthoringService(limits, given.address, TextSimilarity(embedder))
-    reception = _build_account_connection_service(shelf, given, studio)
+    account_connections = _build_account_connection_service(shelf, given, studio)
     known = (
         http_fetch_capability(limits),
         artifacts_capability(blobs or NullBlobStore(), limits, links),
@@ -187,23 +187,23 @@ def build_registry(
         *secret_capabilities(vault, studio.words),
         *model_capabilities(database, vault, providers),
         *model_administration(database, vault),
-        *connection_capabilities(switchboard),
-        *integration_capabilities(reception),
-        *oauth_client_capabilities(reception, database, vault),
+        *connection_capabilities(mcp_connections),
+        *integration_capabilities(account_connections),
+        *oauth_client_capabilities(account_connections, database, vault),
         *administration(database, given.address),
         *size_capabilities(database, limits, own_disk(given)),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_integration_capabilities(shelf, installs, studio, limits, database),
         *consent_capabilities(
-            limits, studio.words, ChangedToolConsents(switchboard), studio.doubts, given.address
+            limits, studio.words, ChangedToolConsents(mcp_connections), studio.doubts, given.address
         ),
         *_codex_capabilities(shelf, automations, studio, limits, database),
         *capabilities,
     )
     return ApplicationRegistry(
         studio,
-        switchboard,
-        reception,
+        mcp_connections,
+        account_connections,
         automations,
         actions=(*_actions(shelf, limits, workshop), *actions),
         capabilities=_add_draft_capabilities(known, given),
@@ -212,38 +212,38 @@ def build_registry(
     )
 
 
-def _event_types(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
+def _event_types(integrations: Iterable[Integration]) -> tuple[EventType, ...]:
     """What may be waited for: what the house tells, and what its integrations tell."""
-    told = chain.from_iterable(entry.events for entry in shelf)
+    told = chain.from_iterable(entry.events for entry in integrations)
     return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *workflow_events.EVENTS, *told)
 
 
 def _actions(
-    shelf: Iterable[Integration], limits: Limits, workshop: ScriptRunner | None
+    integrations: Iterable[Integration], limits: Limits, workshop: ScriptRunner | None
 ) -> Iterator[Action]:
     yield from build_actions(limits, workshop)
-    yield from chain.from_iterable(entry.actions for entry in shelf)
+    yield from chain.from_iterable(entry.actions for entry in integrations)
 
 
 def _build_account_connection_service(
-    shelf: tuple[Integration, ...], settings: Settings, studio: AuthoringService
+    integrations: tuple[Integration, ...], settings: Settings, studio: AuthoringService
 ) -> AccountConnectionService:
     """Where members connect; what the operator set up needs no connection of theirs."""
-    operated = frozenset(one.id for one in shelf if one.id in settings.integration_urls)
+    operated = frozenset(one.id for one in integrations if one.id in settings.integration_urls)
     return AccountConnectionService(
-        shelf, operated=operated, changed=reset_poll_cursors, words=studio.words
+        integrations, operated=operated, changed=reset_poll_cursors, words=studio.words
     )
 
 
 def _integration_capabilities(
-    shelf: tuple[Integration, ...],
+    integrations: tuple[Integration, ...],
     installs: InstalledIntegrations,
     studio: AuthoringService,
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
     """What writes and reads over any connection, by hand or again and again by an automation."""
-    reachable = DataSources(shelf, limits)
+    reachable = DataSources(integrations, limits)
     yield act_on_integration(installs, database)
     yield from ingestion_capabilities(reachable, limits, database)
     yield declared_capability(limits, database)
@@ -251,14 +251,16 @@ def _integration_capabilities(
 
 
 def _codex_capabilities(
-    shelf: tuple[Integration, ...],
+    integrations: tuple[Integration, ...],
     automations: BuiltInAutomations,
     studio: AuthoringService,
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
     """What the house keeps for people to put together: linked boards, recipes, workflows."""
-    yield from linked_capabilities(LinkableResources(shelf, limits), automations, limits, database)
+    yield from linked_capabilities(
+        LinkableResources(integrations, limits), automations, limits, database
+    )
     around = WorkflowDependencies(studio, record_overtaken)
     yield from workflow_capabilities(around)
     yield from recipe_capabilities(studio, limits, WorkflowHandler(around))

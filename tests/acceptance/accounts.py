@@ -171,8 +171,8 @@ class Person:
         """The problem that their browser is answered."""
         answer = self.browser.request(method, PREFIX + path, json=body)
         assert 400 <= answer.status_code < 500, answer.text
-        told: Json = answer.json()
-        return told
+        result: Json = answer.json()
+        return result
 
     def saved(self, document: Json) -> str:
         """A new automation of theirs."""
@@ -268,9 +268,9 @@ class Caller:
 
     async def _asked(self, name: str, arguments: Json) -> tuple[Json, bool]:
         result = await self.client.call_tool(name, arguments)
-        told: Json = result.structured_content
-        self.person.heard.append(json.dumps(told))
-        return told, bool(result.is_error)
+        summary: Json = result.structured_content
+        self.person.heard.append(json.dumps(summary))
+        return summary, bool(result.is_error)
 
     async def sources(self, tool: str) -> list[str]:
         """What a tool says its source may be, for this caller and now."""

@@ -25,7 +25,7 @@ from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
 from tests.acceptance.commands import NO_SETTINGS, PATIENCE, Mainspring, Settings
 from tests.kit.processes import wait_until
-from tests.kit.told import Told
+from tests.kit.told import JsonLineReader
 
 PREFIX = "/api/v1"
 # Long enough for a machine under load; a fact that is there ends the wait at once.
@@ -75,7 +75,7 @@ class Started:
         self.mainspring = mainspring
         self.process = process
         self._log = log
-        self.told = Told(process.stdout)
+        self.told = JsonLineReader(process.stdout)
         try:
             self.ready = self.told.until(state="ready")
         except AssertionError as error:

@@ -55,8 +55,8 @@ class Person:
 async def _call(client: Client, tool: str, **arguments: Any) -> Json:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, (tool, result.structured_content)
-    told: Json = result.structured_content
-    return told
+    summary: Json = result.structured_content
+    return summary
 
 
 def _script(playbook: Json, names: Mapping[str, str]) -> tuple[str, list[Json]]:

@@ -24,10 +24,10 @@ def test_ctrl_c_cancels_the_run(mainspring: Mainspring, write: Write) -> None:
     with mainspring.started("run", write(nap("Long nap", 600))) as process:
         line_with(process, "waiting until")
         process.send_signal(signal.SIGINT)
-        said = rest_of(process)
+        text = rest_of(process)
 
-    assert process.returncode == 7, said
-    assert "Cancelled" in said
+    assert process.returncode == 7, text
+    assert "Cancelled" in text
     assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
 
 
@@ -35,8 +35,8 @@ def test_a_run_that_was_left_is_finished_by_a_worker(mainspring: Mainspring, wri
     with mainspring.started("run", write(nap("Left alone", 3))) as process:
         line_with(process, "waiting until")
         process.send_signal(signal.SIGTERM)
-        said = rest_of(process)
-    assert process.returncode == 10, said
+        text = rest_of(process)
+    assert process.returncode == 10, text
 
     with mainspring.started("worker", "--queues", "fast", "--slots", "2") as worker:
         line_with(worker, "Working on fast with 2 slots")
@@ -59,10 +59,10 @@ def test_a_second_ctrl_c_leaves_at_once_and_the_next_worker_ends_the_run(
             process.send_signal(signal.SIGINT)
             line_with(process, "Cancelling")
             process.send_signal(signal.SIGINT)
-            said = rest_of(process)
+            text = rest_of(process)
 
     # The cancellation may be quicker than the second signal.
-    assert process.returncode in {7, 10}, said
+    assert process.returncode in {7, 10}, text
     if process.returncode == 10:
         run_id = mainspring("logs", "last", "--json").json["id"]
         with mainspring.started("worker") as worker:
@@ -105,11 +105,11 @@ def test_two_commands_stand_beside_each_other_and_the_second_run_is_dropped(
             line_with(first, "waiting until")
             second = mainspring("run", path, settings=allowed)
             outside.let_go("/held/first")
-            said = rest_of(first)
+            text = rest_of(first)
 
     assert second.code == 8, second.said
     assert "drop_if_running" in second.out
-    assert first.returncode == 0, said
+    assert first.returncode == 0, text
 
 
 def test_a_run_whose_process_was_killed_is_resumed_by_the_next_command(

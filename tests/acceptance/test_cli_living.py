@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tests.acceptance.commands import PATIENCE, Ended, Mainspring
-from tests.kit.told import Told
+from tests.kit.told import JsonLineReader
 
 NAME = "Call desk"
 
@@ -33,7 +33,7 @@ def _up(mainspring: Mainspring) -> Iterator[str]:
         )
         try:
             assert process.stdout is not None
-            yield str(Told(process.stdout).until(state="ready")["address"])
+            yield str(JsonLineReader(process.stdout).until(state="ready")["address"])
         finally:
             process.kill()
             process.wait()
@@ -115,11 +115,11 @@ def _call_from_outside(mainspring: Mainspring, address: str, automation_id: str)
         timeout=PATIENCE,
     )
     assert answer.status_code == 202, answer.text
-    told: dict[str, Any] = answer.json()
+    result: dict[str, Any] = answer.json()
 
-    run = _ok(mainspring("logs", "-f", told["run_id"], "--json")).json
+    run = _ok(mainspring("logs", "-f", result["run_id"], "--json")).json
     assert (run["status"], run["trigger_type"]) == ("succeeded", "webhook")
     assert run["inputs"] == {"message": "from outside"}
     listed = _ok(mainspring("runs", "--automation", NAME)).out
-    assert told["run_id"] in listed
+    assert result["run_id"] in listed
     assert "webhook" in listed

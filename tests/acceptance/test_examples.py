@@ -56,9 +56,9 @@ def test_every_example_is_valid(untouched: Mainspring) -> None:
 # --- those that need nobody
 
 
-def _ran(mainspring: Mainspring, name: str, *words: str, allowed: str = "") -> Ended:
+def _ran(mainspring: Mainspring, name: str, *text: str, allowed: str = "") -> Ended:
     settings = {"egress_allow": allowed}
-    ended = mainspring("run", EXAMPLES / name, "--json", *words, settings=settings)
+    ended = mainspring("run", EXAMPLES / name, "--json", *text, settings=settings)
     assert ended.complaints == ""
     return ended
 

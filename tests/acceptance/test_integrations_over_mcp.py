@@ -159,8 +159,8 @@ def test_a_window_of_all_calendars_comes_in_once_that_is_connected(mailbox: Pers
         (slug,) = [one["slug"] for one in pages if one["title"] == "Offsite"]
         known = (await call("get_page", slug=slug))["frontmatter"]
         assert known.keys() >= {"start", "end", "location", "attendees"}
-        told = "events from 2026-06-01 through 2026-06-07"
-        again = await call("fetch_from_integration", source="calendar", request=told)
+        message = "events from 2026-06-01 through 2026-06-07"
+        again = await call("fetch_from_integration", source="calendar", request=message)
         assert again["ingested_count"] == 0
         unclear = await call.refused(
             "fetch_from_integration", source="calendar", request="whatever is on next week"

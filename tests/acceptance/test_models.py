@@ -139,8 +139,8 @@ def pieces(server: Started, run_id: str) -> list[Json]:
 
 def transcript(server: Started, run_id: str) -> Json:
     [artifact] = server.items(f"/runs/{run_id}/artifacts")
-    told: Json = server.get(f"/artifacts/{artifact['id']}/content")
-    return told
+    result: Json = server.get(f"/artifacts/{artifact['id']}/content")
+    return result
 
 
 def asks(server: Started, run_id: str) -> list[Json]:
@@ -182,8 +182,8 @@ def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
     assert [one["path"] for one in asked] == ["/v1/messages"] * 4
     assert {one["headers"]["x-api-key"] for one in asked} == {KEY}
     # What it read came from our pages, and what was wrong with its first answer came back to it.
-    said = json.dumps(asked[2]["body"]["messages"])
-    assert "Bolt opens a shop in Kigali" in said
+    text = json.dumps(asked[2]["body"]["messages"])
+    assert "Bolt opens a shop in Kigali" in text
     assert "/bullets" in json.dumps(asked[3]["body"]["messages"][-1])
     summary = outputs(run)["research"]
     assert summary == {"bullets": BULLETS, "source_doc_ids": [page["id"]]}

@@ -237,17 +237,17 @@ class Caller:
 
     async def __call__(self, name: str, /, **arguments: Any) -> Json:
         result = await self.client.call_tool(name, arguments)
-        told: Json = result.structured_content
-        self.place.heard.append(json.dumps(told))
-        assert not result.is_error, (name, told)
-        return told
+        summary: Json = result.structured_content
+        self.place.heard.append(json.dumps(summary))
+        assert not result.is_error, (name, summary)
+        return summary
 
     async def refused(self, name: str, /, **arguments: Any) -> Json:
         result = await self.client.call_tool(name, arguments)
-        told: Json = result.structured_content
-        self.place.heard.append(json.dumps(told))
-        assert result.is_error, (name, told)
-        return told
+        summary: Json = result.structured_content
+        self.place.heard.append(json.dumps(summary))
+        assert result.is_error, (name, summary)
+        return summary
 
     async def save(self, source: str, grants: list[Json], **more: Any) -> Json:
         return await self(

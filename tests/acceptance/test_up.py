@@ -29,7 +29,7 @@ from tests.acceptance.commands import (
     silent_server,
 )
 from tests.kit.processes import is_running, session_nice, wait_until
-from tests.kit.told import Told
+from tests.kit.told import JsonLineReader
 
 HEALTH = "/api/v1/health"
 LIVE = "/api/v1/health/live"
@@ -43,7 +43,7 @@ class Server:
         assert process.stdout is not None
         self.process = process
         self._errors = errors
-        self._told = Told(process.stdout)
+        self._told = JsonLineReader(process.stdout)
         self.ready = self.until("ready")
         self.pids = {part["name"]: part["pid"] for part in self.ready["parts"]}
 
@@ -75,11 +75,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def up(mainspring: Mainspring, *words: str, settings: Settings = NO_SETTINGS) -> Iterator[Server]:
+def up(mainspring: Mainspring, *text: str, settings: Settings = NO_SETTINGS) -> Iterator[Server]:
     """The server on any free port; whatever is left of it is killed."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         process = subprocess.Popen(
-            mainspring.command("up", "--json", "--port", "0", *words),
+            mainspring.command("up", "--json", "--port", "0", *text),
             env=mainspring.environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

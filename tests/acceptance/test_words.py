@@ -171,11 +171,11 @@ def handed(story: Story) -> Json:
         "action": "agent_task",
         "config": {"prompt": "Say what matters, in short.", "output_schema": SHAPE},
     }
-    said = "{{ steps.think.text }}"
+    text = "{{ steps.think.text }}"
     deeds: Json = {
-        "slack_post": {"channel": "#standup", "text": said},
-        "notification": {"title": "News", "message_template": said},
-        "create_page": {"type": "report", "title": "The week", "body": said},
+        "slack_post": {"channel": "#standup", "text": text},
+        "notification": {"title": "News", "message_template": text},
+        "create_page": {"type": "report", "title": "The week", "body": text},
     }
     triggers: Json = {
         "schedule": {"cron": "0 9 * * 1-5" if story is DIGEST else "0 16 * * 5", "timezone": ZONE},

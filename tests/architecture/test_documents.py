@@ -66,14 +66,14 @@ def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None
 
 
 def test_a_page_of_commands_says_how_they_are_called_in_a_checkout() -> None:
-    said = "`./start` stands for `mainspring`"
+    message = "`./start` stands for `mainspring`"
     silent = [
         path.name
         for path in sorted((ROOT / "docs" / "how-to").glob("*.md"))
         if re.search(
             r"^(\$ )?mainspring |`mainspring ", text := path.read_text("utf-8"), re.MULTILINE
         )
-        and said not in text
+        and message not in text
     ]
 
     assert silent == []

@@ -38,6 +38,81 @@ RENAMED = {
     "Wanted",
 }
 
+# Variables, parameters, methods and functions of the former vocabulary.
+RENAMED_IDENTIFIERS = {
+    "_check_on_shelf",
+    "_desks",
+    "_drawer",
+    "_drawers",
+    "_errand",
+    "_errands",
+    "_estate",
+    "_herald",
+    "_houses",
+    "_judged_bound",
+    "_judged_here",
+    "_knocks",
+    "_passage",
+    "_passages",
+    "_porch",
+    "_postman",
+    "_posture",
+    "_postures",
+    "_promises",
+    "_purse",
+    "_purses",
+    "_reception",
+    "_said_for",
+    "_said_lines",
+    "_said_names",
+    "_said_since",
+    "_said_with",
+    "_siege",
+    "_street",
+    "_streets",
+    "_switchboard",
+    "_taken_as_given",
+    "_taken_out",
+    "_turnstile",
+    "_visitors",
+    "_wanted_types",
+    "_wish",
+    "_wishes",
+    "_wording",
+    "drawers",
+    "entrance",
+    "find_walls",
+    "houses",
+    "opened_street",
+    "own_house",
+    "passages",
+    "postman",
+    "postures",
+    "promises",
+    "purses",
+    "raise_walls",
+    "run_at_desk",
+    "shelves",
+    "streets",
+    "turnstile",
+}
+# The same, for names that tests may still use.
+RENAMED_IN_SRC = {
+    "_door",
+    "_knock",
+    "_promise",
+    "_visitor",
+    "errand",
+    "errands",
+    "estate",
+    "knocks",
+    "neighbours",
+    "porch",
+    "siege",
+    "street",
+    "visitors",
+}
+
 # Written in pieces, or this file would break its own law.
 LOOSE_ENDS = {
     "an unfinished mark": r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b",
@@ -71,6 +146,29 @@ def _classes() -> dict[str, set[str]]:
 
 def test_no_class_has_a_name_of_the_former_vocabulary() -> None:
     assert {name: where for name, where in _classes().items() if name in RENAMED} == {}
+
+
+def _identifiers(path: Path) -> set[str]:
+    """The names that a module binds or uses in its code; text and comments do not count."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.keyword(arg=str(name)):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "scripts", "bench"])
+def test_no_identifier_has_a_name_of_the_former_vocabulary(folder: str) -> None:
+    renamed = RENAMED_IDENTIFIERS | (RENAMED_IN_SRC if folder == "src" else set())
+    found = {shown(path): _identifiers(path) & renamed for path in modules(folder)}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_no_public_class_name_is_defined_twice() -> None:

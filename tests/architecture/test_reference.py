@@ -29,8 +29,8 @@ def test_a_page_that_is_stale_missing_or_unknown_is_noticed(
 
     code = reference.main(["--check", "--folder", str(folder)])
 
-    told = capsys.readouterr().out
+    message = capsys.readouterr().out
     assert code == 1
-    assert "-stale" in told
-    assert "+# Settings" in told
-    assert "-no such page" in told
+    assert "-stale" in message
+    assert "+# Settings" in message
+    assert "-no such page" in message

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 HOOK = {"id": "orders", "type": "webhook", "config": {}}
 
@@ -17,12 +17,14 @@ def _says(name: str, text: str, **more: Any) -> dict[str, Any]:
     return {"schema_version": "1.2", "name": name, "goal": f"Says {text}.", "plan": [step], **more}
 
 
-def test_an_automation_is_found_tried_and_brought_back(house: House, page: Page) -> None:
+def test_an_automation_is_found_tried_and_brought_back(
+    browser_session: BrowserSession, page: Page
+) -> None:
     page.goto("/automations")
     expect(page.get_by_role("heading", name="No automations yet")).to_be_visible()
-    made = house.saved(_says("Greeter", "hello"))
-    house.saved(_says("Clock", "tick", triggers=[HOOK]), active=True)
-    house.ask("PUT", f"/automations/{made}", _says("Greeter", "good day"))
+    made = browser_session.saved(_says("Greeter", "hello"))
+    browser_session.saved(_says("Clock", "tick", triggers=[HOOK]), active=True)
+    browser_session.ask("PUT", f"/automations/{made}", _says("Greeter", "good day"))
 
     # What is searched for and chosen stands in the address, and the address alone shows it again.
     page.goto("/automations")
@@ -46,7 +48,7 @@ def test_an_automation_is_found_tried_and_brought_back(house: House, page: Page)
     page.get_by_role("button", name="Start the dry run").click()
     expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}$"))
     run_id = page.url.rpartition("/")[2]
-    assert house.ended(run_id)["mode"] == "dry_run"
+    assert browser_session.ended(run_id)["mode"] == "dry_run"
     page.goto(f"/automations/{made}#run-{run_id}")
     expect(page).to_have_url(re.compile(rf"/runs/{run_id}$"))
 
@@ -57,22 +59,24 @@ def test_an_automation_is_found_tried_and_brought_back(house: House, page: Page)
     page.get_by_role("button", name="Bring version 1 back…").click()
     page.get_by_role("button", name="Bring it back").click()
     expect(page.get_by_text("version 1 brought back")).to_be_visible()
-    assert house.ask("GET", f"/automations/{made}")["version"] == 3
+    assert browser_session.ask("GET", f"/automations/{made}")["version"] == 3
 
 
-def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(house: House, page: Page) -> None:
-    made = house.saved(_says("Orders", "thanks", triggers=[HOOK]), active=True)
+def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(
+    browser_session: BrowserSession, page: Page
+) -> None:
+    made = browser_session.saved(_says("Orders", "thanks", triggers=[HOOK]), active=True)
     page.goto(f"/automations/{made}/triggers")
     page.get_by_role("button", name="Make a token").click()
     note = page.get_by_role("alert").filter(has_text="shown this once")
     token = note.locator("code").first.inner_text()
-    answer = house.context.request.post(
+    answer = browser_session.context.request.post(
         f"/api/v1/automations/{made}/fire",
         headers={"Authorization": f"Bearer {token}"},
         data={"order": 7},
     )
     assert answer.status == 202, answer.text()
-    house.ended(str(answer.json()["run_id"]))
+    browser_session.ended(str(answer.json()["run_id"]))
     page.reload()
     expect(page.get_by_text(f"A token that ends in {token[-4:]}")).to_be_visible()
     expect(page.get_by_text(token)).to_have_count(0)
@@ -82,7 +86,7 @@ def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(house: House, 
 
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Activate…")).to_be_visible()
-    assert house.ask("GET", f"/automations/{made}")["state"] == "paused"
+    assert browser_session.ask("GET", f"/automations/{made}")["state"] == "paused"
     page.get_by_role("button", name="Activate…").click()
     expect(page.get_by_role("dialog").get_by_text("When its webhook is called")).to_be_visible()
     page.get_by_role("button", name="Activate", exact=True).click()

@@ -9,7 +9,7 @@ from uuid import UUID
 from playwright.sync_api import Page, Route, expect
 
 from tests.kit.boards import MANY_ROWS
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 MANY = 100_000
 COLUMNS = [
@@ -19,19 +19,21 @@ COLUMNS = [
 ]
 
 
-def long_board(house: House) -> str:
+def long_board(session: BrowserSession) -> str:
     datasets = [{"name": "default", "columns": COLUMNS}]
-    made = house.ask("POST", "/boards", {"name": "Deals", "datasets": datasets})
+    made = session.ask("POST", "/boards", {"name": "Deals", "datasets": datasets})
     # The browser has the loop of this thread.
     with ThreadPoolExecutor(1) as other:
-        other.submit(house.street.server.sql, MANY_ROWS, UUID(made["id"]), MANY).result()
+        other.submit(session.street.server.sql, MANY_ROWS, UUID(made["id"]), MANY).result()
     return str(made["id"])
 
 
-def test_a_board_whose_rows_are_on_their_way_points_at_no_cell(house: House) -> None:
+def test_a_board_whose_rows_are_on_their_way_points_at_no_cell(
+    browser_session: BrowserSession,
+) -> None:
     datasets = [{"name": "default", "columns": COLUMNS}]
-    made = house.ask("POST", "/boards", {"name": "Late", "datasets": datasets})
-    page, held = house.open("/boards"), list[Route]()
+    made = browser_session.ask("POST", "/boards", {"name": "Late", "datasets": datasets})
+    page, held = browser_session.open("/boards"), list[Route]()
 
     def hold(route: Route) -> None:
         held.append(route)
@@ -47,9 +49,11 @@ def test_a_board_whose_rows_are_on_their_way_points_at_no_cell(house: House) -> 
     expect(grid).to_have_count(0)
 
 
-def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(house: House) -> None:
-    board = long_board(house)
-    page = house.open("/boards")
+def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(
+    browser_session: BrowserSession,
+) -> None:
+    board = long_board(browser_session)
+    page = browser_session.open("/boards")
     page.get_by_role("link", name="Deals").click()
     grid = page.get_by_role("grid", name="Rows of default")
     expect(grid.get_by_role("gridcell", name="Company 1", exact=True)).to_be_visible()
@@ -102,10 +106,14 @@ def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(house: Hou
     expect(page.get_by_role("cell", name="50,000")).to_have_count(2)
 
 
-def test_a_page_is_written_found_by_search_and_opened(house: House, page: Page) -> None:
+def test_a_page_is_written_found_by_search_and_opened(
+    browser_session: BrowserSession, page: Page
+) -> None:
     text = "We open at **nine**.\n\n## Where\n\n- Bell Street\n\n<img src=x onerror=alert(1)>"
-    house.ask("POST", "/pages", {"type": "note", "title": "Office hours", "body": text})
-    house.ask("POST", "/pages", {"type": "derived", "title": "Weekly report", "body": "Sales."})
+    browser_session.ask("POST", "/pages", {"type": "note", "title": "Office hours", "body": text})
+    browser_session.ask(
+        "POST", "/pages", {"type": "derived", "title": "Weekly report", "body": "Sales."}
+    )
     page.goto("/pages")
     expect(page.get_by_role("link", name=re.compile("Weekly report"))).to_be_visible()
     page.get_by_role("textbox", name="Search pages").fill("nine")

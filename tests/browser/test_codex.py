@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 from tests.kit.codex import automation, says
 
 
-def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(house: House) -> None:
-    page = house.open("/codex?search=uptime")
+def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(
+    browser_session: BrowserSession,
+) -> None:
+    page = browser_session.open("/codex?search=uptime")
     page.get_by_role("link", name="Uptime check").click()
     expect(page.get_by_text("It may send requests to")).to_be_visible()
     expect(page.get_by_text("is installed with it.")).to_be_visible()
@@ -42,14 +44,14 @@ def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(hou
     expect(page.get_by_role("link", name="Uptime check", exact=True)).to_be_visible()
 
 
-def test_a_newer_version_is_offered_with_what_it_changes(house: House) -> None:
-    house.ask("POST", "/recipes", {"package": automation("greeter")})
-    house.ask("POST", "/recipes/greeter/apply", {})
-    page = house.open("/codex?tab=installed")
+def test_a_newer_version_is_offered_with_what_it_changes(browser_session: BrowserSession) -> None:
+    browser_session.ask("POST", "/recipes", {"package": automation("greeter")})
+    browser_session.ask("POST", "/recipes/greeter/apply", {})
+    page = browser_session.open("/codex?tab=installed")
     expect(page.get_by_text("version 1.0.0 of")).to_be_visible()
     expect(page.get_by_text("update available")).not_to_be_visible()
     newer = automation("greeter", [says("good morning")], version="1.1.0")
-    house.ask("POST", "/recipes", {"package": newer})
+    browser_session.ask("POST", "/recipes", {"package": newer})
     page.reload()
     expect(page.get_by_text("update available: 1.1.0")).to_be_visible()
     page.get_by_role("button", name="See the upgrade of Greeter").click()

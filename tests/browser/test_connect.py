@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 LOOPBACK = "http://127.0.0.1:7777/callback"
 WEB = "https://assistant.example/callback"
@@ -21,7 +21,7 @@ WEB = "https://assistant.example/callback"
 class Assistant:
     """A program that was given an address and nothing else."""
 
-    house: House
+    house: BrowserSession
     client_id: str
     verifier: str
 
@@ -54,32 +54,34 @@ class Assistant:
         return dict(answer.json())
 
 
-def _assistant(house: House) -> Assistant:
+def _assistant(session: BrowserSession) -> Assistant:
     def arrived(route: Route) -> None:
         route.fulfill(content_type="text/html", body="<title>Arrived</title><h1>Arrived</h1>")
 
     # Where the client waits for the answer.
-    house.context.route("http://127.0.0.1:7777/**", arrived)
-    house.context.route("https://assistant.example/**", arrived)
+    session.context.route("http://127.0.0.1:7777/**", arrived)
+    session.context.route("https://assistant.example/**", arrived)
     said = {
         "client_name": "Assistant",
         "redirect_uris": [LOOPBACK, WEB],
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
     }
-    answer = house.context.request.post("/oauth/register", data=said)
+    answer = session.context.request.post("/oauth/register", data=said)
     assert answer.ok, answer.text()
-    return Assistant(house, answer.json()["client_id"], secrets.token_urlsafe(48))
+    return Assistant(session, answer.json()["client_id"], secrets.token_urlsafe(48))
 
 
-def _tools(house: House, token: str) -> int:
+def _tools(session: BrowserSession, token: str) -> int:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
-    return house.context.request.post("/mcp", data=message, headers=headers).status
+    return session.context.request.post("/mcp", data=message, headers=headers).status
 
 
-def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: Page) -> None:
-    assistant = _assistant(house)
+def test_a_client_is_let_in_for_less_than_it_asks_and_ended(
+    browser_session: BrowserSession, page: Page
+) -> None:
+    assistant = _assistant(browser_session)
     page.goto(assistant.link(LOOPBACK))
     expect(page.get_by_role("heading", level=1)).to_have_text("Let “Assistant” connect?")
     expect(page.get_by_text("a program on this computer")).to_be_visible()
@@ -91,9 +93,9 @@ def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: 
     expect(page.get_by_text("none of which changes anything")).to_be_visible()
     page.get_by_role("button", name="Allow", exact=True).click()
     expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
-    given = assistant.exchanged(page.url, LOOPBACK)
-    assert given["scope"] == "read"
-    assert _tools(house, given["access_token"]) == 200
+    arguments = assistant.exchanged(page.url, LOOPBACK)
+    assert arguments["scope"] == "read"
+    assert _tools(browser_session, arguments["access_token"]) == 200
 
     page.goto("/connect")
     expect(page.get_by_text("connected", exact=True)).to_be_visible()
@@ -104,7 +106,7 @@ def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: 
     page.get_by_role("button", name="Disconnect Assistant").click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
     expect(page.get_by_text("No client is connected yet")).to_be_visible()
-    assert _tools(house, given["access_token"]) == 401
+    assert _tools(browser_session, arguments["access_token"]) == 401
 
     # A no is told to the client, and a question that is over says so.
     page.goto(assistant.link(LOOPBACK))
@@ -116,12 +118,16 @@ def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: 
     expect(page.get_by_role("heading", name="This question is over")).to_be_visible()
 
 
-def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(house: House, page: Page) -> None:
-    assistant = _assistant(house)
+def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
+    browser_session: BrowserSession, page: Page
+) -> None:
+    assistant = _assistant(browser_session)
     # A client of the web opens the question in a window, and hears of the answer from it.
     page.goto("https://assistant.example/begin")
     with page.expect_popup() as opened:
-        page.evaluate("link => { window.open(link) }", house.address + assistant.link(WEB, "read"))
+        page.evaluate(
+            "link => { window.open(link) }", browser_session.address + assistant.link(WEB, "read")
+        )
     window = opened.value
     expect(window.get_by_text("assistant.example")).to_be_visible()
     window.get_by_role("button", name="Allow", exact=True).click()
@@ -135,9 +141,11 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(house: House, 
     expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
 
     # Whoever chooses the workspace in which they agreed is asked there all the same.
-    house.ask("PATCH", f"/workspaces/{house.workspace_id}", {"name": "Agreed tower"})
-    other = house.ask("POST", "/workspaces", {"name": "Other tower"})["id"]
-    house.ask("POST", "/session/workspace", {"workspace_id": other})
+    browser_session.ask(
+        "PATCH", f"/workspaces/{browser_session.workspace_id}", {"name": "Agreed tower"}
+    )
+    other = browser_session.ask("POST", "/workspaces", {"name": "Other tower"})["id"]
+    browser_session.ask("POST", "/session/workspace", {"workspace_id": other})
     page.goto(assistant.link(WEB, "read"))
     choice = page.get_by_role("combobox", name="Workspace")
     expect(choice).to_have_value("Other tower")

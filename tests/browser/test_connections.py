@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 
-def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(house: House) -> None:
-    page = house.open("/secrets")
+def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(
+    browser_session: BrowserSession,
+) -> None:
+    page = browser_session.open("/secrets")
     page.get_by_role("button", name="Add a secret").first.click()
     form = page.get_by_role("dialog")
     form.get_by_label("Name").fill("Forge Key")
@@ -29,8 +31,10 @@ def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(ho
     expect(page.get_by_role("heading", name="No secrets yet")).to_be_visible()
 
 
-def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(house: House) -> None:
-    page = house.open("/integrations?search=mailbox")
+def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(
+    browser_session: BrowserSession,
+) -> None:
+    page = browser_session.open("/integrations?search=mailbox")
     page.get_by_role("link", name="E-mail").click()
     expect(page.get_by_role("heading", level=1, name="E-mail")).to_be_visible()
     expect(page.get_by_role("region", name="What it does").get_by_text("reads")).to_be_visible()
@@ -56,8 +60,8 @@ def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(house:
     ).to_be_visible()
 
 
-def test_a_model_that_does_not_answer_is_kept_and_said_so(house: House) -> None:
-    page = house.open("/models")
+def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: BrowserSession) -> None:
+    page = browser_session.open("/models")
     page.get_by_role("button", name="Connect a model").first.click()
     form = page.get_by_role("dialog")
     form.get_by_role("combobox", name="Kind").click()
@@ -67,7 +71,7 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(house: House) -> None:
     form.get_by_role("button", name="Save and test").click()
     expect(form.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
     # This one is allowed, and speaks another language.
-    form.get_by_label("Address").fill(f"http://{house.street.web.pair}/v1")
+    form.get_by_label("Address").fill(f"http://{browser_session.street.web.pair}/v1")
     form.get_by_role("button", name="Save and test").click()
     expect(form.get_by_role("status")).to_be_visible()
     form.get_by_role("button", name="Close").last.click()

@@ -17,8 +17,8 @@ from tests.acceptance.server import PREFIX, SOON
 from tests.kit.browsers import (
     PASSWORD,
     PHONE,
-    House,
-    Street,
+    BrowserEnvironment,
+    BrowserSession,
     connect_discord,
     joined,
     state_of,
@@ -32,11 +32,11 @@ HOUR = {"schema": {"type": "object", "properties": {"hour": {"type": "integer", 
 
 
 @pytest.fixture
-def channel(street: Street) -> list[Any]:
+def channel(browser_environment: BrowserEnvironment) -> list[Any]:
     """What is posted to Discord."""
-    street.discord.channels[CHANNEL] = []
-    street.discord.messages.clear()
-    return street.discord.messages
+    browser_environment.discord.channels[CHANNEL] = []
+    browser_environment.discord.messages.clear()
+    return browser_environment.discord.messages
 
 
 def digest(name: str = "Morning digest", *after: Any, **more: Any) -> dict[str, Any]:
@@ -45,17 +45,19 @@ def digest(name: str = "Morning digest", *after: Any, **more: Any) -> dict[str, 
 
 
 @contextlib.contextmanager
-def program(house: House) -> Iterator[httpx2.Client]:
+def program(session: BrowserSession) -> Iterator[httpx2.Client]:
     """A program of the owner, with a token of theirs."""
-    token = house.ask("POST", "/tokens", {"name": "program"})["text"]
+    token = session.ask("POST", "/tokens", {"name": "program"})["text"]
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx2.Client(base_url=house.address + PREFIX, headers=headers, timeout=60) as client:
+    with httpx2.Client(base_url=session.address + PREFIX, headers=headers, timeout=60) as client:
         yield client
 
 
-def made_by_program(house: House, document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def made_by_program(
+    session: BrowserSession, document: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
     """A program creates an automation and is refused to activate it: its id, and the problem."""
-    with program(house) as client:
+    with program(session) as client:
         made = client.post("/automations", json=document)
         assert made.status_code == 201, made.text
         refused = client.post(f"/automations/{made.json()['id']}/activate")
@@ -68,11 +70,11 @@ def chosen(page: Page) -> Locator:
 
 
 def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
-    house: House, strangers: BrowserContext, channel: list[Any]
+    browser_session: BrowserSession, strangers: BrowserContext, channel: list[Any]
 ) -> None:
-    connect_discord(house)
-    made, refused = made_by_program(house, digest())
-    guest = joined(house, strangers, "iris@example.org")
+    connect_discord(browser_session)
+    made, refused = made_by_program(browser_session, digest())
+    guest = joined(browser_session, strangers, "iris@example.org")
     strangers.clear_cookies()
 
     link = urlsplit(refused["consent"]["url"])
@@ -93,16 +95,18 @@ def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
     note.get_by_role("button", name="Review and agree…").click()
     guest.get_by_role("dialog").get_by_role("button", name="Agree and activate").click()
     expect(guest.get_by_text("It is active.").first).to_be_visible()
-    assert state_of(house, made) == "active"
-    agreed = house.ask("GET", f"/automations/{made}")["agreed"]
+    assert state_of(browser_session, made) == "active"
+    agreed = browser_session.ask("GET", f"/automations/{made}")["agreed"]
     assert agreed["via"] == "page"
     assert channel == []
 
 
-def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(house: House) -> None:
+def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(
+    browser_session: BrowserSession,
+) -> None:
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
-    made, _ = made_by_program(house, dict(definition("Write to Ada", plan)))
-    page = house.open("/inbox", viewport=PHONE)
+    made, _ = made_by_program(browser_session, dict(definition("Write to Ada", plan)))
+    page = browser_session.open("/inbox", viewport=PHONE)
     page.get_by_role("link", name="Write to Ada waits for your consent").click()
     pane = chosen(page)
     expect(pane.get_by_text("It may mail ada@example.org, and asks each time.")).to_be_visible()
@@ -111,29 +115,31 @@ def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(house: H
     assert violations(page) == []
     pane.get_by_role("button", name="Agree and keep it paused").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert state_of(house, made) == "paused"
-    house.ask("POST", f"/automations/{made}/activate")
+    assert state_of(browser_session, made) == "paused"
+    browser_session.ask("POST", f"/automations/{made}/activate")
 
 
-def test_what_cannot_be_activated_leads_to_where_it_is_fixed(house: House) -> None:
-    made, _ = made_by_program(house, digest())
-    page = house.open("/inbox")
+def test_what_cannot_be_activated_leads_to_where_it_is_fixed(
+    browser_session: BrowserSession,
+) -> None:
+    made, _ = made_by_program(browser_session, digest())
+    page = browser_session.open("/inbox")
     chosen(page).get_by_role("button", name="Agree and activate").click()
     note = chosen(page).get_by_role("alert")
     expect(note).to_contain_text("Discord is not connected")
-    assert state_of(house, made) == "paused"
+    assert state_of(browser_session, made) == "paused"
     note.get_by_role("link", name="Go to Integrations").click()
     expect(page.get_by_role("heading", level=1, name="Integrations")).to_be_visible()
 
 
 def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
-    house: House, channel: list[Any]
+    browser_session: BrowserSession, channel: list[Any]
 ) -> None:
     """A person who saves it and runs it on the page is asked about the message and nothing else."""
-    connect_discord(house)
+    connect_discord(browser_session)
     note = step("note", "notification", title="Posted as {{ steps.post.message_id }}")
-    made = house.saved(digest("Hold on", note))
-    page = house.open(f"/automations/{made}")
+    made = browser_session.saved(digest("Hold on", note))
+    page = browser_session.open(f"/automations/{made}")
     page.get_by_role("button", name="Run now…").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("radio", name="For real").check()
@@ -141,7 +147,7 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
     dialog.get_by_role("button", name="Run it for real").click()
     expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
     run = page.url.rpartition("/")[2]
-    wait_until(lambda: house.run(run)["status"] == "waiting", SOON, "the held write")
+    wait_until(lambda: browser_session.run(run)["status"] == "waiting", SOON, "the held write")
     page.get_by_role("link", name=re.compile("^Inbox")).click()
     pane = chosen(page)
     expect(pane.locator(".delivered")).to_contain_text("The clock says 7.")
@@ -149,7 +155,7 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
     assert channel == []
     pane.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
-    ended = house.ended(run)
+    ended = browser_session.ended(run)
     assert (ended["status"], len(channel)) == ("succeeded", 1), ended["error"]
     posted = next(one["output"] for one in ended["steps"] if one["step"] == "post")
     page.goto("/inbox?tab=messages")
@@ -157,11 +163,11 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
 
 
 def test_automatic_is_chosen_beside_destination_account_and_text(
-    house: House, channel: list[Any]
+    browser_session: BrowserSession, channel: list[Any]
 ) -> None:
-    connect_discord(house)
-    made = house.saved(digest(), active=True)
-    page = house.open(f"/automations/{made}/edit")
+    connect_discord(browser_session)
+    made = browser_session.saved(digest(), active=True)
+    page = browser_session.open(f"/automations/{made}/edit")
     page.get_by_role("button", name="Review it").click()
     expect(page.get_by_text(f"Post to the Discord channel {CHANNEL}", exact=True)).to_be_visible()
     expect(page.get_by_text("Account: spring")).to_be_visible()
@@ -173,11 +179,11 @@ def test_automatic_is_chosen_beside_destination_account_and_text(
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as version 2")).to_be_visible()
-    saved = house.ask("GET", f"/automations/{made}")
+    saved = browser_session.ask("GET", f"/automations/{made}")
     assert saved["definition"]["plan"][0]["approval"] == "automatic"
     # The person who saved it has agreed: it stays active, and sends without another question.
     assert (saved["state"], saved["agreed"]["version"]) == ("active", 2)
-    ended = house.ended(house.started_run(made))
+    ended = browser_session.ended(browser_session.started_run(made))
     assert ended["status"] == "succeeded", ended["error"]
     assert [one["content"] for one in channel] == ["Good morning.\nThe clock says 7."]
     page.goto(f"/automations/{made}")
@@ -185,15 +191,15 @@ def test_automatic_is_chosen_beside_destination_account_and_text(
 
 
 def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_and_text(
-    house: House, channel: list[Any]
+    browser_session: BrowserSession, channel: list[Any]
 ) -> None:
-    connect_discord(house)
-    made = house.saved(digest(), active=True)
-    with program(house) as client:
+    connect_discord(browser_session)
+    made = browser_session.saved(digest(), active=True)
+    with program(browser_session) as client:
         change = client.put(f"/automations/{made}", json=digest(approval="automatic"))
         assert change.status_code == 200, change.text
-    assert state_of(house, made) == "paused"
-    page = house.open("/inbox")
+    assert state_of(browser_session, made) == "paused"
+    page = browser_session.open("/inbox")
     page.get_by_role("link", name="Morning digest wants to do more").click()
     pane = chosen(page)
     says = (
@@ -204,20 +210,24 @@ def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_an
     expect(pane.get_by_role("link", name="See the difference")).to_be_visible()
     pane.get_by_role("button", name="Agree and activate").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert state_of(house, made) == "active"
-    ended = house.ended(house.started_run(made))
+    assert state_of(browser_session, made) == "active"
+    ended = browser_session.ended(browser_session.started_run(made))
     assert (ended["status"], len(channel)) == ("succeeded", 1), ended["error"]
 
 
-def test_a_program_copies_a_link_where_only_a_person_approves(house: House) -> None:
+def test_a_program_copies_a_link_where_only_a_person_approves(
+    browser_session: BrowserSession,
+) -> None:
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
-    run = house.ended(house.started_run(house.saved(dict(definition("Write to Ada", plan)))))
+    run = browser_session.ended(
+        browser_session.started_run(browser_session.saved(dict(definition("Write to Ada", plan))))
+    )
     draft = run["output"]["draft_id"]
-    page = house.open(f"/inbox?draft={draft}")
+    page = browser_session.open(f"/inbox?draft={draft}")
     expect(chosen(page).get_by_role("button", name="Approve")).to_be_visible()
     page.get_by_role("button", name="Copy for programs").click()
     menu = page.get_by_role("menu")
     expect(menu).not_to_contain_text("Send a draft")
     menu.get_by_role("menuitem", name="Copy the link").click()
     copied = str(page.evaluate("navigator.clipboard.readText()"))
-    assert copied == f"{house.address}/inbox?draft={draft}"
+    assert copied == f"{browser_session.address}/inbox?draft={draft}"

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 
 def _clock() -> dict[str, Any]:
@@ -22,16 +22,18 @@ def _at(page: Page, pointer: str) -> Locator:
     return page.locator(f'[data-pointer="{pointer}"]')
 
 
-def _opened(house: House, made: str) -> Page:
-    page = house.open(f"/automations/{made}/edit")
+def _opened(session: BrowserSession, made: str) -> Page:
+    page = session.open(f"/automations/{made}/edit")
     expect(_at(page, "/plan/1/config/title").get_by_role("textbox")).to_be_visible()
     return page
 
 
-def test_a_template_is_completed_and_saved_as_the_next_version(house: House) -> None:
-    made = house.saved(_clock())
-    house.ended(house.started_run(made))
-    page = _opened(house, made)
+def test_a_template_is_completed_and_saved_as_the_next_version(
+    browser_session: BrowserSession,
+) -> None:
+    made = browser_session.saved(_clock())
+    browser_session.ended(browser_session.started_run(made))
+    page = _opened(browser_session, made)
     title = _at(page, "/plan/1/config/title").get_by_role("textbox", name="Title")
     title.click()
     page.keyboard.press("End")
@@ -54,7 +56,7 @@ def test_a_template_is_completed_and_saved_as_the_next_version(house: House) -> 
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as version 2")).to_be_visible()
-    saved = house.ask("GET", f"/automations/{made}")
+    saved = browser_session.ask("GET", f"/automations/{made}")
     assert saved["version"] == 2
     assert saved["definition"]["plan"][1]["config"]["title"] == (
         "Wound {{ steps.wind.turns | upper }}"
@@ -62,8 +64,10 @@ def test_a_template_is_completed_and_saved_as_the_next_version(house: House) -> 
     assert saved["definition"]["metadata"]["ticket"] == 4711
 
 
-def test_what_is_typed_is_what_stands_there_and_no_number_is_rounded(house: House) -> None:
-    page = _opened(house, house.saved(_clock()))
+def test_what_is_typed_is_what_stands_there_and_no_number_is_rounded(
+    browser_session: BrowserSession,
+) -> None:
+    page = _opened(browser_session, browser_session.saved(_clock()))
     title = _at(page, "/plan/1/config/title").get_by_role("textbox", name="Title")
     title.click()
     page.keyboard.press("Control+a")
@@ -73,15 +77,17 @@ def test_what_is_typed_is_what_stands_there_and_no_number_is_rounded(house: Hous
     expect(_at(page, "/plan/1/config/title")).to_contain_text("under “Inputs and bounds”")
     # A number that a browser would round: the page shows it, and does not save over it.
     plan = [step("wind", "transform_data", output={"turns": 1234567890123456789})]
-    made = house.saved(definition("Wind it long", plan))
-    page = house.open(f"/automations/{made}/edit")
+    made = browser_session.saved(definition("Wind it long", plan))
+    page = browser_session.open(f"/automations/{made}/edit")
     expect(page.get_by_text("1234567890123456789")).to_be_visible()
     expect(_at(page, "/goal").get_by_role("textbox")).not_to_be_editable()
     expect(page.get_by_role("button", name="Save as new version")).to_have_count(0)
 
 
-def test_nothing_is_dropped_between_form_and_json_and_another_action(house: House) -> None:
-    page = _opened(house, house.saved(_clock()))
+def test_nothing_is_dropped_between_form_and_json_and_another_action(
+    browser_session: BrowserSession,
+) -> None:
+    page = _opened(browser_session, browser_session.saved(_clock()))
     # Another action: what the first one was told stays until somebody takes it out.
     action = _at(page, "/plan/1/action").get_by_role("combobox")
     action.click()
@@ -124,18 +130,20 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(house: Hous
     expect(_at(page, "/name").get_by_role("textbox")).to_have_value("Wind it twice")
 
 
-def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(house: House) -> None:
-    made = house.saved(_clock())
+def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(
+    browser_session: BrowserSession,
+) -> None:
+    made = browser_session.saved(_clock())
     # A place that is folded away is opened for whoever comes for it.
-    page = house.open(f"/automations/{made}/edit?at=/plan/0/step_id")
+    page = browser_session.open(f"/automations/{made}/edit?at=/plan/0/step_id")
     expect(_at(page, "/plan/0/step_id").get_by_role("textbox")).to_be_focused()
     _at(page, "/goal").get_by_role("textbox").fill("Wind it well.")
     # Somebody else saves meanwhile; nothing of what was written here is lost, and both are shown.
     theirs = {**_clock(), "description": "Theirs."}
-    house.context.request.put(
+    browser_session.context.request.put(
         f"/api/v1/automations/{made}",
         data=theirs,
-        headers={"X-CSRF-Token": house.csrf, "If-Match": '"1"'},
+        headers={"X-CSRF-Token": browser_session.csrf, "If-Match": '"1"'},
     )
     expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
     page.keyboard.press("Control+s")
@@ -144,4 +152,6 @@ def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(house: House) -> No
     expect(_at(page, "/goal").get_by_role("textbox")).to_have_value("Wind it well.")
     page.get_by_role("button", name="Save mine on top of version 2").click()
     expect(page.get_by_text("Saved as version 3")).to_be_visible()
-    assert house.ask("GET", f"/automations/{made}")["definition"]["goal"] == "Wind it well."
+    assert (
+        browser_session.ask("GET", f"/automations/{made}")["definition"]["goal"] == "Wind it well."
+    )

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browsers import House
+from tests.kit.browsers import BrowserSession
 
 # The install of e-mail is the same in every house.
 EMAIL = "6237258d-f06e-5c3f-b02b-2de8231e2326"
@@ -24,7 +24,7 @@ PATIENCE = 60.0
 class _Assistant:
     """A client of the handshake versions that opens pages."""
 
-    def __init__(self, house: House, http: httpx2.Client) -> None:
+    def __init__(self, house: BrowserSession, http: httpx2.Client) -> None:
         token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
         self._headers = {
             "Authorization": f"Bearer {token}",
@@ -55,21 +55,21 @@ class _Assistant:
 
 @pytest.mark.parametrize("agrees", [True, False])
 def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
-    house: House, agrees: bool
+    browser_session: BrowserSession, agrees: bool
 ) -> None:
     subject = f"The page {'yes' if agrees else 'no'}"
     letter = {"to": ["noah@example.com"], "subject": subject, "body": "We are in."}
     with (
-        httpx2.Client(base_url=house.address, timeout=PATIENCE) as http,
+        httpx2.Client(base_url=browser_session.address, timeout=PATIENCE) as http,
         ThreadPoolExecutor(1) as pool,
     ):
-        assistant = _Assistant(house, http)
+        assistant = _Assistant(browser_session, http)
         given = {"install_id": EMAIL, "action_name": "send_email", "input": letter}
         made = assistant.call("act_on_integration", **given)[-1]["result"]["structuredContent"]
         confirming = pool.submit(assistant.call, "confirm_action", draft_id=made["draft_id"])
         address = f"/inbox?draft={made['draft_id']}"
         # Without a sign-in the link shows nothing and answers nothing.
-        nobody = house.street.browser.new_context(base_url=house.address)
+        nobody = browser_session.street.browser.new_context(base_url=browser_session.address)
         with contextlib.closing(nobody) as context:
             page = context.new_page()
             page.goto(address)
@@ -77,7 +77,7 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
             expect(page.get_by_text(subject)).to_have_count(0)
             confirm = f"/api/v1/drafts/{made['draft_id']}/confirm"
             assert context.request.post(confirm, data={}).status == 401
-        page = house.open(address)
+        page = browser_session.open(address)
         chosen = page.get_by_role("region", name="What was chosen")
         expect(chosen.locator(".delivered")).to_contain_text(subject)
         expect(chosen.locator(".delivered")).to_contain_text("We are in.")
@@ -97,6 +97,6 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
     assert link == address
     assert str(UUID(workspace)) == workspace
     came = last["result"]["structuredContent"]
-    sent = any(subject.encode() in one for one in house.street.post.offered)
+    sent = any(subject.encode() in one for one in browser_session.street.post.offered)
     expected = ("confirmed", "sent", True) if agrees else ("declined", "not_sent", False)
     assert (came["status"], came["outcome"], sent) == expected

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kit.browsers import PHONE, House, Street, opened_house, settle, violations
+from tests.kit.browsers import (
+    PHONE,
+    BrowserEnvironment,
+    BrowserSession,
+    opened_house,
+    settle,
+    violations,
+)
 from tests.kit.furnished import furnished
 
 # Where somebody is asked for an answer on the way; the rest is for a desk.
@@ -14,18 +21,20 @@ POCKET = ("home", "inbox", "run", "run-failed", "runs", "automations", "proposal
 
 
 @pytest.fixture(scope="module")
-def lived_in(street: Street) -> Iterator[tuple[House, dict[str, str]]]:
+def lived_in(
+    browser_environment: BrowserEnvironment,
+) -> Iterator[tuple[BrowserSession, dict[str, str]]]:
     """A house with something on every screen, shared by the tests of this file."""
-    with opened_house(street) as house:
-        yield house, furnished(house)
+    with opened_house(browser_environment) as session:
+        yield session, furnished(session)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_screen(
-    lived_in: tuple[House, dict[str, str]], scheme: str
+    lived_in: tuple[BrowserSession, dict[str, str]], scheme: str
 ) -> None:
-    house, screens = lived_in
-    page = house.open("/")
+    application, screens = lived_in
+    page = application.open("/")
     page.emulate_media(
         color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce"
     )
@@ -38,9 +47,9 @@ def test_axe_finds_nothing_on_any_screen(
     assert found == {}
 
 
-def test_nothing_is_wider_than_a_phone(lived_in: tuple[House, dict[str, str]]) -> None:
-    house, screens = lived_in
-    page = house.open("/", viewport=PHONE)
+def test_nothing_is_wider_than_a_phone(lived_in: tuple[BrowserSession, dict[str, str]]) -> None:
+    application, screens = lived_in
+    page = application.open("/", viewport=PHONE)
     wider = {}
     for name in POCKET:
         settle(page, screens[name])
@@ -51,8 +60,8 @@ def test_nothing_is_wider_than_a_phone(lived_in: tuple[House, dict[str, str]]) -
     assert wider == {}
 
 
-def test_an_empty_house_has_a_way_on_from_every_screen(house: House) -> None:
-    page = house.open("/")
+def test_an_empty_house_has_a_way_on_from_every_screen(browser_session: BrowserSession) -> None:
+    page = browser_session.open("/")
     for path in (
         "/",
         "/automations",

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 from tests.kit.house import document, step
 
 WHY = "It writes to the wrong list."
@@ -23,10 +23,16 @@ def _runs_for_real(page: Page) -> str:
     return page.url.rpartition("/")[2].partition("?")[0]
 
 
-def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(house: House) -> None:
-    made = house.saved(document(step("a", "transform_data", {"output": 1}), name="Wind the clock"))
-    other = house.saved(document(step("a", "transform_data", {"output": 1}), name="Ring the bell"))
-    page = house.open(f"/automations/{made}")
+def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
+    browser_session: BrowserSession,
+) -> None:
+    made = browser_session.saved(
+        document(step("a", "transform_data", {"output": 1}), name="Wind the clock")
+    )
+    other = browser_session.saved(
+        document(step("a", "transform_data", {"output": 1}), name="Ring the bell")
+    )
+    page = browser_session.open(f"/automations/{made}")
     page.get_by_role("button", name="Halt…").click()
     form = page.get_by_role("dialog")
     yes = form.get_by_role("button", name="Halt it")
@@ -44,7 +50,7 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(house
     run_id = _runs_for_real(page)
     expect(page.get_by_text("It is held.")).to_be_visible()
     expect(banner).to_contain_text("1 run held.")
-    assert house.run(run_id)["status"] == "pending"
+    assert browser_session.run(run_id)["status"] == "pending"
     page.goto("/automations")
     expect(page.get_by_role("row", name=re.compile("Wind the clock"))).to_contain_text("halted")
 
@@ -61,10 +67,10 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(house
     expect(whole).to_contain_text(NIGHT)
     whole.get_by_role("button", name="Release").click()
     expect(whole).to_have_count(0)
-    assert house.run(run_id)["halted"] == WHY
+    assert browser_session.run(run_id)["halted"] == WHY
 
     page.goto(f"/runs/{run_id}")
     banner.get_by_role("button", name="Release").click()
     expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
     expect(banner).to_have_count(0)
-    assert house.run(run_id)["status"] == "succeeded"
+    assert browser_session.run(run_id)["status"] == "succeeded"

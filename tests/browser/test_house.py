@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 _PASSWORD = "a few words in a row"
 _MARK = (
@@ -37,7 +37,7 @@ def _signed_out_and_in_again(guest: Page, strangers: BrowserContext) -> None:
 
 
 def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
-    house: House, page: Page, strangers: BrowserContext
+    browser_session: BrowserSession, page: Page, strangers: BrowserContext
 ) -> None:
     page.goto("/settings/members")
     page.get_by_role("textbox", name="Email").fill("grace@example.org")
@@ -47,23 +47,23 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
 
     guest = strangers.new_page()
     guest.goto("/audit")
-    expect(guest).to_have_url(f"{house.address}/sign-in")
+    expect(guest).to_have_url(f"{browser_session.address}/sign-in")
     # A link in the address of this very page is taken out of it before anything else is done.
     guest.goto(link)
     expect(guest.get_by_role("heading", level=1)).to_contain_text("invites you to Clockmakers")
-    expect(guest).to_have_url(f"{house.address}/sign-in")
+    expect(guest).to_have_url(f"{browser_session.address}/sign-in")
     expect(guest.get_by_text("You will be an editor there.")).to_be_visible()
     # Looking uses nothing up.
-    assert house.ask("GET", "/members")["invitations"]
+    assert browser_session.ask("GET", "/members")["invitations"]
     guest.get_by_role("button", name="Join Clockmakers").click()
     guest.get_by_role("textbox", name="Your name").fill("Grace")
     guest.get_by_label(re.compile("^Password")).fill("short")
     guest.get_by_role("button", name="Save and go on").click()
-    expect(guest).to_have_url(f"{house.address}/sign-in")
+    expect(guest).to_have_url(f"{browser_session.address}/sign-in")
     guest.get_by_label(re.compile("^Password")).fill(_PASSWORD)
     guest.get_by_role("button", name="Save and go on").click()
     # Back to where she wanted to go first; an editor may not read the log, and is told so.
-    expect(guest).to_have_url(f"{house.address}/audit")
+    expect(guest).to_have_url(f"{browser_session.address}/audit")
     expect(guest.get_by_role("heading", name="Admins read the audit log")).to_be_visible()
 
     guest.get_by_role("link", name="Home").click()
@@ -86,9 +86,13 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     expect(page.get_by_role("list", name="Members")).not_to_contain_text("Grace")
 
 
-def test_a_token_is_shown_once_and_what_happened_is_told(house: House, page: Page) -> None:
+def test_a_token_is_shown_once_and_what_happened_is_told(
+    browser_session: BrowserSession, page: Page
+) -> None:
     # Every house of this street is called the same; this one is looked for by its name.
-    house.ask("PATCH", f"/workspaces/{house.workspace_id}", {"name": "Tower clocks"})
+    browser_session.ask(
+        "PATCH", f"/workspaces/{browser_session.workspace_id}", {"name": "Tower clocks"}
+    )
     page.goto("/settings/tokens")
     page.get_by_role("textbox", name="What it is for").fill("ci of the tower")
     page.get_by_role("button", name="Make token").click()
@@ -102,8 +106,8 @@ def test_a_token_is_shown_once_and_what_happened_is_told(house: House, page: Pag
     expect(page.get_by_text("No tokens yet")).to_be_visible()
 
     think = step("think", "script", source=f"console.log('{_MARK}');", grants=[])
-    made = house.saved(definition("Think aloud", [think]))
-    house.ended(house.started_run(made))
+    made = browser_session.saved(definition("Think aloud", [think]))
+    browser_session.ended(browser_session.started_run(made))
     page.get_by_role("link", name="Costs").click()
     asks = page.get_by_role("region", name="Single asks")
     expect(asks.get_by_role("link", name="Think aloud")).to_be_visible()
@@ -137,15 +141,17 @@ def test_a_token_is_shown_once_and_what_happened_is_told(house: House, page: Pag
 
 
 def test_a_tab_shows_and_changes_one_workspace_though_another_tab_goes_elsewhere(
-    house: House, page: Page
+    browser_session: BrowserSession, page: Page
 ) -> None:
-    second = house.ask("POST", "/workspaces", {"name": "Second tower"})["id"]
+    second = browser_session.ask("POST", "/workspaces", {"name": "Second tower"})["id"]
     elsewhere = page.get_by_role("button", name="Second tower")
     # A tab that hears of it at once shows the other workspace.
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    house.ask("POST", "/session/workspace", {"workspace_id": second})
+    browser_session.ask("POST", "/session/workspace", {"workspace_id": second})
     expect(elsewhere).to_be_visible()
-    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
+    browser_session.ask(
+        "POST", "/session/workspace", {"workspace_id": browser_session.workspace_id}
+    )
     expect(elsewhere).to_have_count(0)
 
     # One that hears nothing changes nothing there. Requests of a shared worker cannot be held
@@ -157,11 +163,13 @@ def test_a_tab_shows_and_changes_one_workspace_though_another_tab_goes_elsewhere
     form = page.get_by_role("dialog")
     form.get_by_role("textbox", name="Name").fill("first_key")
     form.get_by_label("Value").first.fill("of the first tower")
-    house.ask("POST", "/session/workspace", {"workspace_id": second})
+    browser_session.ask("POST", "/session/workspace", {"workspace_id": second})
     form.get_by_role("button", name="Seal it").click()
     expect(elsewhere).to_be_visible()
-    assert house.ask("GET", "/secrets")["secrets"] == []
-    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
-    assert house.ask("GET", "/secrets")["secrets"] == []
+    assert browser_session.ask("GET", "/secrets")["secrets"] == []
+    browser_session.ask(
+        "POST", "/session/workspace", {"workspace_id": browser_session.workspace_id}
+    )
+    assert browser_session.ask("GET", "/secrets")["secrets"] == []
     # A request that is still held back would keep the page from closing.
     page.unroute_all(behavior="ignoreErrors")

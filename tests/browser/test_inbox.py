@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.acceptance.commands import definition, step
 from tests.acceptance.server import SOON
-from tests.kit.browsers import PHONE, House
+from tests.kit.browsers import PHONE, BrowserSession
 from tests.kit.processes import wait_until
 
 # The install of e-mail is the same in every house.
@@ -32,27 +32,27 @@ def _letter(subject: str, to: str) -> dict[str, Any]:
     return dict(definition(f"Write to {to}", plan))
 
 
-def _drafted(house: House, subject: str, to: str) -> str:
+def _drafted(session: BrowserSession, subject: str, to: str) -> str:
     """The draft of a letter that a run wants to send."""
-    run = house.ended(house.started_run(house.saved(_letter(subject, to))))
+    run = session.ended(session.started_run(session.saved(_letter(subject, to))))
     return str(run["output"]["draft_id"])
 
 
-def _draft(house: House, draft_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = house.ask("GET", f"/drafts/{draft_id}")
+def _draft(session: BrowserSession, draft_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = session.ask("GET", f"/drafts/{draft_id}")
     return found
 
 
-def _run_out(house: House, draft_id: str) -> None:
+def _run_out(session: BrowserSession, draft_id: str) -> None:
     """Its time is over. The browser has a loop of its own in this thread."""
     ended = "UPDATE drafts SET expires_at = now() WHERE id = $1"
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(house.street.server.sql, ended, UUID(draft_id)).result()
+        pool.submit(session.street.server.sql, ended, UUID(draft_id)).result()
 
 
-def _tool(house: House, token: str, name: str, arguments: dict[str, Any]) -> Any:
+def _tool(session: BrowserSession, token: str, name: str, arguments: dict[str, Any]) -> Any:
     asked = {"name": name, "arguments": arguments}
-    answer = house.context.request.post(
+    answer = session.context.request.post(
         "/mcp",
         data={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked},
         headers={
@@ -82,10 +82,12 @@ TWO_TAPS = """async () => {
 }"""
 
 
-def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: House) -> None:
-    draft = _drafted(house, "The tower clock", "ada@example.com")
-    other = _drafted(house, "The kitchen clock", "bob@example.com")
-    page = house.open(f"/inbox?draft={draft}")
+def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
+    browser_session: BrowserSession,
+) -> None:
+    draft = _drafted(browser_session, "The tower clock", "ada@example.com")
+    other = _drafted(browser_session, "The kitchen clock", "bob@example.com")
+    page = browser_session.open(f"/inbox?draft={draft}")
     chosen = _chosen(page)
     letter = chosen.locator(".delivered")
     expect(letter).to_contain_text("The tower clock")
@@ -108,7 +110,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     expect(waiting.get_by_text("sent in")).to_be_visible()
     page.keyboard.press("u")
     expect(page.get_by_text("Taken back. Nothing was sent; it waits on.")).to_be_visible()
-    assert _draft(house, draft)["status"] == "pending"
+    assert _draft(browser_session, draft)["status"] == "pending"
     # Approved: it leaves after its seconds, also for whoever went to another screen.
     page.keyboard.press("k")
     expect(letter).to_contain_text("The tower clock goes")
@@ -118,10 +120,10 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
-    kept = _draft(house, draft)
+    kept = _draft(browser_session, draft)
     assert (kept["status"], kept["outcome"]) == ("confirmed", "sent")
     assert kept["approved_hash"] == kept["hash"]
-    sent = b"".join(house.street.post.offered)
+    sent = b"".join(browser_session.street.post.offered)
     assert b"The tower clock goes" in sent
     assert b"The kitchen clock" not in sent
     # The other one is discarded, and says why for whoever asks later.
@@ -133,37 +135,41 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: Hous
     page.get_by_role("textbox", name="Why").fill("He knows.")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert _draft(house, other)["reason"] == "He knows."
+    assert _draft(browser_session, other)["reason"] == "He knows."
     page.goto("/inbox?tab=done")
     expect(page.get_by_role("navigation", name="Answered")).to_contain_text("discarded")
     expect(page.get_by_role("navigation", name="Answered")).to_contain_text("sent")
 
 
-def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(house: House) -> None:
-    token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
+def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(
+    browser_session: BrowserSession,
+) -> None:
+    token = browser_session.ask("POST", "/tokens", {"name": "assistant"})["text"]
     batch = str(uuid4())
 
     def drafted(who: str) -> str:
         letter = {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}
         asked = {"install_id": EMAIL, "action_name": "send_email", "batch_id": batch}
-        made = _tool(house, token, "act_on_integration", {**asked, "input": letter})
+        made = _tool(browser_session, token, "act_on_integration", {**asked, "input": letter})
         return str(made["draft_id"])
 
     drafts = [drafted("carol"), drafted("dave")]
     asks = definition(
         "Publish", [step("day", "approval", title="On which day do we publish?", form=FORM)]
     )
-    run = house.started_run(house.saved(asks))
-    wait_until(lambda: house.run(run)["status"] == "waiting", SOON, "the question")
-    page = house.open("/inbox", viewport=PHONE)
+    run = browser_session.started_run(browser_session.saved(asks))
+    wait_until(lambda: browser_session.run(run)["status"] == "waiting", SOON, "the question")
+    page = browser_session.open("/inbox", viewport=PHONE)
     page.get_by_role("link", name="2 drafts of one turn").click()
     chosen = _chosen(page)
     expect(chosen.get_by_text("For carol", exact=True)).to_be_visible()
     expect(chosen.get_by_text("For dave", exact=True)).to_be_visible()
     expect(chosen.get_by_role("button", name="Approve all 2")).to_be_enabled()
     # One is changed and one comes to them while somebody looks: both are read before all may leave.
-    seen = {"hash": _draft(house, drafts[1])["hash"]}
-    house.ask("POST", f"/drafts/{drafts[1]}/edit", {"edits": {"body": "Come at ten."}, **seen})
+    seen = {"hash": _draft(browser_session, drafts[1])["hash"]}
+    browser_session.ask(
+        "POST", f"/drafts/{drafts[1]}/edit", {"edits": {"body": "Come at ten."}, **seen}
+    )
     drafts.append(drafted("erin"))
     expect(chosen.get_by_text("2 of these changed while you looked")).to_be_visible()
     everything = chosen.get_by_role("button", name="Approve all 3")
@@ -172,7 +178,7 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(hous
         chosen.get_by_role("button", name="I have read it").first.click()
     everything.click()
     expect(page.get_by_text("3 of 3 were sent.")).to_be_visible()
-    assert {_draft(house, one)["status"] for one in drafts} == {"confirmed"}
+    assert {_draft(browser_session, one)["status"] for one in drafts} == {"confirmed"}
     # The question: what does not fit is said at its field, and nothing that was written is lost.
     page.goto("/inbox")
     page.get_by_role("link", name="On which day do we publish?").click()
@@ -184,37 +190,42 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(hous
     page.get_by_role("textbox", name="Day").fill("Thursday")
     chosen.get_by_role("button", name="Approve with this answer").click()
     expect(page.get_by_text("Approved. The run goes on with your answer.")).to_be_visible()
-    assert house.ended(run)["output"]["answer"] == {"day": "Thursday", "loud": True}
+    assert browser_session.ended(run)["output"]["answer"] == {"day": "Thursday", "loud": True}
 
 
-def test_what_ran_out_is_drafted_again(house: House) -> None:
-    draft = _drafted(house, "Too late", "eve@example.com")
-    _run_out(house, draft)
-    page = house.open("/inbox")
+def test_what_ran_out_is_drafted_again(browser_session: BrowserSession) -> None:
+    draft = _drafted(browser_session, "Too late", "eve@example.com")
+    _run_out(browser_session, draft)
+    page = browser_session.open("/inbox")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     page.get_by_role("tab", name="Expired").click()
     expect(_chosen(page)).to_contain_text("Nobody answered in time")
     page.get_by_role("button", name="Draft it again").click()
     expect(_chosen(page).get_by_role("button", name="Approve")).to_be_visible()
-    (again,) = house.ask("GET", "/drafts?status=pending")["items"]
-    assert (again["redraft_of"], again["arguments"]) == (draft, _draft(house, draft)["arguments"])
+    (again,) = browser_session.ask("GET", "/drafts?status=pending")["items"]
+    assert (again["redraft_of"], again["arguments"]) == (
+        draft,
+        _draft(browser_session, draft)["arguments"],
+    )
     # A draft that waits no longer is shown at its own address with what became of it.
     page.goto(f"/inbox?draft={draft}")
     expect(_chosen(page)).to_contain_text("Nothing was sent")
 
 
-def test_what_could_not_be_sent_says_so_where_it_waits(house: House) -> None:
+def test_what_could_not_be_sent_says_so_where_it_waits(browser_session: BrowserSession) -> None:
     """Nobody has linked a chat here."""
-    token = house.ask("POST", "/tokens", {"name": "assistant"})["text"]
-    draft = _tool(house, token, "telegram_push", {"text": "Lunch?\u200b\U000e0041"})["draft_id"]
-    page = house.open(f"/inbox?draft={draft}")
+    token = browser_session.ask("POST", "/tokens", {"name": "assistant"})["text"]
+    draft = _tool(browser_session, token, "telegram_push", {"text": "Lunch?\u200b\U000e0041"})[
+        "draft_id"
+    ]
+    page = browser_session.open(f"/inbox?draft={draft}")
     chosen = _chosen(page)
     # What hides in the words is spelled out.
     expect(chosen.locator(".delivered")).to_contain_text("Lunch?\\u200b\\ue0041")
     chosen.get_by_role("button", name="Approve").click()
     waiting = page.get_by_role("navigation", name="What waits")
     expect(waiting.get_by_text("could not be sent")).to_be_visible()
-    assert _draft(house, draft)["status"] == "pending"
+    assert _draft(browser_session, draft)["status"] == "pending"
     page.goto("/inbox")
     expect(chosen.get_by_text("Could not be sent")).to_be_visible()
     expect(chosen.get_by_role("button", name="Approve")).to_be_enabled()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, settle
+from tests.kit.browsers import BrowserSession, settle
 
 # Right-to-left override: what follows it is shown from its end to its beginning.
 TURNED = "Pay \u202egnp.eciovni"
@@ -20,19 +20,19 @@ def _is_spelled_out(page: Page) -> None:
     assert "\u202e" not in shown, shown
 
 
-def test_a_name_that_turns_text_around_is_spelled_out(house: House) -> None:
-    made = house.saved(definition("Pay", [step("pay", "transform_data", output="paid")]))
-    run_id = house.started_run(made)
-    house.ended(run_id)
-    board = house.ask("POST", "/boards", {"name": "Bills"})["id"]
-    server = house.street.server
+def test_a_name_that_turns_text_around_is_spelled_out(browser_session: BrowserSession) -> None:
+    made = browser_session.saved(definition("Pay", [step("pay", "transform_data", output="paid")]))
+    run_id = browser_session.started_run(made)
+    browser_session.ended(run_id)
+    board = browser_session.ask("POST", "/boards", {"name": "Bills"})["id"]
+    server = browser_session.street.server
     # As they were saved before such names were refused, or as an outside service calls something.
     # The browser has a loop of this thread.
     with ThreadPoolExecutor() as pool:
         for table, one in (("automations", made), ("boards", board)):
             statement = f"UPDATE {table} SET name = $1 WHERE id = $2"
             assert pool.submit(server.sql, statement, TURNED, one).result() == "UPDATE 1"
-    page = house.open("/")
+    page = browser_session.open("/")
     for path in (
         "/",
         "/automations",

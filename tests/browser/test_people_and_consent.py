@@ -11,19 +11,19 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.commands import definition, step
 from tests.acceptance.server import SOON
-from tests.kit.browsers import PHONE, House, connect_discord, joined, state_of, violations
+from tests.kit.browsers import PHONE, BrowserSession, connect_discord, joined, state_of, violations
 
 CODE = re.compile(r"^\s+([A-Z]{4}-[A-Z]{4})\s*$")
 
 
 def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
-    house: House, strangers: BrowserContext
+    browser_session: BrowserSession, strangers: BrowserContext
 ) -> None:
-    connect_discord(house)
-    guest = joined(house, strangers, "jack@example.org")
+    connect_discord(browser_session)
+    guest = joined(browser_session, strangers, "jack@example.org")
     guest.goto("/integrations/discord")
     expect(guest.get_by_role("button", name="Share with the workspace")).to_have_count(0)
-    page = house.open("/integrations/discord")
+    page = browser_session.open("/integrations/discord")
     page.get_by_role("button", name="Share with the workspace").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Automations of every member may use spring")
@@ -42,9 +42,9 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
 
 
 def test_what_a_removed_member_left_is_read_and_taken_over(
-    house: House, strangers: BrowserContext
+    browser_session: BrowserSession, strangers: BrowserContext
 ) -> None:
-    guest = joined(house, strangers, "kate@example.org")
+    guest = joined(browser_session, strangers, "kate@example.org")
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
     csrf = guest.evaluate("async () => (await (await fetch('/api/v1/session')).json()).csrf_token")
     answer = guest.request.post(
@@ -58,11 +58,11 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
         f"/api/v1/automations/{made}/activate", headers={"X-CSRF-Token": csrf}
     )
     assert answer.ok, answer.text()
-    page = house.open("/settings/members")
+    page = browser_session.open("/settings/members")
     page.get_by_role("button", name="Remove Kate").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_role("list", name="Members")).not_to_contain_text("Kate")
-    assert state_of(house, made) == "paused"
+    assert state_of(browser_session, made) == "paused"
     # The automation says why it stopped, and the way on.
     page.goto(f"/automations/{made}")
     expect(page.get_by_role("alert", name="Its owner left")).to_contain_text("It starts nothing.")
@@ -75,14 +75,14 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
     dialog.get_by_role("button", name="Take over", exact=True).click()
     expect(page.get_by_text("It is yours now.")).to_be_visible()
     expect(page.get_by_role("button", name="Take over from Kate")).to_have_count(0)
-    taken = house.ask("GET", f"/automations/{made}")
+    taken = browser_session.ask("GET", f"/automations/{made}")
     # Agreed to with that: nobody asks once more.
     assert (taken["state"], taken["paused_reason"]) == ("active", None)
 
 
-def _login(house: House, codes: Queue[str]) -> str:
+def _login(session: BrowserSession, codes: Queue[str]) -> str:
     """``mainspring login`` until it ends; its code is handed on as soon as it is printed."""
-    server = house.street.server
+    server = session.street.server
     said = []
     with server.mainspring.started("login", server.address) as process:
         assert process.stdout is not None
@@ -105,8 +105,8 @@ def _sign_terminal_in(page: Page, code: str, answer: str) -> None:
     page.get_by_role("button", name=answer).click()
 
 
-def test_a_terminal_is_signed_in_or_declined_by_its_code(house: House) -> None:
-    page = house.open("/terminal", viewport=PHONE)
+def test_a_terminal_is_signed_in_or_declined_by_its_code(browser_session: BrowserSession) -> None:
+    page = browser_session.open("/terminal", viewport=PHONE)
     page.get_by_role("textbox", name="The code on the terminal").fill("BCDF-GHJK")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("alert")).to_be_visible()
@@ -116,7 +116,7 @@ def test_a_terminal_is_signed_in_or_declined_by_its_code(house: House) -> None:
     ):
         codes: Queue[str] = Queue()
         with ThreadPoolExecutor(1) as pool:
-            login = pool.submit(_login, house, codes)
+            login = pool.submit(_login, browser_session, codes)
             _sign_terminal_in(page, codes.get(timeout=SOON), answer)
             expect(page.get_by_text(shown)).to_be_visible()
             assert told in login.result(SOON)
@@ -124,11 +124,13 @@ def test_a_terminal_is_signed_in_or_declined_by_its_code(house: House) -> None:
     expect(page.get_by_text(re.compile("terminal")).first).to_be_visible()
 
 
-def test_a_token_that_approves_warns_expires_and_names_its_automations(house: House) -> None:
+def test_a_token_that_approves_warns_expires_and_names_its_automations(
+    browser_session: BrowserSession,
+) -> None:
     plan: list[Any] = [step("wind", "transform_data", output=1)]
-    made = house.saved(definition("Wind the clock", plan))
-    house.saved(definition("Another clock", plan))
-    page = house.open("/settings/tokens")
+    made = browser_session.saved(definition("Wind the clock", plan))
+    browser_session.saved(definition("Another clock", plan))
+    page = browser_session.open("/settings/tokens")
     page.get_by_role("textbox", name="What it is for").fill("headless team")
     expect(page.get_by_text("This token agrees without a person")).to_have_count(0)
     page.get_by_role("switch", name="Permission approve: agree without a person").check()
@@ -142,13 +144,13 @@ def test_a_token_that_approves_warns_expires_and_names_its_automations(house: Ho
     page.get_by_role("option", name="When it is revoked").click()
     page.get_by_role("button", name="Make token").click()
     expect(page.get_by_role("combobox", name="It ends")).to_have_attribute("aria-invalid", "true")
-    assert house.ask("GET", "/tokens")["tokens"] == []
+    assert browser_session.ask("GET", "/tokens")["tokens"] == []
     page.get_by_role("combobox", name="It ends").click()
     page.get_by_role("option", name="In 30 days").click()
     page.get_by_role("button", name="Make token").click()
     expect(page.get_by_label("The new token")).to_be_visible()
     row = page.get_by_role("list", name="Tokens")
     expect(row).to_contain_text("approves 1 automation without a person")
-    (token,) = house.ask("GET", "/tokens")["tokens"]
+    (token,) = browser_session.ask("GET", "/tokens")["tokens"]
     assert token["approves"] == [made]
     assert token["expires_at"] is not None

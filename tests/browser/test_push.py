@@ -21,8 +21,8 @@ from tests.acceptance.server import SOON
 from tests.kit.browsers import (
     PATIENCE_MS,
     PHONE,
-    House,
-    Street,
+    BrowserEnvironment,
+    BrowserSession,
     opened_house,
     settle,
     signed_in,
@@ -81,9 +81,9 @@ CLICK = """async (tag) => {
 
 
 @pytest.fixture
-def phone(street: Street) -> Iterator[House]:
+def phone(browser_environment: BrowserEnvironment) -> Iterator[BrowserSession]:
     """A browser as large as a phone, whose person allows notifications."""
-    with opened_house(street, viewport=PHONE) as made:
+    with opened_house(browser_environment, viewport=PHONE) as made:
         made.context.grant_permissions(["notifications"], origin=made.address)
         yield made
         # The person is the same in every test.
@@ -91,16 +91,16 @@ def phone(street: Street) -> Iterator[House]:
             made.ask("DELETE", f"/me/push/subscriptions/{one['id']}")
 
 
-def _subscribed(house: House) -> SubscribedBrowser:
+def _subscribed(session: BrowserSession) -> SubscribedBrowser:
     """The browser has a push service from now on."""
-    key = house.ask("GET", "/me/push")["public_key"]
-    made = house.street.push.subscribe(key)
-    house.context.add_init_script(f"({PUSH_MANAGER})({json.dumps(made.as_json())})")
+    key = session.ask("GET", "/me/push")["public_key"]
+    made = session.street.push.subscribe(key)
+    session.context.add_init_script(f"({PUSH_MANAGER})({json.dumps(made.as_json())})")
     return made
 
 
-def _kinds(house: House) -> list[str]:
-    (one,) = house.ask("GET", "/me/push")["subscriptions"]
+def _kinds(session: BrowserSession) -> list[str]:
+    (one,) = session.ask("GET", "/me/push")["subscriptions"]
     found: list[str] = one["kinds"]
     return found
 
@@ -114,8 +114,8 @@ class Devices:
         self._session.on("ServiceWorker.workerRegistrationUpdated", self._hear)
         self._session.send("ServiceWorker.enable")
 
-    def _hear(self, told: dict[str, Any]) -> None:
-        for one in told["registrations"]:
+    def _hear(self, result: dict[str, Any]) -> None:
+        for one in result["registrations"]:
             self._registrations[one["scopeURL"]] = one["registrationId"]
 
     def push(self, page: Page, data: str) -> None:
@@ -144,11 +144,11 @@ def _shown(worker: Worker, count: int) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_browser_finds_the_page_installable(house: House) -> None:
-    page = house.open("/")
+def test_a_browser_finds_the_page_installable(browser_session: BrowserSession) -> None:
+    page = browser_session.open("/")
     session = page.context.new_cdp_session(page)
     manifest = session.send("Page.getAppManifest")
-    assert manifest["url"] == f"{house.address}/manifest.webmanifest"
+    assert manifest["url"] == f"{browser_session.address}/manifest.webmanifest"
     assert manifest["errors"] == []
     assert json.loads(manifest["data"])["display"] == "standalone"
     # A context of a test is a private window, which installs nothing; nothing else is missing.
@@ -156,7 +156,7 @@ def test_a_browser_finds_the_page_installable(house: House) -> None:
     assert {one["errorId"] for one in errors} <= {"in-incognito"}
 
 
-def test_notifications_are_turned_on_tested_chosen_and_turned_off(phone: House) -> None:
+def test_notifications_are_turned_on_tested_chosen_and_turned_off(phone: BrowserSession) -> None:
     made = _subscribed(phone)
     page = phone.open("/settings/you")
     part = page.get_by_role("region", name="Notifications on this device")
@@ -187,7 +187,7 @@ def test_notifications_are_turned_on_tested_chosen_and_turned_off(phone: House) 
     assert phone.ask("GET", "/me/push")["subscriptions"] == []
 
 
-def test_a_notification_opens_the_draft_in_its_workspace(phone: House) -> None:
+def test_a_notification_opens_the_draft_in_its_workspace(phone: BrowserSession) -> None:
     made = _subscribed(phone)
     page = phone.open("/settings/you")
     page.get_by_role("button", name="Turn on notifications").click()
@@ -215,7 +215,7 @@ def test_a_notification_opens_the_draft_in_its_workspace(phone: House) -> None:
     assert phone.ask("GET", "/session")["workspace"]["id"] == phone.workspace_id
 
 
-def test_a_notification_leads_nowhere_but_to_this_site(phone: House) -> None:
+def test_a_notification_leads_nowhere_but_to_this_site(phone: BrowserSession) -> None:
     _subscribed(phone)
     page = phone.open("/settings/you")
     page.get_by_role("button", name="Turn on notifications").click()
@@ -231,7 +231,7 @@ def test_a_notification_leads_nowhere_but_to_this_site(phone: House) -> None:
     assert (shown["title"], shown["link"]) == ("Mainspring", "/inbox")
 
 
-def test_what_was_removed_elsewhere_is_forgotten_here(phone: House) -> None:
+def test_what_was_removed_elsewhere_is_forgotten_here(phone: BrowserSession) -> None:
     _subscribed(phone)
     page = phone.open("/settings/you")
     page.get_by_role("button", name="Turn on notifications").click()
@@ -242,7 +242,7 @@ def test_what_was_removed_elsewhere_is_forgotten_here(phone: House) -> None:
     wait_until(lambda: page.evaluate(KEPT) is None, SOON, "the end of the subscription")
 
 
-def test_another_device_is_listed_and_removed(phone: House) -> None:
+def test_another_device_is_listed_and_removed(phone: BrowserSession) -> None:
     _subscribed(phone)
     page = phone.open("/settings/you")
     page.get_by_role("button", name="Turn on notifications").click()
@@ -258,16 +258,16 @@ def test_another_device_is_listed_and_removed(phone: House) -> None:
     assert phone.ask("GET", "/me/push")["subscriptions"] == []
 
 
-def test_signing_out_ends_notifications_in_this_browser(phone: House) -> None:
-    street = phone.street
+def test_signing_out_ends_notifications_in_this_browser(phone: BrowserSession) -> None:
+    environment = phone.street
     with contextlib.closing(
-        street.browser.new_context(
+        environment.browser.new_context(
             base_url=phone.address,
-            storage_state=signed_in(street.server, street.browser),
+            storage_state=signed_in(environment.server, environment.browser),
             permissions=["notifications"],
         )
     ) as context:
-        made = street.push.subscribe(phone.ask("GET", "/me/push")["public_key"])
+        made = environment.push.subscribe(phone.ask("GET", "/me/push")["public_key"])
         context.add_init_script(f"({PUSH_MANAGER})({json.dumps(made.as_json())})")
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -282,7 +282,7 @@ def test_signing_out_ends_notifications_in_this_browser(phone: House) -> None:
         assert page.evaluate(KEPT) is None
 
 
-def test_a_browser_that_cannot_have_notifications_says_why(phone: House) -> None:
+def test_a_browser_that_cannot_have_notifications_says_why(phone: BrowserSession) -> None:
     phone.context.add_init_script(IPHONE)
     page = phone.open("/settings/you")
     part = page.get_by_role("region", name="Notifications on this device")

@@ -9,18 +9,22 @@ from playwright.sync_api import expect
 
 from tests.acceptance.commands import Mainspring, definition, open_folder, step
 from tests.acceptance.server import started
-from tests.kit.browsers import Street, signed_in
+from tests.kit.browsers import BrowserEnvironment, signed_in
 
 
-def test_a_stopped_server_leaves_the_page_as_it_is_until_it_is_back(street: Street) -> None:
+def test_a_stopped_server_leaves_the_page_as_it_is_until_it_is_back(
+    browser_environment: BrowserEnvironment,
+) -> None:
     with contextlib.ExitStack() as stack:
         mainspring = Mainspring(stack.enter_context(open_folder()) / "home")
         first = stack.enter_context(contextlib.ExitStack())
         server = first.enter_context(started(mainspring))
-        state = signed_in(server, street.browser)
+        state = signed_in(server, browser_environment.browser)
         context = stack.enter_context(
             contextlib.closing(
-                street.browser.new_context(base_url=server.address, storage_state=state)
+                browser_environment.browser.new_context(
+                    base_url=server.address, storage_state=state
+                )
             )
         )
         page = context.new_page()

@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.kit.browsers import House, settle, violations
+from tests.kit.browsers import BrowserSession, settle, violations
 from tests.kit.house import document, step
 
 SCRIPT = """
@@ -48,16 +48,16 @@ def _write(page: Page, editor: Locator, text: str) -> None:
     page.keyboard.type(text)
 
 
-def _answer(house: House, run_id: str) -> None:
-    asked = house.ask("GET", "/approvals")["approvals"]
+def _answer(session: BrowserSession, run_id: str) -> None:
+    asked = session.ask("GET", "/approvals")["approvals"]
     (mine,) = [one["approval_id"] for one in asked if one["run_id"] == run_id]
-    house.ask("POST", f"/approvals/{mine}/answer", {"decision": "approved"})
+    session.ask("POST", f"/approvals/{mine}/answer", {"decision": "approved"})
 
 
-def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
-    automation = house.saved(WOUND)
-    run_id = house.started_run(automation)
-    page = house.open(f"/runs/{run_id}")
+def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: BrowserSession) -> None:
+    automation = browser_session.saved(WOUND)
+    run_id = browser_session.started_run(automation)
+    page = browser_session.open(f"/runs/{run_id}")
     # It stands at its question, which leads to the inbox.
     expect(_row(page, "look", "succeeded")).to_be_visible()
     expect(_row(page, "ask", "waiting")).to_be_visible()
@@ -68,7 +68,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
     assert violations(page) == []
     # What happens from here on is shown without anybody asking again.
     page.evaluate("window.notReloaded = true")
-    _answer(house, run_id)
+    _answer(browser_session, run_id)
     expect(_row(page, "wind", "succeeded")).to_be_visible()
     expect(_row(page, "@run", "succeeded")).to_be_visible()
     expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
@@ -78,7 +78,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
     expect(page.get_by_role("log")).to_contain_text("the last line")
     page.get_by_role("link", name="Line 2", exact=True).click()
     expect(page).to_have_url(re.compile(r"step=wind.*#wind/2$"))
-    other = house.open(page.url.removeprefix(house.address))
+    other = browser_session.open(page.url.removeprefix(browser_session.address))
     expect(other.locator(".run-line.chosen a")).to_have_text("2")
     other.keyboard.press("k")
     expect(other.get_by_role("heading", name="ask", exact=True)).to_be_visible()
@@ -93,7 +93,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
     expect(page).not_to_have_url(re.compile(run_id))
     expect(_row(page, "ask", "waiting")).to_be_visible()
     again = page.url.rpartition("/")[2].partition("?")[0]
-    assert house.run(again)["inputs"] == {"turns": 7}
+    assert browser_session.run(again)["inputs"] == {"turns": 7}
     # And that is enough of it.
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Stop it").click()
@@ -101,10 +101,10 @@ def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
     expect(page.get_by_role("button", name="Retry from the failed step")).to_be_visible()
 
 
-def test_what_failed_is_explained_and_can_be_handed_on(house: House) -> None:
-    run_id = house.started_run(house.saved(BROKEN))
-    house.ended(run_id)
-    page = house.open(f"/runs/{run_id}")
+def test_what_failed_is_explained_and_can_be_handed_on(browser_session: BrowserSession) -> None:
+    run_id = browser_session.started_run(browser_session.saved(BROKEN))
+    browser_session.ended(run_id)
+    page = browser_session.open(f"/runs/{run_id}")
     expect(page.get_by_role("heading", name="share", exact=True)).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("divided by zero")
     expect(_row(page, "never", "not_reached")).to_be_visible()
@@ -118,20 +118,22 @@ def test_what_failed_is_explained_and_can_be_handed_on(house: House) -> None:
         "href", re.compile(f"/edit\\?run={run_id}")
     )
     page.keyboard.press("Escape")
-    missing = house.open("/runs/01900000-0000-7000-8000-00000000dead")
+    missing = browser_session.open("/runs/01900000-0000-7000-8000-00000000dead")
     expect(missing.get_by_role("heading", name="There is no such run")).to_be_visible()
 
 
-def test_items_that_failed_are_seen_in_badge_step_and_headline(house: House) -> None:
+def test_items_that_failed_are_seen_in_badge_step_and_headline(
+    browser_session: BrowserSession,
+) -> None:
     each = {
         "items": [1, 0, 2],
         "continue_on_error": True,
         "steps": [step("share", "transform_data", {"output": "{{ 6 // item }}"})],
     }
-    made = house.saved(document(step("each", "for_each", each), name="Share the cakes"))
-    run = house.ended(house.started_run(made))
+    made = browser_session.saved(document(step("each", "for_each", each), name="Share the cakes"))
+    run = browser_session.ended(browser_session.started_run(made))
     assert run["status"] == "succeeded"
-    page = house.open(f"/runs/{run['id']}")
+    page = browser_session.open(f"/runs/{run['id']}")
     expect(page.get_by_text("but 1 of 3 items failed")).to_be_visible()
     expect(page.get_by_text("partly failed", exact=True).first).to_be_visible()
     expect(_row(page, "each", "partly_failed")).to_be_visible()

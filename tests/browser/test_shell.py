@@ -5,12 +5,14 @@ from __future__ import annotations
 from playwright.sync_api import Page, Route, expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House, settle
+from tests.kit.browsers import BrowserSession, settle
 
 
-def test_the_palette_goes_anywhere_and_finds_by_name(house: House, page: Page) -> None:
+def test_the_palette_goes_anywhere_and_finds_by_name(
+    browser_session: BrowserSession, page: Page
+) -> None:
     plan = [step("wind", "transform_data", output="wound")]
-    made = house.saved(definition("Wind the tower clock", plan))
+    made = browser_session.saved(definition("Wind the tower clock", plan))
     page.keyboard.press("Control+k")
     box = page.get_by_role("textbox", name="Go to, create or find")
     box.fill("audit")
@@ -19,15 +21,17 @@ def test_the_palette_goes_anywhere_and_finds_by_name(house: House, page: Page) -
     page.keyboard.press("Control+k")
     box.fill("tower")
     page.get_by_role("button", name="Wind the tower clock").click()
-    expect(page).to_have_url(f"{house.address}/automations/{made}")
+    expect(page).to_have_url(f"{browser_session.address}/automations/{made}")
     page.get_by_role("link", name="Inbox").click()
     expect(page.get_by_role("link", name="Inbox")).to_have_attribute("aria-current", "page")
 
 
 def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
-    house: House, page: Page
+    browser_session: BrowserSession, page: Page
 ) -> None:
-    made = house.saved(definition("Tower", [step("wind", "transform_data", output="wound")]))
+    made = browser_session.saved(
+        definition("Tower", [step("wind", "transform_data", output="wound")])
+    )
     held: list[Route] = []
     # A list has no room for what the library would note on a method of it.
     page.route("**/api/v1/automations?search=*", lambda route: held.append(route))  # noqa: PLW0108
@@ -47,7 +51,7 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
     page.keyboard.press("Enter")
     expect(page.get_by_text("Looking …")).to_be_visible()
     found()
-    expect(page).to_have_url(f"{house.address}/automations/{made}")
+    expect(page).to_have_url(f"{browser_session.address}/automations/{made}")
 
     # Entered after it was found: the first of the list is chosen, not what was first before.
     settle(page, "/health")
@@ -60,7 +64,7 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
     )
     expect(page.get_by_role("button", name="New automation: tower")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(f"{house.address}/automations/{made}")
+    expect(page).to_have_url(f"{browser_session.address}/automations/{made}")
 
     # Where nothing is found nothing is begun, before somebody has seen that.
     settle(page, "/health")
@@ -70,43 +74,45 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
     page.keyboard.press("Enter")
     found()
     expect(page.get_by_role("button", name="New automation: steeple")).to_be_visible()
-    expect(page).to_have_url(f"{house.address}/health")
+    expect(page).to_have_url(f"{browser_session.address}/health")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(f"{house.address}/new?words=steeple")
+    expect(page).to_have_url(f"{browser_session.address}/new?words=steeple")
 
 
-def test_an_address_that_is_none_says_so_and_leads_on(house: House) -> None:
+def test_an_address_that_is_none_says_so_and_leads_on(browser_session: BrowserSession) -> None:
     for path in ("/no-such-screen", "/boards/none/of/them"):
-        page = house.open(path)
+        page = browser_session.open(path)
         expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
         page.get_by_role("link", name="Go to the start").click()
-        expect(page).to_have_url(f"{house.address}/")
+        expect(page).to_have_url(f"{browser_session.address}/")
         page.close()
 
 
-def test_whoever_is_not_signed_in_signs_in_first(house: House) -> None:
-    house.context.clear_cookies()
-    page = house.open("/automations?search=clock")
-    expect(page).to_have_url(f"{house.address}/sign-in")
+def test_whoever_is_not_signed_in_signs_in_first(browser_session: BrowserSession) -> None:
+    browser_session.context.clear_cookies()
+    page = browser_session.open("/automations?search=clock")
+    expect(page).to_have_url(f"{browser_session.address}/sign-in")
     wanted = page.evaluate("() => JSON.parse(localStorage.getItem('mainspring.wanted')).path")
     assert wanted == "/automations?search=clock"
 
 
-def test_whoever_is_signed_out_while_writing_loses_nothing(house: House) -> None:
-    made = house.saved(definition("Wind it", [step("wind", "transform_data", output="wound")]))
-    page = house.open(f"/automations/{made}/edit")
+def test_whoever_is_signed_out_while_writing_loses_nothing(browser_session: BrowserSession) -> None:
+    made = browser_session.saved(
+        definition("Wind it", [step("wind", "transform_data", output="wound")])
+    )
+    page = browser_session.open(f"/automations/{made}/edit")
     goal = page.locator('[data-pointer="/goal"]').get_by_role("textbox")
     goal.fill("Keep the hour.")
     expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
-    known = house.context.cookies()
-    house.context.clear_cookies()
+    known = browser_session.context.cookies()
+    browser_session.context.clear_cookies()
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
     door = page.get_by_role("dialog", name="You were signed out")
     expect(door).to_be_visible()
     expect(goal).to_have_value("Keep the hour.")
     # Signed in elsewhere, and back at this tab: what was refused is pressed again.
-    house.context.add_cookies([{**one} for one in known])  # type: ignore[typeddict-item]
+    browser_session.context.add_cookies([{**one} for one in known])  # type: ignore[typeddict-item]
     page.evaluate("() => dispatchEvent(new Event('focus'))")
     expect(door).to_have_count(0)
     page.get_by_role("button", name="Save as new version").click()
@@ -114,16 +120,18 @@ def test_whoever_is_signed_out_while_writing_loses_nothing(house: House) -> None
     expect(page.get_by_text("Saved as version 2")).to_be_visible()
 
 
-def test_whoever_leaves_takes_their_words_with_them(house: House) -> None:
+def test_whoever_leaves_takes_their_words_with_them(browser_session: BrowserSession) -> None:
     # A session of their own: the others go on with the one that all of them share.
-    house.context.clear_cookies()
-    link = str(house.street.server.mainspring("sign-in", "--json").json["link"])
-    entered = house.context.request.post(
+    browser_session.context.clear_cookies()
+    link = str(browser_session.street.server.mainspring("sign-in", "--json").json["link"])
+    entered = browser_session.context.request.post(
         "/api/v1/session/link", data={"token": link.partition("#")[2]}
     )
-    house.csrf = entered.json()["csrf_token"]
-    house.ask("POST", "/session/workspace", {"workspace_id": house.workspace_id})
-    page = house.open("/new")
+    browser_session.csrf = entered.json()["csrf_token"]
+    browser_session.ask(
+        "POST", "/session/workspace", {"workspace_id": browser_session.workspace_id}
+    )
+    page = browser_session.open("/new")
     words = page.get_by_role("textbox", name="What should happen by itself, and when?")
     words.fill("Tell nobody of the bell.")
     # A page from the browser's memory is loaded anew, and what was written is still there.
@@ -133,8 +141,8 @@ def test_whoever_leaves_takes_their_words_with_them(house: House) -> None:
     assert page.evaluate("() => window.old") is None
     expect(words).to_have_value("Tell nobody of the bell.")
     keys = page.evaluate("() => Object.keys(sessionStorage).join()")
-    assert house.workspace_id in keys, keys
+    assert browser_session.workspace_id in keys, keys
     page.get_by_role("button", name="Clockmakers").click()
     page.get_by_role("menuitem", name="Sign out").click()
-    expect(page).to_have_url(f"{house.address}/sign-in")
+    expect(page).to_have_url(f"{browser_session.address}/sign-in")
     assert "bell" not in page.evaluate("() => JSON.stringify(sessionStorage)")

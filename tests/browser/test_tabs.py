@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.acceptance.commands import definition, step
-from tests.kit.browsers import House
+from tests.kit.browsers import BrowserSession
 
 # A browser keeps at most six connections to one server open.
 TABS = 8
@@ -17,13 +17,15 @@ for (let at = 0; at < 600; at++) {
 """
 
 
-def test_eight_tabs_stay_usable_and_hear_what_happens(house: House) -> None:
-    made = house.saved(definition("Wind it", [step("wind", "transform_data", output="wound")]))
-    tabs = [house.open("/runs") for _ in range(TABS)]
+def test_eight_tabs_stay_usable_and_hear_what_happens(browser_session: BrowserSession) -> None:
+    made = browser_session.saved(
+        definition("Wind it", [step("wind", "transform_data", output="wound")])
+    )
+    tabs = [browser_session.open("/runs") for _ in range(TABS)]
     for tab in tabs:
         expect(tab.get_by_role("heading", level=1, name="Runs")).to_be_visible()
         expect(tab.get_by_role("link", name="Wind it")).to_have_count(0)
-    house.ended(house.started_run(made))
+    browser_session.ended(browser_session.started_run(made))
     for tab in tabs:
         expect(tab.get_by_role("link", name="Wind it").first).to_be_visible()
     for tab in tabs:
@@ -32,13 +34,13 @@ def test_eight_tabs_stay_usable_and_hear_what_happens(house: House) -> None:
         expect(tab.get_by_text("What happens is shown as it happens.")).to_be_visible()
 
 
-def test_two_tabs_follow_two_runs_at_once(house: House) -> None:
+def test_two_tabs_follow_two_runs_at_once(browser_session: BrowserSession) -> None:
     runs = {}
     for name in ("left", "right"):
         plan = [step("say", "script", source=SAYS, input={"name": name}, grants=[])]
-        runs[name] = house.started_run(house.saved(definition(name, plan)))
-    tabs = {name: house.open(f"/runs/{run_id}") for name, run_id in runs.items()}
-    again = house.open(f"/runs/{runs['left']}")
+        runs[name] = browser_session.started_run(browser_session.saved(definition(name, plan)))
+    tabs = {name: browser_session.open(f"/runs/{run_id}") for name, run_id in runs.items()}
+    again = browser_session.open(f"/runs/{runs['left']}")
     for name, tab in [*tabs.items(), ("left", again)]:
         # From its first line on, also for a tab that comes later, and of no other run.
         expect(tab.get_by_text(f"tick {name} 0", exact=True)).to_be_visible()
@@ -48,6 +50,6 @@ def test_two_tabs_follow_two_runs_at_once(house: House) -> None:
     again.close()
     tabs.pop("right").close()
     expect(tabs["left"].get_by_text("tick left 60", exact=True)).to_be_visible()
-    house.ask("POST", f"/runs/{runs['right']}/cancel")
-    house.ask("POST", f"/runs/{runs['left']}/cancel")
+    browser_session.ask("POST", f"/runs/{runs['right']}/cancel")
+    browser_session.ask("POST", f"/runs/{runs['left']}/cancel")
     expect(tabs["left"].get_by_text("cancelled", exact=True).first).to_be_visible()

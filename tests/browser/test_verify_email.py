@@ -7,16 +7,16 @@ import time
 
 from playwright.sync_api import BrowserContext, expect
 
-from tests.kit.browsers import PATIENCE_MS, House, Street, violations
+from tests.kit.browsers import PATIENCE_MS, BrowserEnvironment, BrowserSession, violations
 
 EMAIL = "verify.me@example.org"
 LINK = re.compile(r"/settings/you#verify=[A-Z0-9-]+")
 
 
-def _newest_link(street: Street) -> str:
+def _newest_link(environment: BrowserEnvironment) -> str:
     end = time.monotonic() + PATIENCE_MS / 1000
     while time.monotonic() < end:
-        for letter in reversed(street.post.letters):
+        for letter in reversed(environment.post.letters):
             found = LINK.search(letter.get_content()) if EMAIL in str(letter["to"]) else None
             if found is not None:
                 return found[0]
@@ -25,9 +25,11 @@ def _newest_link(street: Street) -> str:
 
 
 def test_an_email_is_verified_by_the_link_in_the_mail(
-    house: House, street: Street, strangers: BrowserContext
+    browser_session: BrowserSession,
+    browser_environment: BrowserEnvironment,
+    strangers: BrowserContext,
 ) -> None:
-    made = house.ask("POST", "/invitations", {"email": EMAIL, "role": "editor"})
+    made = browser_session.ask("POST", "/invitations", {"email": EMAIL, "role": "editor"})
     guest = strangers.new_page()
     guest.goto("/sign-in#" + str(made["link"]).partition("#")[2])
     guest.get_by_role("button", name=re.compile("^Join")).click()
@@ -38,7 +40,7 @@ def test_an_email_is_verified_by_the_link_in_the_mail(
     note.get_by_role("button", name="Mail a code").click()
     expect(guest.get_by_text(f"A code was mailed to {EMAIL}.")).to_be_visible()
     guest.goto("about:blank")
-    guest.goto(_newest_link(street))
+    guest.goto(_newest_link(browser_environment))
     expect(guest.get_by_label("Code from the mail")).not_to_have_value("")
     assert "#" not in guest.url
     # The code is for the email that is in force: no other one is kept meanwhile.

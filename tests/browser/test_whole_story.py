@@ -8,7 +8,7 @@ from aiosmtpd.smtp import Envelope
 from playwright.sync_api import expect
 
 from tests.acceptance.server import SOON
-from tests.kit.browsers import House
+from tests.kit.browsers import BrowserSession
 from tests.kit.processes import wait_until
 
 _WORDS = (
@@ -18,13 +18,15 @@ _WORDS = (
 _SAYS = b"Twelve turns, and gently."
 
 
-def _letters(house: House) -> list[Envelope]:
+def _letters(session: BrowserSession) -> list[Envelope]:
     """The letters of this story; others of the same street have theirs in the same post."""
-    return [one for one in house.street.post.envelopes if _SAYS in (one.original_content or b"")]
+    return [one for one in session.street.post.envelopes if _SAYS in (one.original_content or b"")]
 
 
-def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -> None:
-    page = house.open("/new")
+def test_words_become_a_mail_that_leaves_after_a_person_said_yes(
+    browser_session: BrowserSession,
+) -> None:
+    page = browser_session.open("/new")
     page.get_by_label("What should happen by itself, and when?").fill(_WORDS)
     page.get_by_role("button", name="Write a proposal").click()
 
@@ -52,7 +54,7 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -
     expect(page.get_by_role("heading", level=1, name="Wind the tower clock")).to_be_visible()
     inbox = page.get_by_role("link", name=re.compile("^Inbox"))
     expect(inbox).to_contain_text("1")
-    assert _letters(house) == []
+    assert _letters(browser_session) == []
 
     # Say yes, and it is delivered.
     inbox.click()
@@ -60,5 +62,5 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(house: House) -
     expect(letter).to_contain_text(_SAYS.decode())
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
-    wait_until(lambda: bool(_letters(house)), SOON, "the mail")
-    assert [letter.rcpt_tos for letter in _letters(house)] == [["ada@example.org"]]
+    wait_until(lambda: bool(_letters(browser_session)), SOON, "the mail")
+    assert [letter.rcpt_tos for letter in _letters(browser_session)] == [["ada@example.org"]]

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.kit.browsers import House, violations
+from tests.kit.browsers import BrowserSession, violations
 
 _PLAIN = "every weekday at 9 Berlin time remind me to plan the day"
 _OPEN = "every weekday at 9 London time post good morning on Slack"
 
 
-def _proposed(page: Page, words: str) -> None:
-    page.get_by_label("What should happen by itself, and when?").fill(words)
+def _proposed(page: Page, text: str) -> None:
+    page.get_by_label("What should happen by itself, and when?").fill(text)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("region", name="In plain words")).to_be_visible()
 
 
-def test_words_become_an_automation_that_a_person_has_read(house: House) -> None:
-    page = house.open("/new")
+def test_words_become_an_automation_that_a_person_has_read(browser_session: BrowserSession) -> None:
+    page = browser_session.open("/new")
     _proposed(page, _PLAIN)
     expect(page.get_by_text("Every weekday at 09:00 (Europe/Berlin)").first).to_be_visible()
     expect(page.get_by_text("None: nothing is sent outside.")).to_be_visible()
-    assert house.ask("GET", "/automations")["items"] == []
+    assert browser_session.ask("GET", "/automations")["items"] == []
 
     # What is written in the form survives a reload, and is reviewed before it can be saved.
     name = page.get_by_role("textbox", name="Name", exact=True)
@@ -36,16 +36,16 @@ def test_words_become_an_automation_that_a_person_has_read(house: House) -> None
 
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", name="Saved. Activate it now?")).to_be_visible()
-    (made,) = house.ask("GET", "/automations")["items"]
+    (made,) = browser_session.ask("GET", "/automations")["items"]
     assert (made["name"], made["state"]) == ("Plan my day", "paused")
     page.get_by_role("button", name="Try it once, as a dry run").click()
     expect(page.get_by_text("The dry run is over.")).to_be_visible()
     page.get_by_role("button", name="Activate", exact=True).click()
     expect(page.get_by_role("heading", name="Plan my day is active")).to_be_visible()
-    assert house.ask("GET", f"/automations/{made['id']}")["state"] == "active"
+    assert browser_session.ask("GET", f"/automations/{made['id']}")["state"] == "active"
 
     # The same in words: what would be different is shown beside what is in force.
-    house.ended(house.started_run(made["id"]))
+    browser_session.ended(browser_session.started_run(made["id"]))
     page.goto(f"/new?automation={made['id']}")
     page.get_by_label("What should be different?").fill("run it at 11 instead")
     page.get_by_role("button", name="Write a proposal").click()
@@ -58,8 +58,10 @@ def test_words_become_an_automation_that_a_person_has_read(house: House) -> None
     expect(rehearsal.get_by_text("the same", exact=True)).to_be_visible()
 
 
-def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house: House) -> None:
-    page = house.open("/new")
+def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(
+    browser_session: BrowserSession,
+) -> None:
+    page = browser_session.open("/new")
     _proposed(page, _OPEN)
     save = page.get_by_role("button", name="Save", exact=True)
     expect(save).to_be_disabled()
@@ -82,18 +84,18 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house:
     page.get_by_role("textbox", name="Name", exact=True).fill("Greeting")
     path = f"/proposals/{page.url.rpartition('/')[2]}"
     edit = {"pointer": "/goal", "value": "Say good morning to everybody."}
-    house.ask("POST", f"{path}/refine", {"edits": [edit]})
+    browser_session.ask("POST", f"{path}/refine", {"edits": [edit]})
     page.get_by_role("button", name="Review my changes").click()
     expect(page.get_by_text("Somebody went on with it meanwhile")).to_be_visible()
     page.get_by_role("button", name="Put my changes into it").click()
     page.get_by_role("button", name="Review my changes").click()
     expect(save).to_be_enabled()
-    kept = house.ask("GET", path)["definition"]
+    kept = browser_session.ask("GET", path)["definition"]
     assert (kept["name"], kept["goal"]) == ("Greeting", "Say good morning to everybody.")
 
     # What is thrown away says so, and leads on.
     page.get_by_role("button", name="Throw away").click()
     page.get_by_role("dialog").get_by_role("button", name="Throw away").click()
-    expect(page).to_have_url(f"{house.address}/new")
+    expect(page).to_have_url(f"{browser_session.address}/new")
     page.goto(path)
     expect(page.get_by_text("This proposal is not here any more")).to_be_visible()

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.kit.browsers import PHONE, House, violations
+from tests.kit.browsers import PHONE, BrowserSession, violations
 
 GREETING = {
     "schema_version": "1.2",
@@ -16,9 +16,11 @@ GREETING = {
 }
 
 
-def test_a_workflow_is_made_measured_started_paused_and_deleted(house: House) -> None:
-    house.saved(GREETING, active=True)
-    page = house.open("/workflows")
+def test_a_workflow_is_made_measured_started_paused_and_deleted(
+    browser_session: BrowserSession,
+) -> None:
+    browser_session.saved(GREETING, active=True)
+    page = browser_session.open("/workflows")
     expect(page.get_by_role("heading", name="No workflows yet")).to_be_visible()
     recipes = page.get_by_role("link", name="Start from a recipe")
     expect(recipes).to_have_attribute("href", "/codex?kind=workflow")
@@ -26,7 +28,7 @@ def test_a_workflow_is_made_measured_started_paused_and_deleted(house: House) ->
     _measure(page)
     _switch(page)
     assert violations(page) == []
-    _delete(house, page)
+    _delete(browser_session, page)
 
 
 def _make(page: Page) -> None:
@@ -72,7 +74,7 @@ def _switch(page: Page) -> None:
     expect(automations.get_by_role("link", name="Greet customers")).not_to_be_visible()
 
 
-def _delete(house: House, page: Page) -> None:
+def _delete(session: BrowserSession, page: Page) -> None:
     """With its board, because somebody said so; the phone shows the same without scrolling."""
     page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
     # The menu at the side takes a moment to go.
@@ -86,4 +88,4 @@ def _delete(house: House, page: Page) -> None:
     question.get_by_role("button", name="Delete the workflow").click()
     expect(page).to_have_url(re.compile("/workflows$"))
     expect(page.get_by_role("heading", name="No workflows yet")).to_be_visible()
-    assert house.ask("GET", "/boards")["boards"] == []
+    assert session.ask("GET", "/boards")["boards"] == []

@@ -68,8 +68,8 @@ async def judged(check: Check, asked: Asked) -> Verdict:
         if limit.expired():
             return Verdict([Figure("the check", f"not over after {seconds:g} s", "over", False)])
         traceback.print_exc()
-        said = f"{type(error).__name__} {error}".strip().splitlines()
-        return Verdict([Figure("the check", f"broke off: {said[0][:200]}", "over", False)])
+        texts = f"{type(error).__name__} {error}".strip().splitlines()
+        return Verdict([Figure("the check", f"broke off: {texts[0][:200]}", "over", False)])
 
 
 def run(check: Check, asked: Asked) -> Result:

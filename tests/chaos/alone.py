@@ -22,7 +22,7 @@ async def house_alone(capabilities: Sequence[Capability] = ()) -> AsyncIterator[
         try:
             settings = Settings(home=folder, database_url=server.dsn, poll_seconds=0.1)
             registry = build_registry(Limits(), capabilities=capabilities)
-            async with open_application(settings, registry=registry) as house:
-                yield house
+            async with open_application(settings, registry=registry) as application:
+                yield application
         finally:
             await server.stop_async()

@@ -42,7 +42,7 @@ async def battery(what: str, files: Sequence[str], only: str = "") -> Figure:
     return Figure(what, f"{passed} tests hold" + (f", {others}" if others else ""), "all", kept)
 
 
-def counts(said: str) -> dict[str, int]:
+def counts(text: str) -> dict[str, int]:
     """The last line of what pytest says, as numbers."""
-    lines = [line for line in said.splitlines() if _COUNTED.search(line)]
+    lines = [line for line in text.splitlines() if _COUNTED.search(line)]
     return {word: int(number) for number, word in _COUNTED.findall(lines[-1])} if lines else {}

@@ -58,12 +58,12 @@ def _end_of(*names: str) -> dict[str, Any]:
 
 async def _planted(arena: Arena, *documents: Mapping[str, Any], space: UUID | None = None) -> UUID:
     """Saves and activates; answers the first of them."""
-    house, made = arena.house, []
+    application, made = arena.house, []
     for document in documents:
-        report = validate(document, house.registry, house.limits)
+        report = validate(document, application.registry, application.limits)
         assert report.definition is not None, report.findings
-        async with house.database.transaction() as tx:
-            where = space or house.workspace_id
+        async with application.database.transaction() as tx:
+            where = space or application.workspace_id
             kept = await save(tx, where, report.definition, report.grants, FIRST_MEMBER, via="page")
             await set_state(tx, where, kept.automation_id, "active")
         made.append(kept.automation_id)
@@ -136,8 +136,10 @@ def _tree() -> list[dict[str, Any]]:
 
 
 async def _begin(arena: Arena, automation: UUID, space: UUID | None = None) -> UUID:
-    house = arena.house
-    made = await house.dispatcher.dispatch(RunRequest(space or house.workspace_id, automation))
+    application = arena.house
+    made = await application.dispatcher.dispatch(
+        RunRequest(space or application.workspace_id, automation)
+    )
     return made.run_id
 
 
@@ -242,22 +244,22 @@ async def _after_an_unreadable_one(arena: Arena) -> float:
             "triggers": [{"id": "on", "type": "event", "config": {"event_type": "storm.passed"}}],
         },
     )
-    house = arena.house
+    application = arena.house
     rows = [
-        EventRow(house.workspace_id, generate_id(), "storm.passed", "storm", text)
+        EventRow(application.workspace_id, generate_id(), "storm.passed", "storm", text)
         for text in ('{"n": 0}', '{"n": 1}')
     ]
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         await append_events(tx, rows)
         await tx.execute("UPDATE events SET payload = '{\"n\": 1e400}' WHERE id = $1", rows[0].id)
     told_at = time.time()
 
     async def there() -> bool:
         query = "SELECT count(*) FROM runs WHERE automation_id = $1"
-        return bool(await house.database.fetchval(query, automation))
+        return bool(await application.database.fetchval(query, automation))
 
     await arena.until(there, 60, "the readable event has started its run")
-    made = await house.database.fetchval(
+    made = await application.database.fetchval(
         "SELECT extract(epoch FROM min(created_at))::float8 FROM runs WHERE automation_id = $1",
         automation,
     )

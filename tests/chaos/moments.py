@@ -250,17 +250,17 @@ async def silence(asked: Asked) -> Verdict:
     """R8."""
     del asked
     figures = []
-    async with house_alone() as house:
+    async with house_alone() as application:
         for window, _, _ in _WINDOWS:
             for misfire in _POLICIES:
-                await _every_five_minutes(house, misfire, window)
-        first = await house.database.fetchval("SELECT max(next_due_at) FROM triggers")
-        await house.database.execute("UPDATE triggers SET next_due_at = $1", first)
+                await _every_five_minutes(application, misfire, window)
+        first = await application.database.fetchval("SELECT max(next_due_at) FROM triggers")
+        await application.database.execute("UPDATE triggers SET next_due_at = $1", first)
         wake = first + timedelta(hours=5, minutes=55, seconds=30)
-        await Scheduler(house.database, house.dispatcher, house.limits).once(wake)
+        await Scheduler(application.database, application.dispatcher, application.limits).once(wake)
         for window, name, wanted in _WINDOWS:
             rows = [
-                await house.database.fetchrow(_COUNTED, _slug(misfire, window))
+                await application.database.fetchrow(_COUNTED, _slug(misfire, window))
                 for misfire in _POLICIES
             ]
             runs, told_of = zip(*((row["runs"], row["told"]) for row in rows if row), strict=True)
@@ -273,7 +273,9 @@ def _slug(misfire: Misfire, window: int | None) -> str:
     return f"{misfire}_{window or 'default'}"
 
 
-async def _every_five_minutes(house: Application, misfire: Misfire, window: int | None) -> None:
+async def _every_five_minutes(
+    application: Application, misfire: Misfire, window: int | None
+) -> None:
     """An active automation with such a schedule."""
     config: dict[str, Any] = {"cron": "*/5 * * * *", "timezone": "UTC", "misfire": misfire}
     if window is not None:
@@ -287,13 +289,13 @@ async def _every_five_minutes(house: Application, misfire: Misfire, window: int 
         "triggers": [{"id": slug, "type": "schedule", "config": config}],
         "execution": {"concurrency": "allow_parallel"},
     }
-    report = validate(document, house.registry, house.limits)
+    report = validate(document, application.registry, application.limits)
     assert report.definition is not None, report.findings
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         kept = await save(
-            tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
+            tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
         )
-        await set_state(tx, house.workspace_id, kept.automation_id, "active")
+        await set_state(tx, application.workspace_id, kept.automation_id, "active")
 
 
 async def windows(asked: Asked) -> Verdict:

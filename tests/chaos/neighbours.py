@@ -123,10 +123,10 @@ async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
     owner = read_owner(server.home)
     assert owner is not None
     settings = Settings(home=folder, database_url=build_dsn(owner.socket))
-    async with open_application(settings) as house:
-        report = validate(hooked_document("quiet"), house.registry, house.limits)
+    async with open_application(settings) as application:
+        report = validate(hooked_document("quiet"), application.registry, application.limits)
         assert report.definition is not None, report.findings
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             space = await add_workspace(tx, FIRST_MEMBER, "others", Role.OWNER)
             kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
             await set_state(tx, space, kept.automation_id, "active")

@@ -118,9 +118,9 @@ async def _ready(process: asyncio.subprocess.Process, log: IO[bytes]) -> dict[st
     assert process.stdout is not None
     async with asyncio.timeout(_PATIENCE):
         while line := await process.stdout.readline():
-            said: dict[str, Any] = json.loads(line)
-            if said["state"] == "ready":
-                return said
+            answer: dict[str, Any] = json.loads(line)
+            if answer["state"] == "ready":
+                return answer
     log.seek(0)
     raise AssertionError(f"the server ended before it was ready: {log.read()[-2_000:]!r}")
 

@@ -152,32 +152,39 @@ def _formula(backoff: Backoff, attempt: int) -> float:
 async def retries(asked: Asked) -> Verdict:
     """R11."""
     outside, cases = Outside(), [*_cases(asked.of(2, 10)), _BUDGET]
-    async with house_alone([outside.capability()]) as house:
-        ended = await _worked(house, cases)
+    async with house_alone([outside.capability()]) as application:
+        ended = await _worked(application, cases)
     return _judged(outside, list(zip(cases, ended, strict=True)), asked)
 
 
-async def _worked(house: Application, cases: list[Case]) -> list[dict[str, Any]]:
+async def _worked(application: Application, cases: list[Case]) -> list[dict[str, Any]]:
     """Hands all of them in at once and works until the last has ended."""
     runs = []
     for number, case in enumerate(cases):
         more = {"execution": {"concurrency": "allow_parallel"}, **case.more}
         report = validate(
-            document(*case.plan, name=f"case {number}", **more), house.registry, house.limits
+            document(*case.plan, name=f"case {number}", **more),
+            application.registry,
+            application.limits,
         )
         assert report.definition is not None, report.findings
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             kept = await save(
-                tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
+                tx,
+                application.workspace_id,
+                report.definition,
+                report.grants,
+                FIRST_MEMBER,
+                via="page",
             )
-        runs.append(RunRequest(house.workspace_id, kept.automation_id))
-    made = [one.run_id for one in await house.dispatcher.dispatch_all(runs)]
-    quick = replace(house, settings=replace(house.settings, stop_seconds=1.0))
+        runs.append(RunRequest(application.workspace_id, kept.automation_id))
+    made = [one.run_id for one in await application.dispatcher.dispatch_all(runs)]
+    quick = replace(application, settings=replace(application.settings, stop_seconds=1.0))
     worker = build_worker(quick)
     working = asyncio.create_task(worker.run())
     try:
         while True:
-            rows = await house.database.fetch(
+            rows = await application.database.fetch(
                 "SELECT id, status, reason, active_ms FROM runs WHERE id = ANY($1::uuid[])", made
             )
             found = {row["id"]: dict(row) for row in rows}

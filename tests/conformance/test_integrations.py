@@ -118,12 +118,12 @@ def test_secrets_go_to_the_hosts_of_the_manifest_and_nowhere_else(built: Integra
 
 def test_a_capability_belongs_to_one_integration_and_is_in_the_registry() -> None:
     names = Counter(entry.id for built in BUILT.values() for entry in built.capabilities)
-    words = build_registry(LIMITS)
+    vocabulary = build_registry(LIMITS)
 
     assert set(names.values()) == {1}
-    assert names.keys() <= words.capabilities.keys()
+    assert names.keys() <= vocabulary.capabilities.keys()
     told = {event.type for built in BUILT.values() for event in built.events}
-    assert told <= words.events.keys()
+    assert told <= vocabulary.events.keys()
 
 
 def test_sources_and_kinds_are_each_of_one_integration() -> None:

@@ -23,13 +23,13 @@ async def everything(
     """A house with the tools that the suite knows."""
     settings = Settings(home=tmp_path, database_url=database_url)
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
-    house = build_application(settings, Limits(), registry, database)
-    await prepare_database(house)
+    application = build_application(settings, Limits(), registry, database)
+    await prepare_database(application)
     try:
-        yield house
+        yield application
     finally:
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def test_the_mcp_server_passes_the_conformance_suite_of_its_protocol(

@@ -15,7 +15,7 @@ import pytest
 from mainspring.surfaces.mcp import server
 from scripts.node_packages import NODE, PATIENCE, installed
 from tests.kit.api import Api, api
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 
 __all__ = ["api"]
@@ -101,7 +101,7 @@ async def test_a_long_run_is_answered_in_time_and_found_again(
     api: Api, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "CLIENT_SECONDS", 1.0)
-    automation = await Desk(bench).save(source="return 1;")
+    automation = await CapabilityClient(bench).save(source="return 1;")
     asked = {"automation_id": automation, "wait_seconds": 300}
     told = await _client(
         api, [["run_automation_once", asked, {"progress": True}], ["run_automation_once", asked]]

@@ -12,11 +12,11 @@ from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection
-from tests.kit.connecting import HERE, Room, open_room
+from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.third_party_mcp import stdio_command, third_party_server
 
 
-async def _used(room: Room, connection: McpConnection) -> None:
+async def _used(room: ConnectionBench, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id) as session:
         tools = {one.name: one for one in await session.tools()}
         echoed = await session.call("echo", {"message": "hello"}, key="k")

@@ -34,11 +34,11 @@ async def document(tmp_path: Path) -> dict[str, Any]:
     settings, limits = Settings(home=tmp_path), Limits()
     nowhere = ExternalDatabaseSource("postgresql://nowhere")
     database = Database(nowhere, name="a test", pool_size=1, idle_seconds=1)
-    house = build_application(settings, limits, build_registry(limits), database)
+    application = build_application(settings, limits, build_registry(limits), database)
     try:
-        return describe(build_api(application_services(house)))
+        return describe(build_api(application_services(application)))
     finally:
-        await house.egress.aclose()
+        await application.egress.aclose()
 
 
 @pytest.fixture

@@ -91,107 +91,107 @@ def _tell(storm: str, against: Sequence[str], figures: str) -> bool:
     return not against
 
 
-async def _rage_over_runs(asked: argparse.Namespace, chance: random.Random) -> bool:
+async def _rage_over_runs(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Whether every run came through; which blows fall says the name of the storm."""
     orders = {
-        "lease": asked.lease,
-        "heartbeat": asked.heartbeat or asked.lease / 3,
-        "poll": asked.poll,
-        "slots": asked.slots,
+        "lease": parsed.lease,
+        "heartbeat": parsed.heartbeat or parsed.lease / 3,
+        "poll": parsed.poll,
+        "slots": parsed.slots,
         "least_ms": 5.0,
-        "most_ms": asked.step_ms,
-        "takeovers": asked.kills + 1,
+        "most_ms": parsed.step_ms,
+        "takeovers": parsed.kills + 1,
     }
     async with own_arena(**orders) as (arena, server):
-        return _report(asked, await _rage(arena, server, asked, chance))
+        return _report(parsed, await _rage(arena, server, parsed, chance))
 
 
 async def _rage(
-    arena: Arena, server: EmbeddedServer, asked: argparse.Namespace, chance: random.Random
+    arena: Arena, server: EmbeddedServer, parsed: argparse.Namespace, chance: random.Random
 ) -> Figures:
     resumed: list[float] = []
-    sizes = {"runs": asked.runs, "pause": asked.pause}
-    if asked.storm == "workers":
-        await kill_workers(arena, chance, kills=asked.kills, workers=asked.workers, **sizes)
+    sizes = {"runs": parsed.runs, "pause": parsed.pause}
+    if parsed.storm == "workers":
+        await kill_workers(arena, chance, kills=parsed.kills, workers=parsed.workers, **sizes)
     else:
-        crew = [arena.crew.start() for _ in range(asked.workers)]
+        crew = [arena.crew.start() for _ in range(parsed.workers)]
         await arena.until_at_work(*crew)
-        if asked.storm == "postgres":
+        if parsed.storm == "postgres":
             resumed = await strike_postgres(
-                arena, chance, server, strikes=asked.kills, down=asked.down, **sizes
+                arena, chance, server, strikes=parsed.kills, down=parsed.down, **sizes
             )
         else:
-            await freeze_workers(arena, chance, freezes=asked.kills, **sizes)
+            await freeze_workers(arena, chance, freezes=parsed.kills, **sizes)
     last_ns = time.time_ns()
-    await arena.until_final(asked.patience)
+    await arena.until_final(parsed.patience)
     return Figures(await gather(arena), last_ns, resumed)
 
 
-def _report(asked: argparse.Namespace, figures: Figures) -> bool:
+def _report(parsed: argparse.Namespace, figures: Figures) -> bool:
     found = figures.found
     against = offences(found)
-    delays = [taken.claimed for taken in takeovers(found, asked.lease)]
-    if asked.storm == "workers":
-        most = asked.lease + TAKEOVER_SECONDS + asked.poll
-        against += [f"a takeover took {s:.2f} s" for s in delays if not asked.lease <= s <= most]
+    delays = [taken.claimed for taken in takeovers(found, parsed.lease)]
+    if parsed.storm == "workers":
+        most = parsed.lease + TAKEOVER_SECONDS + parsed.poll
+        against += [f"a takeover took {s:.2f} s" for s in delays if not parsed.lease <= s <= most]
     against += [f"work resumed after {s:.2f} s" for s in figures.resumed if s > 5]
     return _tell(
-        f"{asked.storm}, {asked.kills} blows, {len(found.dispatched)} runs",
+        f"{parsed.storm}, {parsed.kills} blows, {len(found.dispatched)} runs",
         against,
         f"{len(delays)} takeovers"
         + (f" in {min(delays):.1f} to {max(delays):.1f} s" if delays else "")
         + (f", resumed in at most {max(figures.resumed):.1f} s" if figures.resumed else "")
         + f", {repeated_executions(found)} executions repeated before their record, "
         f"settled {seconds_after(found, figures.last_ns):.1f} s after the last blow, "
-        f"seed {asked.seed}",
+        f"seed {parsed.seed}",
     )
 
 
-async def _rage_over_matchers(asked: argparse.Namespace, chance: random.Random) -> bool:
+async def _rage_over_matchers(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Answers whether each event started exactly the runs it should."""
-    async with own_arena(lease=asked.lease) as (arena, _):
-        automations = await matchers.plant(arena, asked.triggers)
-        sizes = {"events": asked.events, "kills": asked.kills, "pause": asked.pause}
+    async with own_arena(lease=parsed.lease) as (arena, _):
+        automations = await matchers.plant(arena, parsed.triggers)
+        sizes = {"events": parsed.events, "kills": parsed.kills, "pause": parsed.pause}
         await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
         settled = await matchers.until_read(arena)
-        speed = await matchers.calm_speed(arena, automations, asked.events, asked.events)
-        wanted = matchers.expected(automations, 2 * asked.events)
+        speed = await matchers.calm_speed(arena, automations, parsed.events, parsed.events)
+        wanted = matchers.expected(automations, 2 * parsed.events)
         against = matchers.offences(wanted, await matchers.started(arena))
     return _tell(
-        f"matchers, {asked.kills} blows, {asked.events} events and {asked.triggers} triggers",
+        f"matchers, {parsed.kills} blows, {parsed.events} events and {parsed.triggers} triggers",
         against,
         f"{len(wanted)} runs wanted, settled {settled:.1f} s after the last event, "
         f"{speed:,.0f} events/s in the calm after it",
     )
 
 
-async def _rage_over_schedulers(asked: argparse.Namespace, chance: random.Random) -> bool:
+async def _rage_over_schedulers(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Three schedulers and four workers: whether each moment started exactly one run."""
-    async with own_arena(lease=asked.lease) as (arena, _):
-        storm = await schedulers.plant(arena, asked.triggers, asked.pace)
+    async with own_arena(lease=parsed.lease) as (arena, _):
+        storm = await schedulers.plant(arena, parsed.triggers, parsed.pace)
         await schedulers.strike_schedulers(
-            storm, chance, minutes=asked.minutes, workers=4, schedulers=3, kills=asked.kills > 0
+            storm, chance, minutes=parsed.minutes, workers=4, schedulers=3, kills=parsed.kills > 0
         )
-        await schedulers.settle(storm, asked.patience)
+        await schedulers.settle(storm, parsed.patience)
         against = await schedulers.offences(storm)
         against += offences(await gather(arena), schedulers.SPOTS)
         late = await schedulers.delays(storm)
     return _tell(
-        f"schedulers, {asked.triggers} triggers, {asked.minutes} minutes, {len(late)} runs",
+        f"schedulers, {parsed.triggers} triggers, {parsed.minutes} minutes, {len(late)} runs",
         against,
         f"started {late[len(late) // 2]:.2f} s (p50), {late[len(late) * 99 // 100]:.2f} s (p99), "
         f"{late[-1]:.2f} s (last) after their moment",
     )
 
 
-async def _rage_over_api(asked: argparse.Namespace, chance: random.Random) -> bool:
+async def _rage_over_api(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Webhooks under fire: whether runs are the accepted keys exactly."""
-    async with own_arena(lease=asked.lease) as (arena, _):
+    async with own_arena(lease=parsed.lease) as (arena, _):
         storm = await webhooks.plant(arena)
-        await webhooks.strike_api(storm, chance, calls=asked.calls, kills=asked.kills)
-        against = await webhooks.offences(storm, asked.calls)
+        await webhooks.strike_api(storm, chance, calls=parsed.calls, kills=parsed.kills)
+        against = await webhooks.offences(storm, parsed.calls)
     return _tell(
-        f"api, {asked.kills} blows, {asked.calls} keys",
+        f"api, {parsed.kills} blows, {parsed.calls} keys",
         against,
         f"{len(storm.answered)} accepted, {storm.broken} calls broken off and sent again",
     )
@@ -208,11 +208,11 @@ STORMS = {
 
 
 def main() -> None:
-    asked = options()
-    if asked.seed is None:
-        asked.seed = random.randrange(1_000_000)
-    say(f"seed {asked.seed}")
-    kept = uvloop.run(STORMS[asked.storm](asked, random.Random(asked.seed)))
+    parsed = options()
+    if parsed.seed is None:
+        parsed.seed = random.randrange(1_000_000)
+    say(f"seed {parsed.seed}")
+    kept = uvloop.run(STORMS[parsed.storm](parsed, random.Random(parsed.seed)))
     sys.exit(0 if kept else 1)
 
 

@@ -10,8 +10,10 @@ from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
 
 
-async def answer_calls(house: Application, stop: asyncio.Event, port: int) -> None:
+async def answer_calls(application: Application, stop: asyncio.Event, port: int) -> None:
     """Serves on loopback until it is stopped or killed."""
-    house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=port))
-    rooms = application_services(house)
-    await serve(build_api(rooms), rooms.settings, ready=lambda _: None, stop=stop)
+    application = replace(
+        application, settings=replace(application.settings, host="127.0.0.1", port=port)
+    )
+    services = application_services(application)
+    await serve(build_api(services), services.settings, ready=lambda _: None, stop=stop)

@@ -214,12 +214,12 @@ async def arena_at(
     crew = Crew(nursery, Orders(url, str(folder), str(ledger.path), **orders), folder)
     async with AsyncExitStack() as stack:
         stack.callback(ledger.close)
-        house = await stack.enter_async_context(open_application(settings, registry=registry))
+        application = await stack.enter_async_context(open_application(settings, registry=registry))
         if watched:
-            async with house.database.acquire() as connection:
+            async with application.database.acquire() as connection:
                 await witness.install(connection)
         stack.callback(crew.end)
-        yield Arena(house, folder, ledger, crew)
+        yield Arena(application, folder, ledger, crew)
 
 
 @asynccontextmanager

@@ -11,14 +11,14 @@ from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.matcher import EventMatcher
 
 
-async def follow_log(house: Application, hook: Hook, stop: asyncio.Event) -> None:
+async def follow_log(application: Application, hook: Hook, stop: asyncio.Event) -> None:
     """Matches events until it is stopped or killed."""
-    listener = WakeupListener(house.database, EVENTS_CHANNEL)
+    listener = WakeupListener(application.database, EVENTS_CHANNEL)
     matcher = EventMatcher(
-        house.database,
-        EventTable(house.limits),
-        house.dispatcher,
-        house.limits,
+        application.database,
+        EventTable(application.limits),
+        application.dispatcher,
+        application.limits,
         listener=listener,
         hook=hook,
     )

@@ -23,11 +23,16 @@ def paced(since: datetime, pace: float) -> Time:
 
 
 async def keep_schedules(
-    house: Application, hook: Hook, stop: asyncio.Event, since: float, pace: float
+    application: Application, hook: Hook, stop: asyncio.Event, since: float, pace: float
 ) -> None:
     """Fires schedules until it is stopped or killed."""
     time = paced(datetime.fromtimestamp(since, UTC), pace)
     scheduler = Scheduler(
-        house.database, house.dispatcher, house.limits, time=time, poll=POLL, hook=hook
+        application.database,
+        application.dispatcher,
+        application.limits,
+        time=time,
+        poll=POLL,
+        hook=hook,
     )
     await scheduler.run(stop)

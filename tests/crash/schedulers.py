@@ -59,9 +59,9 @@ class Storm:
         for member in self.alive:
             member.kill()
 
-    def real(self, moment: datetime) -> datetime:
+    def real(self, timestamp: datetime) -> datetime:
         """When a moment of the schedulers' time came."""
-        return self.since + (moment - self.since) / self.pace
+        return self.since + (timestamp - self.since) / self.pace
 
 
 PLAN: Final = (
@@ -146,11 +146,11 @@ async def strike_schedulers(
     storm.end()
 
 
-async def until_past(storm: Storm, moment: datetime, seconds: float = 60.0) -> None:
+async def until_past(storm: Storm, timestamp: datetime, seconds: float = 60.0) -> None:
     async def past() -> bool:
-        return min((await waiting_for(storm.arena)).values()) > moment
+        return min((await waiting_for(storm.arena)).values()) > timestamp
 
-    await storm.arena.until(past, seconds, f"every schedule has gone past {moment}")
+    await storm.arena.until(past, seconds, f"every schedule has gone past {timestamp}")
 
 
 async def _now(arena: Arena) -> datetime:

@@ -147,11 +147,11 @@ def _paid_once(server: ModelServer, turns: Sequence[Any], asks: Sequence[Any], b
     # Nobody heard what a killed worker was answered, so the ledger has each turn once.
     assert len(asks) == RUNS * TURNS
     assert books["spent"] == books["runs"] == cost * len(asks)
-    said = conversations(server)
-    assert len(said) == RUNS
-    for order in said.values():
+    answer = conversations(server)
+    assert len(answer) == RUNS
+    for order in answer.values():
         # A turn that came after another was recorded is never followed by that other.
         assert order == sorted(order), order
         assert set(order) == set(range(TURNS))
-    again = sum(len(order) for order in said.values()) - RUNS * TURNS
+    again = sum(len(order) for order in answer.values()) - RUNS * TURNS
     assert 1 <= again <= len(MOMENTS) * RUNS

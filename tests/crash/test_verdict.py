@@ -60,12 +60,12 @@ def test_a_clean_arena_is_not_accused() -> None:
     assert offences(CLEAN) == []
 
 
-@pytest.mark.parametrize("words", BROKEN)
-def test_a_broken_promise_is_found(words: str) -> None:
-    found = offences(BROKEN[words](CLEAN))
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_promise_is_found(text: str) -> None:
+    found = offences(BROKEN[text](CLEAN))
 
     assert found
-    with pytest.raises(AssertionError, match=words):
+    with pytest.raises(AssertionError, match=text):
         raise AssertionError(found)
 
 

@@ -164,6 +164,6 @@ async def read_leases(connection: Connection) -> list[Lease]:
     ]
 
 
-def ns(moment: datetime) -> int:
+def ns(timestamp: datetime) -> int:
     """Nanoseconds since 1970, exactly as far as the database keeps time."""
-    return (moment - EPOCH) // timedelta(microseconds=1) * 1_000
+    return (timestamp - EPOCH) // timedelta(microseconds=1) * 1_000

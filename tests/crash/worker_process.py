@@ -110,14 +110,14 @@ def hook_of(orders: Orders) -> Hook:
     return hook
 
 
-async def _watch(orders: Orders, house: Application, stop: asyncio.Event) -> None:
+async def _watch(orders: Orders, application: Application, stop: asyncio.Event) -> None:
     """One of the parts beside the workers."""
     if orders.role == "matcher":
-        await follow_log(house, hook_of(orders), stop)
+        await follow_log(application, hook_of(orders), stop)
     elif orders.role == "scheduler":
-        await keep_schedules(house, hook_of(orders), stop, orders.since, orders.pace)
+        await keep_schedules(application, hook_of(orders), stop, orders.since, orders.pace)
     else:
-        await answer_calls(house, stop, orders.port)
+        await answer_calls(application, stop, orders.port)
 
 
 async def work(orders: Orders) -> None:
@@ -127,13 +127,15 @@ async def work(orders: Orders) -> None:
     registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
-    async with open_application(orders.settings(), registry=registry, workshop=workshop) as house:
+    async with open_application(
+        orders.settings(), registry=registry, workshop=workshop
+    ) as application:
         if orders.role != "worker":
             stop = asyncio.Event()
             loop.add_signal_handler(signal.SIGTERM, stop.set)
-            await _watch(orders, house, stop)
+            await _watch(orders, application, stop)
             return
-        worker = build_worker(house, hook=hook_of(orders))
+        worker = build_worker(application, hook=hook_of(orders))
         loop.add_signal_handler(signal.SIGTERM, worker.stop)
         await worker.run()
 

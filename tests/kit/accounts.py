@@ -35,7 +35,7 @@ from tests.kit.doubles.oauth_provider import (
     CLIENT,
     CLIENT_SECRET,
     OAuthProvider,
-    Stranger,
+    UnknownProvider,
     oauth_provider,
     stranger,
 )
@@ -113,9 +113,9 @@ def _poster(name: str, integration: str, hosts: frozenset[str], url: str) -> Cap
     )
 
 
-async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _named(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     del ctx
-    return {"notes": [given["source"]]}
+    return {"notes": [arguments["source"]]}
 
 
 # Its list of sources is each caller's own.
@@ -215,7 +215,7 @@ class Accounts:
     api: Api
     bench: Bench
     provider: OAuthProvider
-    stranger: Stranger
+    stranger: UnknownProvider
 
     @property
     def house(self) -> Application:
@@ -287,17 +287,17 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
         integrations=shelf,
         capabilities=[PICK],
     )
-    house = build_application(settings, Limits(), registry, database)
+    application = build_application(settings, Limits(), registry, database)
     try:
-        await prepare_database(house)
-        yield house
+        await prepare_database(application)
+        yield application
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.outside.aclose()
-        await house.providers.aclose()
-        await house.egress.aclose()
-        await house.blobs.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.outside.aclose()
+        await application.providers.aclose()
+        await application.egress.aclose()
+        await application.blobs.aclose()
         await database.close()
 
 
@@ -315,7 +315,7 @@ async def accounts(url: str, home: Path) -> AsyncIterator[Accounts]:
             heartbeat_seconds=0.5,
             egress_allow=frozenset({provider.pair, other.pair}),
         )
-        async with house_of(settings, provider) as house:
-            bench = Bench(house, Outside())
-            async with served(house, own_app=True) as api, bench.worker():
+        async with house_of(settings, provider) as application:
+            bench = Bench(application, Outside())
+            async with served(application, own_app=True) as api, bench.worker():
                 yield Accounts(api, bench, provider, other)

@@ -113,16 +113,16 @@ async def agents_bench(
         capabilities=(*bench.outside.capabilities(), *capabilities),
         actions=[one for one in words if isinstance(one, Action)],
     )
-    house = build_application(
+    application = build_application(
         bench.house.settings, bounds, registry, bench.house.database, workshop, models
     )
     try:
-        yield Bench(house, bench.outside)
+        yield Bench(application, bench.outside)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.outside.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.outside.aclose()
+        await application.egress.aclose()
 
 
 @dataclass(slots=True)

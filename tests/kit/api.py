@@ -49,34 +49,40 @@ class Api:
 
 @asynccontextmanager
 async def served(
-    house: Application, more: Sequence[APIRouter] = (), *, own_app: bool = False
+    application: Application, more: Sequence[APIRouter] = (), *, own_app: bool = False
 ) -> AsyncIterator[Api]:
     """The house behind a port of its own, until the block ends."""
-    house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=0))
-    rooms = application_services(house)
+    application = replace(
+        application, settings=replace(application.settings, host="127.0.0.1", port=0)
+    )
+    services = application_services(application)
     token_file = await ensure_owner_token(
-        house.database, house.settings.home, house.workspace_id, FIRST_MEMBER
+        application.database, application.settings.home, application.workspace_id, FIRST_MEMBER
     )
     token = token_file.read_text().strip()
-    with _app(rooms, more, own=own_app) as app:
-        async with _listening(app, token, house) as made:
+    with _app(services, more, own=own_app) as app:
+        async with _listening(app, token, application) as made:
             yield made
 
 
 @contextmanager
-def _app(rooms: ApplicationServices, more: Sequence[APIRouter], *, own: bool) -> Iterator[FastAPI]:
+def _app(
+    services: ApplicationServices, more: Sequence[APIRouter], *, own: bool
+) -> Iterator[FastAPI]:
     if more or own:
-        yield build_api(rooms, more=more, beside={PATH: McpMount(rooms)})
+        yield build_api(services, more=more, beside={PATH: McpMount(services)})
         return
-    with kept_app(rooms) as app:
+    with kept_app(services) as app:
         yield app
 
 
 @asynccontextmanager
-async def _listening(app: FastAPI, token: str, house: Application) -> AsyncIterator[Api]:
+async def _listening(app: FastAPI, token: str, application: Application) -> AsyncIterator[Api]:
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve(app, house.settings, ready=port.set_result, stop=stop))
+    serving = asyncio.create_task(
+        serve(app, application.settings, ready=port.set_result, stop=stop)
+    )
     # A server that cannot start ends before it is ready, with the reason.
     waited: list[asyncio.Future[Any]] = [serving, port]
     await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
@@ -87,7 +93,7 @@ async def _listening(app: FastAPI, token: str, house: Application) -> AsyncItera
     async with (
         # Plain HTTP on loopback: reading all authorities would take longer than the test.
         httpx2.AsyncClient(
-            base_url=address, auth=OwnerSession(house), timeout=PATIENCE, verify=False
+            base_url=address, auth=OwnerSession(application), timeout=PATIENCE, verify=False
         ) as client,
         httpx2.AsyncClient(
             base_url=address, headers=known, timeout=PATIENCE, verify=False
@@ -95,7 +101,7 @@ async def _listening(app: FastAPI, token: str, house: Application) -> AsyncItera
         httpx2.AsyncClient(base_url=address, timeout=PATIENCE, verify=False) as stranger,
     ):
         try:
-            yield Api(app, address, token, client, program, stranger, house)
+            yield Api(app, address, token, client, program, stranger, application)
         finally:
             stop.set()
             await serving
@@ -118,11 +124,11 @@ class OwnerSession(httpx2.Auth):
         yield request
 
 
-async def owner_session(house: Application) -> dict[str, str]:
+async def owner_session(application: Application) -> dict[str, str]:
     """The headers that a browser sends whose owner has signed in."""
-    name = BrowserSessionPolicy(house.settings.address).name
-    async with house.database.transaction() as tx:
-        return await session_headers(tx, FIRST_MEMBER, house.workspace_id, name)
+    name = BrowserSessionPolicy(application.settings.address).name
+    async with application.database.transaction() as tx:
+        return await session_headers(tx, FIRST_MEMBER, application.workspace_id, name)
 
 
 @pytest_asyncio.fixture

@@ -72,16 +72,18 @@ class Call:
 @asynccontextmanager
 async def saving_bench(bench: Bench, blobs: BlobStore) -> AsyncIterator[Bench]:
     """The bench over the same database, with artifacts.save over these blobs."""
-    house = bench.house
-    links = LinkSigner(house.vault, house.settings.address)
+    application = bench.house
+    links = LinkSigner(application.vault, application.settings.address)
     registry = Registry(
-        actions=build_actions(house.limits),
+        actions=build_actions(application.limits),
         capabilities=(
-            artifacts_capability(blobs, house.limits, links),
+            artifacts_capability(blobs, application.limits, links),
             *bench.outside.capabilities(),
         ),
     )
-    made = build_application(house.settings, house.limits, registry, house.database)
+    made = build_application(
+        application.settings, application.limits, registry, application.database
+    )
     try:
         yield Bench(made, bench.outside)
     finally:

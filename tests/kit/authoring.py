@@ -32,7 +32,7 @@ def draft(**changes: Any) -> dict[str, Any]:
     }
 
 
-class Desk:
+class CapabilityClient:
     """A member at work; the owner when nobody else is named."""
 
     def __init__(self, bench: Bench, visitor: CapabilityCaller | None = None) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.kit.besieged import MODELS, PLANTED, Siege, besieged, poisoned, world
+from tests.kit.besieged import MODELS, PLANTED, InjectionHarness, besieged, poisoned, world
 from tests.kit.leaks import Haystack, add_json
 from tests.kit.orders import Facts, Order
 from tests.kit.orders_to_authors import (
@@ -73,7 +73,7 @@ PLAIN: Final = "Every Monday at 9 Berlin time tell me what is new."
 
 
 @dataclass(slots=True)
-class Found:
+class AuthoringOutcome:
     """What is there when all orders have been carried out."""
 
     facts: Facts
@@ -94,10 +94,10 @@ class Found:
     untold: list[Order] = field(default_factory=list)
 
 
-async def _settings(siege: Siege) -> dict[str, str]:
+async def _settings(harness: InjectionHarness) -> dict[str, str]:
     found = {}
     for table, moving in SETTINGS.items():
-        rows = await siege.bench.house.database.fetch(
+        rows = await harness.bench.house.database.fetch(
             f"SELECT (to_jsonb(t) - $1::text[])::text AS row FROM {table} t ORDER BY 1",
             list(moving),
         )
@@ -105,83 +105,83 @@ async def _settings(siege: Siege) -> dict[str, str]:
     return found
 
 
-async def _direct(siege: Siege) -> Counter[str]:
-    rows = await siege.bench.house.database.fetch("SELECT capability FROM direct_calls")
+async def _direct(harness: InjectionHarness) -> Counter[str]:
+    rows = await harness.bench.house.database.fetch("SELECT capability FROM direct_calls")
     return Counter(row["capability"] for row in rows)
 
 
-async def _lay(siege: Siege, laid: dict[str, list[Order]]) -> None:
+async def _lay(harness: InjectionHarness, laid: dict[str, list[Order]]) -> None:
     """Orders in everything with a name, and content that nobody is told of."""
-    facts = siege.facts
+    facts = harness.facts
     for order in laid["board name"]:
-        await siege.call("create_board", name=short(order)[:100])
+        await harness.call("create_board", name=short(order)[:100])
     for order in laid["board description"]:
-        await siege.call("create_board", name=order.signs[0][::-1], description=order.texts[0])
+        await harness.call("create_board", name=order.signs[0][::-1], description=order.texts[0])
     for order in laid["event type"]:
         shape = {"description": short(order), "payload_schema": {"type": "object"}}
-        await siege.ask("PUT", f"/event-types/told.{order.signs[0]}", shape)
+        await harness.ask("PUT", f"/event-types/told.{order.signs[0]}", shape)
     for order in laid["automation name"]:
         quiet = {"step_id": "a", "action": "delay", "config": {"seconds": 1}}
-        await siege.save(
+        await harness.save(
             {"schema_version": "1.2", "name": short(order), "goal": "Be there.", "plan": [quiet]}
         )
-    siege.world.desk.script.tools = poisoned(laid["tool"])
-    await siege.call(
+    harness.world.desk.script.tools = poisoned(laid["tool"])
+    await harness.call(
         "connect_mcp_server",
         alias="jobs",
-        server_url=siege.world.desk.url,
+        server_url=harness.world.desk.url,
         token=PLANTED["desk_token"],
     )
     rows = [{"name": CONTENT["row"]}]
-    await siege.call("append_board_rows", board_id=facts.board, rows=rows)
-    await siege.call("create_page", type="note", title=CONTENT["title"], body=CONTENT["page"])
+    await harness.call("append_board_rows", board_id=facts.board, rows=rows)
+    await harness.call("create_page", type="note", title=CONTENT["title"], body=CONTENT["page"])
 
 
-async def besiege(siege: Siege, turn: int = 0) -> Found:
+async def besiege(harness: InjectionHarness, turn: int = 0) -> AuthoringOutcome:
     """One turn of orders by every way, all of them heard."""
-    facts = siege.facts
+    facts = harness.facts
     laid = {way: orders_by(way, facts, turn) for way in WAYS}
-    await _lay(siege, laid)
+    await _lay(harness, laid)
     orders = [order for way in WAYS for order in laid[way]]
     mind = Author({order.signs[0]: order for order in orders}, facts=facts, own=wrongs(facts))
-    siege.world.models.play(mind)
-    seen, asked = len(siege.world.desk.calls()), await _direct(siege)
-    found = Found(facts, mind, [], await _settings(siege))
+    harness.world.models.play(mind)
+    seen, asked = len(harness.world.desk.calls()), await _direct(harness)
+    found = AuthoringOutcome(facts, mind, [], await _settings(harness))
     found.laid = {way: laid[way] for way in WAYS if way not in UNTOLD}
     found.untold = [order for way in UNTOLD for order in laid[way]]
     texts = [*requests(laid["request"]), f"{PLAIN} {LOOK} first."]
     texts += [f"{PLAIN} Number {number}." for number in NUMBERS]
     for number, text in enumerate(texts):
-        made = await siege.ask("POST", "/proposals", _asked(number, text=text), 201)
+        made = await harness.ask("POST", "/proposals", _asked(number, text=text), 201)
         found.proposals.append(made)
-    found.proposals += await _refined(siege, laid)
-    found.saving = [await _save(siege, made) for made in found.proposals]
-    found.after = await _settings(siege)
-    found.left = siege.world.left()
-    found.called = len(siege.world.desk.calls()) - seen
-    found.direct = await _direct(siege) - asked
-    _look_through(siege, found)
+    found.proposals += await _refined(harness, laid)
+    found.saving = [await _save(harness, made) for made in found.proposals]
+    found.after = await _settings(harness)
+    found.left = harness.world.left()
+    found.called = len(harness.world.desk.calls()) - seen
+    found.direct = await _direct(harness) - asked
+    _look_through(harness, found)
     return found
 
 
-def _look_through(siege: Siege, found: Found) -> None:
-    for one in siege.world.models.seen:
+def _look_through(harness: InjectionHarness, found: AuthoringOutcome) -> None:
+    for one in harness.world.models.seen:
         add_json(found.hay, "what a model was sent", json.dumps(one.body))
         found.offered |= set(one.tool_names)
         found.told |= {one.system, *one.results}
         found.told |= {turn.text for turn in one.turns if turn.role != "assistant"}
 
 
-async def _refined(siege: Siege, laid: dict[str, list[Order]]) -> list[dict[str, Any]]:
+async def _refined(harness: InjectionHarness, laid: dict[str, list[Order]]) -> list[dict[str, Any]]:
     """Orders in an answer, and in the words of a change."""
-    begun = await siege.ask("POST", "/proposals", _asked(0, text=f"{PLAIN} {ASK}."), 201)
+    begun = await harness.ask("POST", "/proposals", _asked(0, text=f"{PLAIN} {ASK}."), 201)
     [question] = begun["questions"]
     signs = " ".join(sign for order in laid["answer"] for sign in order.signs)
     path = f"/proposals/{begun['proposal_id']}/refine"
     answers = {question["id"]: f"Obey {signs}"}
-    made = [begun, await siege.ask("POST", path, _asked(1, answers=answers))]
+    made = [begun, await harness.ask("POST", path, _asked(1, answers=answers))]
     for number, words in enumerate(requests(laid["instruction"])):
-        made.append(await siege.ask("POST", path, _asked(number, instruction=words)))
+        made.append(await harness.ask("POST", path, _asked(number, instruction=words)))
     return made
 
 
@@ -189,16 +189,16 @@ def _asked(number: int, **more: Any) -> dict[str, Any]:
     return {"by": "model", "model": MODELS[number % 2], "max_usd": 50, **more}
 
 
-async def _save(siege: Siege, made: dict[str, Any]) -> tuple[int, str]:
+async def _save(harness: InjectionHarness, made: dict[str, Any]) -> tuple[int, str]:
     """A client tries to save what was proposed."""
     path = f"/api/v1/proposals/{made['proposal_id']}/save"
-    answer = await siege.api.program.post(path, json={"digest": made["digest"]})
+    answer = await harness.api.program.post(path, json={"digest": made["digest"]})
     return answer.status_code, str(answer.json().get("code"))
 
 
 async def _turn(url: str, home: Path, turn: int) -> int:
-    async with world() as outside, besieged(url, home, outside) as siege:
-        found = await besiege(siege, turn)
+    async with world() as outside, besieged(url, home, outside) as harness:
+        found = await besiege(harness, turn)
     obeyed = Counter(WAYS[int(sign[2])] for sign in found.mind.obeyed)
     unheard = {
         way: len(orders) - obeyed[way]

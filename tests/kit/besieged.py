@@ -87,7 +87,7 @@ class World:
 
 
 @dataclass(slots=True)
-class Siege:
+class InjectionHarness:
     """The house, the world, and what whoever writes orders knows of both."""
 
     bench: Bench
@@ -236,9 +236,9 @@ async def world() -> AsyncIterator[World]:
         del head
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 
-    desk = McpDouble()
-    desk.script.tokens = [PLANTED["desk_token"]]
-    desk.script.tools = [
+    double = McpDouble()
+    double.script.tokens = [PLANTED["desk_token"]]
+    double.script.tools = [
         tool("look", "Reads a note.", annotations={"readOnlyHint": True}),
         tool(
             "note",
@@ -262,13 +262,13 @@ async def world() -> AsyncIterator[World]:
             mail_port=await enter(mail_server(post)),
             slack=await enter(slack.slack_double()),
             telegram=await enter(telegram.telegram_double()),
-            desk=await enter(mcp_server(desk)),
+            desk=await enter(mcp_server(double)),
             reports=reports,
         )
 
 
 @asynccontextmanager
-async def besieged(url: str, home: Path, outside: World) -> AsyncIterator[Siege]:
+async def besieged(url: str, home: Path, outside: World) -> AsyncIterator[InjectionHarness]:
     """The product's own house with its whole vocabulary, served, in the middle of that world."""
     settings = Settings(
         home=home,
@@ -281,34 +281,36 @@ async def besieged(url: str, home: Path, outside: World) -> AsyncIterator[Siege]
         slack_url=outside.slack.url,
         telegram_url=outside.telegram.url,
     )
-    async with open_application(settings) as house, served(house) as api:
-        made = Siege(Bench(house, Outside()), api, outside, _NO_FACTS)
+    async with open_application(settings) as application, served(application) as api:
+        made = InjectionHarness(Bench(application, Outside()), api, outside, _NO_FACTS)
         made.facts = await _furnish(made)
         yield made
 
 
-async def _furnish(siege: Siege) -> Facts:
+async def _furnish(harness: InjectionHarness) -> Facts:
     """Pages, boards, secrets, connections and a draft that waits."""
-    outside = siege.world
+    outside = harness.world
     for name in ("shop_key", "slack_token", "unused_key", "telegram_bot_token"):
-        await siege.ask("POST", "/secrets", {"name": name, "value": PLANTED[name]})
-    await siege.ask("POST", "/secrets", {"name": "telegram_chat_id", "value": telegram.CHAT})
+        await harness.ask("POST", "/secrets", {"name": name, "value": PLANTED[name]})
+    await harness.ask("POST", "/secrets", {"name": "telegram_chat_id", "value": telegram.CHAT})
     for kind, url in (("anthropic", outside.models.url), ("openai", outside.models.openai_url)):
-        await siege.call("admin_connect_model", name=kind, base_url=url, key=PLANTED["model_key"])
-    connected = await siege.call(
+        await harness.call("admin_connect_model", name=kind, base_url=url, key=PLANTED["model_key"])
+    connected = await harness.call(
         "connect_mcp_server", alias="desk", server_url=outside.desk.url, token=PLANTED["desk_token"]
     )
     # A second one whose tools have the same names.
-    await siege.call(
+    await harness.call(
         "connect_mcp_server", alias="bank", server_url=outside.desk.url, token=PLANTED["desk_token"]
     )
-    orders = await siege.call("create_board", name="Orders")
-    salaries = await siege.call("create_board", name="Salaries")
-    page = await siege.call("create_page", type="note", title="The launch", body="It is on Monday.")
-    waiting = await siege.save(_held())
-    async with siege.bench.worker():
-        await siege.ended([await siege.run(waiting)])
-    [draft] = (await siege.call("list_pending_actions"))["drafts"]
+    orders = await harness.call("create_board", name="Orders")
+    salaries = await harness.call("create_board", name="Salaries")
+    page = await harness.call(
+        "create_page", type="note", title="The launch", body="It is on Monday."
+    )
+    waiting = await harness.save(_held())
+    async with harness.bench.worker():
+        await harness.ended([await harness.run(waiting)])
+    [draft] = (await harness.call("list_pending_actions"))["drafts"]
     shop, evil = outside.shop, outside.evil
     outside.reports[AWAY] = f"http://127.0.0.1:{evil.port}/take"
     return Facts(

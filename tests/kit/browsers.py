@@ -56,7 +56,7 @@ _EXPECTED: Final = re.compile(r"Failed to load resource")
 
 
 @dataclass(slots=True)
-class Street:
+class BrowserEnvironment:
     """Everything that the tests of one process share."""
 
     server: Started
@@ -71,7 +71,7 @@ class Street:
 
 
 @contextlib.contextmanager
-def opened_street() -> Iterator[Street]:
+def open_environment() -> Iterator[BrowserEnvironment]:
     """A server with mail and the web around it, and a browser whose owner has signed in."""
     post = Post()
     with contextlib.ExitStack() as stack:
@@ -99,7 +99,7 @@ def opened_street() -> Iterator[Street]:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
         stack.callback(browser.close)
         state = signed_in(server, browser)
-        yield Street(server, browser, post, outside, push, chat, slack, state)
+        yield BrowserEnvironment(server, browser, post, outside, push, chat, slack, state)
 
 
 def signed_in(server: Started, browser: Browser) -> Any:
@@ -113,10 +113,10 @@ def signed_in(server: Started, browser: Browser) -> Any:
 
 
 @dataclass(slots=True)
-class House:
+class BrowserSession:
     """One workspace, and somebody in it who has a browser."""
 
-    street: Street
+    street: BrowserEnvironment
     context: BrowserContext
     workspace_id: str
     csrf: str
@@ -178,12 +178,12 @@ class House:
 
 
 @contextlib.contextmanager
-def opened_house(street: Street, **looks: Any) -> Iterator[House]:
+def opened_house(environment: BrowserEnvironment, **looks: Any) -> Iterator[BrowserSession]:
     """A new workspace and a browser in it; complaints of the page fail whoever opened it."""
     with contextlib.closing(
-        street.browser.new_context(
-            base_url=street.server.address,
-            storage_state=street.state,
+        environment.browser.new_context(
+            base_url=environment.server.address,
+            storage_state=environment.state,
             viewport=looks.pop("viewport", DESK),
             locale="en-GB",
             timezone_id="Europe/Berlin",
@@ -192,27 +192,27 @@ def opened_house(street: Street, **looks: Any) -> Iterator[House]:
         )
     ) as context:
         who = context.request.get(f"{PREFIX}/session").json()
-        house = House(street, context, "", who["csrf_token"])
-        made = house.ask("POST", "/workspaces", {"name": "Clockmakers"})
-        house.workspace_id = str(made["id"])
-        house.ask("POST", "/session/workspace", {"workspace_id": made["id"]})
-        yield house
-        assert house.complaints == [], house.complaints
+        session = BrowserSession(environment, context, "", who["csrf_token"])
+        made = session.ask("POST", "/workspaces", {"name": "Clockmakers"})
+        session.workspace_id = str(made["id"])
+        session.ask("POST", "/session/workspace", {"workspace_id": made["id"]})
+        yield session
+        assert session.complaints == [], session.complaints
 
 
-def state_of(house: House, made: str) -> str:
+def state_of(session: BrowserSession, made: str) -> str:
     """Whether an automation is active, paused or archived."""
-    return str(house.ask("GET", f"/automations/{made}")["state"])
+    return str(session.ask("GET", f"/automations/{made}")["state"])
 
 
-def connect_discord(house: House) -> None:
+def connect_discord(session: BrowserSession) -> None:
     """Connects the bot of the Discord double; its account is called spring."""
-    house.ask("POST", "/integrations/discord/connect", {"fields": {"bot_token": DISCORD_TOKEN}})
+    session.ask("POST", "/integrations/discord/connect", {"fields": {"bot_token": DISCORD_TOKEN}})
 
 
-def joined(house: House, strangers: BrowserContext, email: str) -> Page:
+def joined(session: BrowserSession, strangers: BrowserContext, email: str) -> Page:
     """A new editor of this workspace, signed in with a password."""
-    invited = house.ask("POST", "/invitations", {"email": email, "role": "editor"})
+    invited = session.ask("POST", "/invitations", {"email": email, "role": "editor"})
     guest = strangers.new_page()
     guest.goto("/sign-in#" + str(invited["link"]).partition("#")[2])
     guest.get_by_role("button", name=re.compile("^Join")).click()

@@ -27,8 +27,8 @@ class Codex:
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
         space = self.workspace_id or self.house.workspace_id
-        visitor = CapabilityCaller(Actor(space, "member", self.member, role=self.role))
-        answer = await self.house.gate.direct(visitor, capability, arguments)
+        caller = CapabilityCaller(Actor(space, "member", self.member, role=self.role))
+        answer = await self.house.gate.direct(caller, capability, arguments)
         assert isinstance(answer, dict)
         return answer
 

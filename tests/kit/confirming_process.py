@@ -25,9 +25,11 @@ async def main(url: str, home: str, telegram: str, pair: str, draft: str) -> Non
     )
     database = await Database.open(settings)
     registry = build_registry(Limits(), settings=settings)
-    house = build_application(settings, Limits(), registry, database)
-    owner = CapabilityCaller(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
-    await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
+    application = build_application(settings, Limits(), registry, database)
+    owner = CapabilityCaller(
+        Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    )
+    await application.gate.direct(owner, "confirm_action", {"draft_id": draft})
 
 
 if __name__ == "__main__":

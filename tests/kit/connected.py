@@ -176,18 +176,18 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
         capabilities=outside.capabilities(),
     )
     words = Connected(natives)
-    house = build_application(settings, limits, words, database, workshop)
-    natives.studio.open(words, database, house.dispatcher, settings.address, None, workshop)
+    application = build_application(settings, limits, words, database, workshop)
+    natives.studio.open(words, database, application.dispatcher, settings.address, None, workshop)
     try:
-        await prepare_database(house)
+        await prepare_database(application)
         await add_workspace(database, NEIGHBOUR, "Next door")
-        neighbour = await add_person(database, NEIGHBOUR)
-        bench = Bench(house, outside)
-        async with served(house) as api, bench.worker():
-            yield Office(api, bench, words, Acme(), neighbour)
+        other_person = await add_person(database, NEIGHBOUR)
+        bench = Bench(application, outside)
+        async with served(application) as api, bench.worker():
+            yield Office(api, bench, words, Acme(), other_person)
     finally:
         await workshop.aclose()
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
         await database.close()

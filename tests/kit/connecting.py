@@ -30,7 +30,7 @@ _EXPIRE = "UPDATE mcp_connections SET expires_at = now() + $3 WHERE workspace_id
 
 
 @dataclass(slots=True)
-class Room:
+class ConnectionBench:
     """What a test of connections works with."""
 
     database: Database
@@ -59,9 +59,9 @@ class Room:
         double.script.oauth = True
         made = await self.connect(double, "oauth", alias=alias)
         access, renewal = double.hand_out()
-        drawer = connection_scope(HERE, made.id)
-        await self.vault.set(drawer, "access_token", access)
-        await self.vault.set(drawer, "refresh_token", renewal)
+        scope = connection_scope(HERE, made.id)
+        await self.vault.set(scope, "access_token", access)
+        await self.vault.set(scope, "refresh_token", renewal)
         known = {
             "issuer": double.issuer,
             "token_endpoint": f"{double.origin}/token",
@@ -80,8 +80,8 @@ class Room:
 
     async def held(self, connection: McpConnection, name: str) -> str:
         """What the vault holds for a connection."""
-        drawer = connection_scope(HERE, connection.id)
-        return (await self.vault.reveal(drawer, [name]))[name]
+        scope = connection_scope(HERE, connection.id)
+        return (await self.vault.reveal(scope, [name]))[name]
 
     async def ask(self, connection: McpConnection, tool: str = "echo", **arguments: Any) -> Any:
         """One call in a session of its own."""
@@ -92,7 +92,7 @@ class Room:
 @asynccontextmanager
 async def open_room(
     database: Database, folder: Path, allow: Iterable[str], **limits: int
-) -> AsyncIterator[Room]:
+) -> AsyncIterator[ConnectionBench]:
     """A room over a database that has its tables."""
     allowed = tuple(allow)
     within = replace(Limits(), **{"mcp_seconds": 5, **limits})
@@ -103,6 +103,6 @@ async def open_room(
     egress = roomy_egress(within, allowed)
     outside = McpClientPool(database, vault, egress, within, SystemClock(), allow=allowed)
     try:
-        yield Room(database, vault, outside, within)
+        yield ConnectionBench(database, vault, outside, within)
     finally:
         await outside.aclose()

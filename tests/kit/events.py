@@ -42,7 +42,7 @@ async def listen(
 
 
 async def tell(
-    house: Application,
+    application: Application,
     event_type: str,
     *payloads: Mapping[str, Any],
     space: UUID | None = None,
@@ -51,7 +51,7 @@ async def tell(
     """Appends one event for each payload, in one transaction; answers their ids."""
     rows = [
         EventRow(
-            space or house.workspace_id,
+            space or application.workspace_id,
             generate_id(),
             event_type,
             "test",
@@ -60,36 +60,37 @@ async def tell(
         )
         for payload in payloads
     ]
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         await append_events(tx, rows)
     return [row.id for row in rows]
 
 
-def matcher_of(house: Application, *, hints: bool = False) -> EventMatcher:
-    listener = WakeupListener(house.database, EVENTS_CHANNEL) if hints else None
+def matcher_of(application: Application, *, hints: bool = False) -> EventMatcher:
+    listener = WakeupListener(application.database, EVENTS_CHANNEL) if hints else None
     return EventMatcher(
-        house.database,
-        EventTable(house.limits),
-        house.dispatcher,
-        house.limits,
+        application.database,
+        EventTable(application.limits),
+        application.dispatcher,
+        application.limits,
         listener=listener,
     )
 
 
-async def match_all(house: Application, matcher: EventMatcher | None = None) -> int:
+async def match_all(application: Application, matcher: EventMatcher | None = None) -> int:
     """Reads the log to its end; answers how many events were passed."""
-    reader, total = (matcher or matcher_of(house)).reader, 0
+    reader, total = (matcher or matcher_of(application)).reader, 0
     while passed := await reader.once():
         total += passed
     return total
 
 
 @asynccontextmanager
-async def matching(house: Application, count: int = 1) -> AsyncIterator[None]:
+async def matching(application: Application, count: int = 1) -> AsyncIterator[None]:
     """Matchers at work until the block ends."""
     stop = asyncio.Event()
     tasks = [
-        asyncio.create_task(matcher_of(house, hints=True).reader.run(stop)) for _ in range(count)
+        asyncio.create_task(matcher_of(application, hints=True).reader.run(stop))
+        for _ in range(count)
     ]
     try:
         yield
@@ -98,12 +99,14 @@ async def matching(house: Application, count: int = 1) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-async def runs_of(house: Application, automation_id: UUID | None = None) -> list[dict[str, Any]]:
+async def runs_of(
+    application: Application, automation_id: UUID | None = None
+) -> list[dict[str, Any]]:
     """The runs that events started, oldest first."""
-    rows: Sequence[Any] = await house.database.fetch(
+    rows: Sequence[Any] = await application.database.fetch(
         "SELECT * FROM runs WHERE workspace_id = $1 AND trigger_type = 'event' "
         "AND ($2::uuid IS NULL OR automation_id = $2) ORDER BY id",
-        house.workspace_id,
+        application.workspace_id,
         automation_id,
     )
     return [dict(row) for row in rows]

@@ -119,7 +119,7 @@ WATCH: Final = Watch()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ImportAnswer:
     """What a door answered to a document."""
 
     what: Foreign
@@ -139,7 +139,7 @@ class Said:
 
 
 @dataclass(slots=True)
-class Porch:
+class ImportHarness:
     """The house, the baits around it, and one automation and one proposal to try things on."""
 
     api: Api
@@ -151,7 +151,7 @@ class Porch:
     folder: Path
     automation: str = ""
     proposal: str = ""
-    said: list[Said] = field(default_factory=list)
+    said: list[ImportAnswer] = field(default_factory=list)
 
     @property
     def house(self) -> Application:
@@ -171,26 +171,26 @@ class Porch:
         assert found.status_code < 300, found.text
         return found.json()
 
-    async def send(self, what: Foreign, door: str) -> Said:
+    async def send(self, what: Foreign, door: str) -> ImportAnswer:
         began = time.monotonic()
         try:
-            found = await DOORS[door](self, what)
+            found = await ENDPOINTS[door](self, what)
         except httpx2.TimeoutException:
             found = httpx2.Response(504, json={"detail": "Nothing was answered.", "code": "late"})
         kind = found.headers.get("content-type", "").partition(";")[0]
         seconds = time.monotonic() - began
-        said = Said(what, door, found.status_code, kind, found.text, seconds)
+        said = ImportAnswer(what, door, found.status_code, kind, found.text, seconds)
         self.said.append(said)
         return said
 
 
-Door = Callable[[Porch, Foreign], Awaitable[httpx2.Response]]
+ImportEndpoint = Callable[[ImportHarness, Foreign], Awaitable[httpx2.Response]]
 
 
-def _definition(path: str) -> Door:
+def _definition(path: str) -> ImportEndpoint:
     """The document is the body; a text goes as what it is, and as the JSON that it is not."""
 
-    async def send(porch: Porch, what: Foreign) -> httpx2.Response:
+    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
         if what.document is None:
             media = "application/json" if len(what.text) % 2 else "application/yaml"
             return await porch.post(path, what.text, media)
@@ -199,42 +199,42 @@ def _definition(path: str) -> Door:
     return send
 
 
-def _worded(path: str, **more: Any) -> Door:
-    async def send(porch: Porch, what: Foreign) -> httpx2.Response:
+def _worded(path: str, **more: Any) -> ImportEndpoint:
+    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
         return await porch.post(path, {"text": what.text[:LONGEST], **more})
 
     return send
 
 
-def _refined(make: Callable[[Foreign], Mapping[str, Any]]) -> Door:
-    async def send(porch: Porch, what: Foreign) -> httpx2.Response:
+def _refined(make: Callable[[Foreign], Mapping[str, Any]]) -> ImportEndpoint:
+    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
         return await porch.post(f"/proposals/{porch.proposal}/refine", make(what))
 
     return send
 
 
-async def _reviewed(porch: Porch, what: Foreign) -> httpx2.Response:
+async def _reviewed(harness: ImportHarness, what: Foreign) -> httpx2.Response:
     given = what.text if what.document is None else what.document
     asked = {"definition": given, "request": what.text[:LONGEST], "by": "rules"}
-    return await porch.post("/reviews", asked)
+    return await harness.post("/reviews", asked)
 
 
-async def _changed(porch: Porch, what: Foreign) -> httpx2.Response:
+async def _changed(harness: ImportHarness, what: Foreign) -> httpx2.Response:
     """Words that would change what is there."""
-    asked = {"text": what.text[:LONGEST], "automation_id": porch.automation, "by": "rules"}
-    return await porch.post("/proposals", asked)
+    asked = {"text": what.text[:LONGEST], "automation_id": harness.automation, "by": "rules"}
+    return await harness.post("/proposals", asked)
 
 
-async def _run_as(porch: Porch, what: Foreign) -> httpx2.Response:
+async def _run_as(harness: ImportHarness, what: Foreign) -> httpx2.Response:
     """A definition is only ever taken from the database."""
     body = {"definition": what.document or what.text, "dry_run": True}
-    return await porch.post(f"/automations/{porch.automation}/run", body)
+    return await harness.post(f"/automations/{harness.automation}/run", body)
 
 
-async def _fired(porch: Porch, what: Foreign) -> httpx2.Response:
+async def _fired(harness: ImportHarness, what: Foreign) -> httpx2.Response:
     """The public door of an automation that has no webhook."""
-    return await porch.api.stranger.post(
-        f"{ROOT}/automations/{porch.automation}/fire",
+    return await harness.api.stranger.post(
+        f"{ROOT}/automations/{harness.automation}/fire",
         json=what.document or what.text,
         headers={"Authorization": "Bearer guessed"},
     )
@@ -249,7 +249,7 @@ def _edits(what: Foreign) -> Mapping[str, Any]:
     return {"edits": [*edits, *more]}
 
 
-DOORS: Final[Mapping[str, Door]] = {
+ENDPOINTS: Final[Mapping[str, ImportEndpoint]] = {
     "validate": _definition("/validate"),
     "save": _definition("/automations"),
     "import": _definition("/import?on_clash=rename"),
@@ -266,7 +266,7 @@ DOORS: Final[Mapping[str, Door]] = {
 
 
 @asynccontextmanager
-async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
+async def porch(url: str, home: Path) -> AsyncIterator[ImportHarness]:
     """The product's own house, with everything planted around it."""
     planted = {
         name: f"planted-{name}-{secrets.token_hex(12)}" for name in ("file", "variable", "secret")
@@ -289,8 +289,10 @@ async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
                 poll_seconds=0.2,
                 stop_seconds=1.0,
             )
-            async with open_application(settings) as house, served(house) as api:
-                made = Porch(api, Bench(house, Outside()), listener, bait, planted, folder)
+            async with open_application(settings) as application, served(application) as api:
+                made = ImportHarness(
+                    api, Bench(application, Outside()), listener, bait, planted, folder
+                )
                 key = {"name": "shop_key", "value": planted["secret"]}
                 await made.done("/secrets", key)
                 words = {"text": REQUEST, "by": "rules"}
@@ -311,13 +313,13 @@ async def porch(url: str, home: Path) -> AsyncIterator[Porch]:
             os.environ[VARIABLE] = before
 
 
-def watched(made: Porch) -> contextlib.AbstractContextManager[None]:
+def watched(made: ImportHarness) -> contextlib.AbstractContextManager[None]:
     """The watch over this house: nobody may call anything but its own server."""
     ours = int(made.api.address.rpartition(":")[2])
     return WATCH.open([made.bait.touch, made.bait.read], [ours])
 
 
-async def tables(made: Porch) -> dict[str, Any]:
+async def tables(made: ImportHarness) -> dict[str, Any]:
     """What would be there if anything had been run, and how automations stand."""
     database = made.house.database
     names = (
@@ -342,7 +344,7 @@ async def tables(made: Porch) -> dict[str, Any]:
     return {**found, "states": {row["state"] for row in rows}}
 
 
-def faults(made: Porch, said: Said) -> Iterator[str]:
+def faults(made: ImportHarness, said: ImportAnswer) -> Iterator[str]:
     """What is wrong with an answer, whatever was sent."""
     for name, value in made.planted.items():
         if value in said.text:
@@ -358,7 +360,7 @@ def faults(made: Porch, said: Said) -> Iterator[str]:
         yield from _foreign_faults(said)
 
 
-def _problem_faults(said: Said) -> Iterator[str]:
+def _problem_faults(said: ImportAnswer) -> Iterator[str]:
     body = said.body
     if said.kind != "application/problem+json" or not body.get("detail") or not body.get("code"):
         yield "it is no problem that says something"
@@ -368,7 +370,7 @@ def _problem_faults(said: Said) -> Iterator[str]:
             yield "it says not where"
 
 
-def _foreign_faults(said: Said) -> Iterator[str]:
+def _foreign_faults(said: ImportAnswer) -> Iterator[str]:
     """What is no definition of ours is refused, or is text in a proposal."""
     body = said.body
     if said.door in ("save", "import", "run as", "fire", "refine whole"):
@@ -384,7 +386,7 @@ async def _whole(url: str, home: Path) -> int:
     async with porch(url, home) as made:
         with watched(made):
             for what in (*made.everything(), *heavy()):
-                for door in DOORS:
+                for door in ENDPOINTS:
                     await made.send(what, door)
         found = await tables(made)
     bad = [f"{fault}: {one.label}" for one in made.said for fault in faults(made, one)]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tests.acceptance.commands import EXAMPLES, definition, step
-from tests.kit.browsers import House
+from tests.kit.browsers import BrowserSession
 
 _SCHEDULE: Final = {
     "id": "weekdays",
@@ -40,15 +40,15 @@ The escapement of the tower clock is worn; **Lund Ure** sends an offer.
 """
 
 
-def furnished(house: House) -> dict[str, str]:
+def furnished(session: BrowserSession) -> dict[str, str]:
     """Fills a house; answers the address of every screen by its name."""
-    automations = _automations(house)
-    runs = _runs(house, automations)
-    board = _board(house)
-    _pages(house)
-    workflow = _workflow(house, automations["nap"])
-    _people(house)
-    proposal = _proposal(house)
+    automations = _automations(session)
+    runs = _runs(session, automations)
+    board = _board(session)
+    _pages(session)
+    workflow = _workflow(session, automations["nap"])
+    _people(session)
+    proposal = _proposal(session)
     digest = automations["digest"]
     return {
         "home": "/",
@@ -93,7 +93,7 @@ def _example(name: str) -> dict[str, Any]:
     return found
 
 
-def _automations(house: House) -> dict[str, str]:
+def _automations(session: BrowserSession) -> dict[str, str]:
     digest = definition(
         "Morning digest",
         [
@@ -105,17 +105,17 @@ def _automations(house: House) -> dict[str, str]:
         triggers=[_SCHEDULE],
     )
     made = {
-        "digest": house.saved(digest, active=True),
-        "mail": house.saved(_example("email_report"), active=True),
-        "each": house.saved(_example("for_each")),
-        "webhook": house.saved(_example("ci_webhook"), active=True),
-        "broken": house.saved(
+        "digest": session.saved(digest, active=True),
+        "mail": session.saved(_example("email_report"), active=True),
+        "each": session.saved(_example("for_each")),
+        "webhook": session.saved(_example("ci_webhook"), active=True),
+        "broken": session.saved(
             definition(
                 "Read the price list",
                 [step("read", "transform_data", output="{{ 'tomorrow' | date('%Y') }}")],
             )
         ),
-        "ask": house.saved(
+        "ask": session.saved(
             definition(
                 "Publish the newsletter",
                 [
@@ -133,23 +133,23 @@ def _automations(house: House) -> dict[str, str]:
                 ],
             )
         ),
-        "nap": house.saved(definition("Watch the kiln", [step("wait", "delay", seconds=3600)])),
+        "nap": session.saved(definition("Watch the kiln", [step("wait", "delay", seconds=3600)])),
     }
     changed: Mapping[str, Any] = {**digest, "goal": "Say in one line what the day brings."}
-    house.ask("PUT", f"/automations/{made['digest']}", changed)
+    session.ask("PUT", f"/automations/{made['digest']}", changed)
     return made
 
 
-def _runs(house: House, automations: Mapping[str, str]) -> dict[str, str]:
+def _runs(session: BrowserSession, automations: Mapping[str, str]) -> dict[str, str]:
     names = ("digest", "each", "broken", "mail", "ask", "nap")
-    made = {name: house.started_run(automations[name]) for name in names}
+    made = {name: session.started_run(automations[name]) for name in names}
     for name in ("digest", "each", "broken", "mail"):
-        house.ended(made[name])
-    house.ended(house.started_run(automations["digest"]))
+        session.ended(made[name])
+    session.ended(session.started_run(automations["digest"]))
     return {"each": made["each"], "failed": made["broken"], "mail": made["mail"]}
 
 
-def _board(house: House) -> str:
+def _board(session: BrowserSession) -> str:
     columns = [
         {"key": "name", "label": "Name"},
         {"key": "company", "label": "Company"},
@@ -163,23 +163,23 @@ def _board(house: House) -> str:
         {"key": "since", "label": "Since", "field_type": "date"},
     ]
     asked = {"name": "Leads", "datasets": [{"name": "default", "columns": columns}]}
-    board = str(house.ask("POST", "/boards", asked)["id"])
+    board = str(session.ask("POST", "/boards", asked)["id"])
     keys = ("name", "company", "state", "worth", "since")
     rows = [dict(zip(keys, lead, strict=True)) for lead in _LEADS]
-    house.ask("POST", f"/boards/{board}/rows", {"rows": rows})
+    session.ask("POST", f"/boards/{board}/rows", {"rows": rows})
     return board
 
 
-def _pages(house: House) -> None:
+def _pages(session: BrowserSession) -> None:
     for kind, title, body in (
         ("note", "What we agreed on Monday", _NOTE),
         ("person", "Aino Virtanen", "Knows about brass. Prefers mail to calls."),
         ("company", "Lund Ure", "Repairs tower clocks since 1911."),
     ):
-        house.ask("POST", "/pages", {"type": kind, "title": title, "body": body})
+        session.ask("POST", "/pages", {"type": kind, "title": title, "body": body})
 
 
-def _workflow(house: House, automation_id: str) -> str:
+def _workflow(session: BrowserSession, automation_id: str) -> str:
     asked = {
         "title": "Tower clock repair",
         "charter": "The clock strikes again before the winter market opens.",
@@ -189,16 +189,16 @@ def _workflow(house: House, automation_id: str) -> str:
         "timezone": "Europe/Berlin",
         "make_board": True,
     }
-    return str(house.ask("POST", "/workflows", asked)["id"])
+    return str(session.ask("POST", "/workflows", asked)["id"])
 
 
-def _people(house: House) -> None:
-    house.ask("POST", "/invitations", {"email": "noor@example.org", "role": "editor"})
-    house.ask("POST", "/tokens", {"name": "Laptop", "role": "editor"})
-    house.ask("POST", "/secrets", {"name": "forge_key", "value": "not-shown-again"})
+def _people(session: BrowserSession) -> None:
+    session.ask("POST", "/invitations", {"email": "noor@example.org", "role": "editor"})
+    session.ask("POST", "/tokens", {"name": "Laptop", "role": "editor"})
+    session.ask("POST", "/secrets", {"name": "forge_key", "value": "not-shown-again"})
 
 
-def _proposal(house: House) -> str:
-    words = "every weekday at 9 Berlin time remind me to plan the day"
-    asked = {"text": words, "by": "rules", "timezone": "Europe/Berlin"}
-    return str(house.ask("POST", "/proposals", asked)["proposal_id"])
+def _proposal(session: BrowserSession) -> str:
+    text = "every weekday at 9 Berlin time remind me to plan the day"
+    asked = {"text": text, "by": "rules", "timezone": "Europe/Berlin"}
+    return str(session.ask("POST", "/proposals", asked)["proposal_id"])

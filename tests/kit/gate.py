@@ -90,7 +90,7 @@ class Market:
 
 
 @dataclass(slots=True)
-class Hand:
+class TokenStep:
     """A step that asks for its token, hands it out, and waits."""
 
     tokens: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
@@ -116,7 +116,7 @@ def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 async def gate_bench(
     bench: Bench,
     market: Market,
-    hand: Hand | None = None,
+    hand: TokenStep | None = None,
     *,
     limits: Limits | None = None,
     **settings: Any,
@@ -129,10 +129,10 @@ async def gate_bench(
         actions=(market.tell(), *((hand.action(),) if hand else ())),
         capabilities=(*bench.outside.capabilities(), *market.capabilities()),
     )
-    house = build_application(given, limits or Limits(), registry, bench.house.database)
+    application = build_application(given, limits or Limits(), registry, bench.house.database)
     try:
-        yield Bench(house, bench.outside)
+        yield Bench(application, bench.outside)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()

@@ -105,8 +105,8 @@ class Bench:
         alone_seconds: float = ALONE_SECONDS,
         **settings: Any,
     ) -> AsyncIterator[Worker]:
-        house = replace(self.house, settings=replace(self.house.settings, **settings))
-        made = build_worker(house, watch=watch, hook=hook, alone_seconds=alone_seconds)
+        application = replace(self.house, settings=replace(self.house.settings, **settings))
+        made = build_worker(application, watch=watch, hook=hook, alone_seconds=alone_seconds)
         task = asyncio.create_task(made.run())
         try:
             yield made
@@ -169,13 +169,13 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
         capabilities=outside.capabilities(),
         workshop=workshop,
     )
-    house = build_application(settings, Limits(), registry, database, workshop)
-    await prepare_database(house)
+    application = build_application(settings, Limits(), registry, database, workshop)
+    await prepare_database(application)
     try:
-        yield Bench(house, outside)
+        yield Bench(application, outside)
     finally:
         await workshop.aclose()
-        await house.gate.aclose()
-        await house.hints.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.hints.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()

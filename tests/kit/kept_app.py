@@ -65,26 +65,26 @@ class _Kept:
     tenant: _Tenant
     made_from: Mapping[str, Any]
 
-    def move_in(self, rooms: ApplicationServices) -> None:
-        self.tenant.now = rooms
-        self.app.state.limits = rooms.limits
-        self.app.state.address = rooms.settings.address
+    def move_in(self, services: ApplicationServices) -> None:
+        self.tenant.now = services
+        self.app.state.limits = services.limits
+        self.app.state.address = services.settings.address
         self.app.state.closing = asyncio.Event()
         self.app.middleware_stack = None
-        self.app.user_middleware = [_anew(one, rooms) for one in self.app.user_middleware]
+        self.app.user_middleware = [_anew(one, services) for one in self.app.user_middleware]
 
 
 @contextmanager
-def kept_app(rooms: ApplicationServices) -> Iterator[FastAPI]:
+def kept_app(services: ApplicationServices) -> Iterator[FastAPI]:
     """An application over these rooms, for as long as the block lasts."""
-    wanted = _made_from(rooms)
+    wanted = _made_from(services)
     free = _free()
     found = next((one for one in free if one.made_from == wanted), None)
     if found is None:
-        found = _build(rooms, wanted)
+        found = _build(services, wanted)
     else:
         free.remove(found)
-    found.move_in(rooms)
+    found.move_in(services)
     yield found.app
     # Only what was left in order is handed on.
     found.tenant.now = None
@@ -97,31 +97,31 @@ def _free() -> list[_Kept]:
     return []
 
 
-def _build(rooms: ApplicationServices, made_from: Mapping[str, Any]) -> _Kept:
-    tenant = _Tenant(rooms)
-    app = build_api(cast("ApplicationServices", tenant), beside={PATH: McpMount(rooms)})
+def _build(services: ApplicationServices, made_from: Mapping[str, Any]) -> _Kept:
+    tenant = _Tenant(services)
+    app = build_api(cast("ApplicationServices", tenant), beside={PATH: McpMount(services)})
     return _Kept(app, tenant, made_from)
 
 
-def _anew(middleware: Middleware, rooms: ApplicationServices) -> Middleware:
+def _anew(middleware: Middleware, services: ApplicationServices) -> Middleware:
     """The same layer, to be made for these rooms."""
-    given: dict[str, Any] = dict(middleware.kwargs)
+    arguments: dict[str, Any] = dict(middleware.kwargs)
     layer: Any = middleware.cls
     if layer is AuthMiddleware:
-        given |= {
-            "database": rooms.database,
-            "browsers": BrowserSessionPolicy(rooms.settings.address),
+        arguments |= {
+            "database": services.database,
+            "browsers": BrowserSessionPolicy(services.settings.address),
         }
     elif layer is MountMiddleware:
-        given |= {"surfaces": {PATH: McpMount(rooms)}}
-    return Middleware(layer, *middleware.args, **given)
+        arguments |= {"surfaces": {PATH: McpMount(services)}}
+    return Middleware(layer, *middleware.args, **arguments)
 
 
-def _made_from(rooms: ApplicationServices) -> Mapping[str, Any]:
+def _made_from(services: ApplicationServices) -> Mapping[str, Any]:
     """All that decides what the routes are; another answer needs another application."""
     return {
-        "limits": rooms.limits,
-        "address": rooms.settings.address,
+        "limits": services.limits,
+        "address": services.settings.address,
         "capabilities": {
             one.id: (
                 one.input_schema,
@@ -130,7 +130,7 @@ def _made_from(rooms: ApplicationServices) -> Mapping[str, Any]:
                 one.annotations.audience,
                 one.annotations.arguments_bytes,
             )
-            for one in rooms.registry.capabilities.values()
+            for one in services.registry.capabilities.values()
         },
-        "events": dict(rooms.registry.events),
+        "events": dict(services.registry.events),
     }

@@ -41,11 +41,11 @@ _INPUT = build_object_part(
 )
 
 
-def _envelope(given: Mapping[str, Any]) -> DraftMetadata:
-    batch = given.get("batch_id")
+def _envelope(arguments: Mapping[str, Any]) -> DraftMetadata:
+    batch = arguments.get("batch_id")
     return DraftMetadata(
         batch_id=None if batch is None else UUID(batch),
-        notify=tuple(given.get("notify", ["inbox"])),
+        notify=tuple(arguments.get("notify", ["inbox"])),
         source="post",
         action="send_letter",
         within="input",
@@ -54,14 +54,14 @@ def _envelope(given: Mapping[str, Any]) -> DraftMetadata:
     )
 
 
-def _preview(given: Mapping[str, Any]) -> str:
-    letter = given["input"]
+def _preview(arguments: Mapping[str, Any]) -> str:
+    letter = arguments["input"]
     files = len(letter.get("attachments", ()))
     return f"Send to {', '.join(letter['to'])}: {letter['body']} ({files} files)"
 
 
 @dataclass(slots=True)
-class LetterBox:
+class MailDrafts:
     """Whoever drafts letters, and what has left."""
 
     house: Application
@@ -130,10 +130,10 @@ class LetterBox:
 
 
 @asynccontextmanager
-async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[LetterBox]:
+async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[MailDrafts]:
     """The house of a bench with letters in it."""
     given = replace(bench.house.settings, **settings)
-    box = LetterBox(bench.house)
+    box = MailDrafts(bench.house)
     registry = build_registry(Limits(), settings=given, capabilities=(box.capability(),))
     box.house = build_application(given, Limits(), registry, bench.house.database)
     try:

@@ -24,10 +24,10 @@ async def linked_bench(
     registry = build_registry(
         Limits(), settings=settings, vault=bench.house.vault, database=database
     )
-    house: Application = build_application(settings, Limits(), registry, database)
+    application: Application = build_application(settings, Limits(), registry, database)
     try:
-        yield Bench(house, bench.outside)
+        yield Bench(application, bench.outside)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()

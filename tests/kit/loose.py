@@ -53,7 +53,7 @@ def _walk(steps: Any) -> Iterator[Mapping[str, Any]]:
             yield from _walk(part(step, "config", "steps"))
 
 
-def used(document: Mapping[str, Any], words: Vocabulary) -> set[str]:
+def used(document: Mapping[str, Any], vocabulary: Vocabulary) -> set[str]:
     """All that a plan names or needs: actions, capabilities, and the tools of its agents."""
     found: set[str] = set()
     for step in steps_of(document):
@@ -62,17 +62,17 @@ def used(document: Mapping[str, Any], words: Vocabulary) -> set[str]:
         named = [read_tool_name(one) for one in listed(part(step, "config", "tools"))]
         named += [part(one, "capability") for one in listed(part(step, "config", "grants"))]
         for name in named:
-            found |= _settled(name, words) if isinstance(name, str) else set()
+            found |= _settled(name, vocabulary) if isinstance(name, str) else set()
     return found
 
 
-def _settled(name: str, words: Vocabulary) -> set[str]:
-    return set(match_pattern(name, words.capabilities)) if is_pattern(name) else {name}
+def _settled(name: str, vocabulary: Vocabulary) -> set[str]:
+    return set(match_pattern(name, vocabulary.capabilities)) if is_pattern(name) else {name}
 
 
-def granted(document: Mapping[str, Any], words: Vocabulary) -> set[str]:
+def granted(document: Mapping[str, Any], vocabulary: Vocabulary) -> set[str]:
     """What runs may call: what is written, else what the plan needs."""
     written = document.get("grants")
     if isinstance(written, list):
         return {str(part(one, "capability")) for one in written}
-    return {name for name in used(document, words) if name not in words.actions}
+    return {name for name in used(document, vocabulary) if name not in vocabulary.actions}

@@ -203,33 +203,33 @@ async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
         heartbeat_seconds=0.5,
     )
     database = await Database.open(settings)
-    house = build_application(settings, Limits(), None, database)
+    application = build_application(settings, Limits(), None, database)
     try:
-        await prepare_database(house)
+        await prepare_database(application)
         # The vault's key is made before there are rows that look as if they needed an older one.
-        await house.vault.derived_key(b"matrix")
-        async with served(house) as api:
+        await application.vault.derived_key(b"matrix")
+        async with served(application) as api:
             yield await _inhabited(api)
     finally:
-        if house.workshop is not None:
-            await house.workshop.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
-        await house.blobs.aclose()
+        if application.workshop is not None:
+            await application.workshop.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
+        await application.blobs.aclose()
         await database.close()
 
 
 async def _inhabited(api: Api) -> Two:
-    house, people = api.house, []
-    await add_workspace(house.database, NEIGHBOUR, "Next door")
-    async with _working(house):
-        for workspace_id in (house.workspace_id, NEIGHBOUR):
+    application, people = api.house, []
+    await add_workspace(application.database, NEIGHBOUR, "Next door")
+    async with _working(application):
+        for workspace_id in (application.workspace_id, NEIGHBOUR):
             # Somebody whom nobody needs, for routes that remove people and tokens.
-            await add_person(house.database, workspace_id, Role.VIEWER, name="spare")
-            owner = await add_person(house.database, workspace_id, Role.OWNER, name="owner")
+            await add_person(application.database, workspace_id, Role.VIEWER, name="spare")
+            owner = await add_person(application.database, workspace_id, Role.OWNER, name="owner")
             await _live(api, owner)
             people.append(owner)
-    own, others = [await _values(house.database, owner) for owner in people]
+    own, others = [await _values(application.database, owner) for owner in people]
     foreign = {
         name: [one for one in values if one not in own.get(name, ())]
         for name, values in others.items()
@@ -239,8 +239,8 @@ async def _inhabited(api: Api) -> Two:
 
 
 @asynccontextmanager
-async def _working(house: Application) -> AsyncIterator[None]:
-    worker = build_worker(house)
+async def _working(application: Application) -> AsyncIterator[None]:
+    worker = build_worker(application)
     task = asyncio.create_task(worker.run())
     try:
         yield

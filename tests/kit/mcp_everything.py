@@ -99,16 +99,18 @@ class WithHeaders:
 
 @asynccontextmanager
 async def mounted(
-    house: Application, headers: Mapping[str, str] = MappingProxyType({})
+    application: Application, headers: Mapping[str, str] = MappingProxyType({})
 ) -> AsyncIterator[str]:
     """The address of the server under test, over a house with these capabilities."""
-    settings = replace(house.settings, host="127.0.0.1", port=0)
-    rooms = application_services(replace(house, settings=settings))
-    file = await ensure_owner_token(house.database, settings.home, house.workspace_id, FIRST_MEMBER)
+    settings = replace(application.settings, host="127.0.0.1", port=0)
+    services = application_services(replace(application, settings=settings))
+    file = await ensure_owner_token(
+        application.database, settings.home, application.workspace_id, FIRST_MEMBER
+    )
     known = {"authorization": f"Bearer {file.read_text().strip()}", **headers}
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    app = build_api(rooms, beside={PATH: WithHeaders(McpMount(rooms), known)})
+    app = build_api(services, beside={PATH: WithHeaders(McpMount(services), known)})
     serving = asyncio.create_task(serve(app, settings, ready=port.set_result, stop=stop))
     try:
         yield f"http://127.0.0.1:{await port}{PATH}"
@@ -122,7 +124,7 @@ async def everything(home: Path) -> AsyncIterator[str]:
     """The same over a house of its own in a new data folder."""
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
     async with (
-        open_application(Settings(home=home), registry=registry) as house,
-        mounted(house) as made,
+        open_application(Settings(home=home), registry=registry) as application,
+        mounted(application) as made,
     ):
         yield made

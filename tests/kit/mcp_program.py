@@ -74,12 +74,12 @@ def main(mode: str, where: str) -> None:
             time.sleep(600)
         if "id" not in asked:
             continue
-        said: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
         if asked["method"] in {"initialize", "tools/list", "tools/call"}:
-            said["result"] = answered(asked["method"], asked.get("params", {}), mode)
+            answer["result"] = answered(asked["method"], asked.get("params", {}), mode)
         else:
-            said["error"] = {"code": -32601, "message": "Method not found"}
-        say(json.dumps(said))
+            answer["error"] = {"code": -32601, "message": "Method not found"}
+        say(json.dumps(answer))
 
 
 if __name__ == "__main__":

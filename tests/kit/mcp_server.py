@@ -247,15 +247,15 @@ class McpDouble:
         where = f"{self.origin}/.well-known/oauth-protected-resource/mcp"
         return _http(401, b"", f'WWW-Authenticate: Bearer resource_metadata="{where}"')
 
-    def _spoken(self, asked: Mapping[str, Any]) -> bytes:
+    def _spoken(self, request: Mapping[str, Any]) -> bytes:
         mode = self.script.mode
-        message: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
         if mode == "wrong_id":
             message["id"] = 987_654
-        message |= self._result(str(asked["method"]), asked.get("params") or {})
-        if self.script.said is not None and asked["method"] == "tools/call":
+        message |= self._result(str(request["method"]), request.get("params") or {})
+        if self.script.said is not None and request["method"] == "tools/call":
             return self.script.said
-        if mode == "come_again" and asked["method"] == "tools/call":
+        if mode == "come_again" and request["method"] == "tools/call":
             self._later = message
             return _http(200, b"id: 7\nretry: 10\ndata:\n\n", "Content-Type: text/event-stream")
         if mode in {"stream", "notes_first"}:
@@ -366,22 +366,22 @@ class McpDouble:
             known["registration_endpoint"] = f"{self.origin}/register"
         return known
 
-    def _authorized(self, asked: Mapping[str, str]) -> bytes:
+    def _authorized(self, request: Mapping[str, str]) -> bytes:
         """Agrees at once, as somebody would who is asked."""
         code = secrets.token_urlsafe(16)
-        self.codes[code] = dict(asked)
-        back = {"code": code, "state": asked["state"]}
+        self.codes[code] = dict(request)
+        back = {"code": code, "state": request["state"]}
         if self.script.tell_iss:
             back["iss"] = self.issuer
-        return _http(302, b"", f"Location: {asked['redirect_uri']}?{urlencode(back)}")
+        return _http(302, b"", f"Location: {request['redirect_uri']}?{urlencode(back)}")
 
     async def _token(self, form: Mapping[str, str]) -> bytes:
         refreshing = form.get("grant_type") == "refresh_token"
         self.refreshes += refreshing
         self.exchanges += not refreshing
         if self.script.token_error:
-            said = orjson.dumps({"error": self.script.token_error, "error_description": "No."})
-            return _http(self.script.token_status, said, JSON)
+            text = orjson.dumps({"error": self.script.token_error, "error_description": "No."})
+            return _http(self.script.token_status, text, JSON)
         good = self._renews(form) if refreshing else self._redeems(form)
         # What was used is used up, also if the answer never arrives.
         await asyncio.sleep(self.script.token_delay)

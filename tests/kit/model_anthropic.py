@@ -132,18 +132,20 @@ def spell(seen: Seen, answer: Answer, read_tokens: int, written: int) -> dict[st
 def events(message: Mapping[str, Any]) -> str:
     """The same message as the events of a stream."""
     opened = {**message, "content": [], "stop_reason": None}
-    told: list[dict[str, Any]] = [{"type": "message_start", "message": opened}]
+    entries: list[dict[str, Any]] = [{"type": "message_start", "message": opened}]
     for index, block in enumerate(message["content"]):
-        told.append({"type": "content_block_start", "index": index, "content_block": _bare(block)})
-        told += [
+        entries.append(
+            {"type": "content_block_start", "index": index, "content_block": _bare(block)}
+        )
+        entries += [
             {"type": "content_block_delta", "index": index, "delta": delta}
             for delta in _deltas(block)
         ]
-        told.append({"type": "content_block_stop", "index": index})
+        entries.append({"type": "content_block_stop", "index": index})
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    told.append({"type": "message_delta", "delta": ended, "usage": message.get("usage", {})})
-    told.append({"type": "message_stop"})
-    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told)
+    entries.append({"type": "message_delta", "delta": ended, "usage": message.get("usage", {})})
+    entries.append({"type": "message_stop"})
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in entries)
 
 
 def _bare(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,14 +180,14 @@ def _usage(answer: Answer, read_tokens: int, written: int) -> dict[str, Any]:
 
 
 def _tool_use(call: Call) -> dict[str, Any]:
-    given: Any = call.arguments
-    if isinstance(given, str):
+    value: Any = call.arguments
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except ValueError:
-            given = {"text": given}
+            value = {"text": value}
     used_id = call.id or f"toolu_{next(_IDS):06}"
-    return {"type": "tool_use", "id": used_id, "name": call.name, "input": given}
+    return {"type": "tool_use", "id": used_id, "name": call.name, "input": value}
 
 
 def _turn(message: Mapping[str, Any]) -> Turn:

@@ -268,11 +268,11 @@ def _turn(message: Mapping[str, Any]) -> Turn:
     return Turn(str(message.get("role")), _text_of(message), calls)
 
 
-def _read_arguments(given: Any) -> Any:
+def _read_arguments(value: Any) -> Any:
     try:
-        return json.loads(given)
+        return json.loads(value)
     except (TypeError, ValueError):
-        return given
+        return value
 
 
 def _text_of(message: Mapping[str, Any]) -> str:

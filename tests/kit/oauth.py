@@ -42,7 +42,7 @@ def description(**changed: Any) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Guest:
+class OAuthTestClient:
     """One registered client, as its own program sees itself."""
 
     api: Api
@@ -112,10 +112,10 @@ class Guest:
         return dict(answer.json())
 
 
-async def register(api: Api, **changed: Any) -> Guest:
+async def register(api: Api, **changed: Any) -> OAuthTestClient:
     answer = await api.stranger.post("/oauth/register", json=description(**changed))
     assert answer.status_code == 201, answer.text
-    return Guest(api, answer.json())
+    return OAuthTestClient(api, answer.json())
 
 
 async def read_request(browser: Browser, request_id: str) -> dict[str, Any]:

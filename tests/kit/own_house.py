@@ -12,19 +12,21 @@ from tests.kit.house import Bench
 
 
 @asynccontextmanager
-async def own_house(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
+async def open_own_application(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
     """The same database, behind a house whose integrations are led elsewhere."""
     changed = replace(bench.house.settings, **settings)
-    house = bench.house
-    words = build_registry(
-        house.limits,
+    application = bench.house
+    vocabulary = build_registry(
+        application.limits,
         settings=changed,
-        vault=house.vault,
-        database=house.database,
+        vault=application.vault,
+        database=application.database,
         capabilities=bench.outside.capabilities(),
-        workshop=house.workshop,
+        workshop=application.workshop,
     )
-    made = build_application(changed, house.limits, words, house.database, house.workshop)
+    made = build_application(
+        changed, application.limits, vocabulary, application.database, application.workshop
+    )
     try:
         yield Bench(made, bench.outside)
     finally:

@@ -22,7 +22,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PageClient:
     """One member's way to the pages of one workspace."""
 
     gate: Gate
@@ -41,19 +41,20 @@ class Shelf:
         return [page["slug"] for page in found["pages"]]
 
 
-async def other_workspace(house: Application) -> UUID:
+async def other_workspace(application: Application) -> UUID:
     """A workspace of other people in the same database."""
     workspace_id = generate_id()
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         await ensure_workspace(tx, workspace_id, "Others")
     return workspace_id
 
 
-def with_model(house: Application, model: Embedder) -> Application:
+def with_model(application: Application, model: Embedder) -> Application:
     """The same house with a model to embed pages with."""
     registry = build_registry(Limits(), embedder=model)
     return replace(
-        build_application(house.settings, house.limits, registry, house.database), embedder=model
+        build_application(application.settings, application.limits, registry, application.database),
+        embedder=model,
     )
 
 

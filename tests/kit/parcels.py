@@ -105,17 +105,17 @@ class Parcels:
         return ItemBatch(taken, {"at": end}, more=end < len(found))
 
     async def search(
-        self, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+        self, ctx: CallContext, arguments: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> ItemBatch:
         del ctx
-        word = str(given["query"]).lower()
+        word = str(arguments["query"]).lower()
         found = [t for t in self.things if word == "all" or word in getattr(t, "title", "").lower()]
         return await self._portion(found, cursor)
 
     async def arrivals(
-        self, ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+        self, ctx: CallContext, arguments: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> ItemBatch:
-        del ctx, given
+        del ctx, arguments
         return await self._portion(list(self.things), cursor)
 
     async def labels(self, ctx: CallContext, page: Mapping[str, Any]) -> list[ItemFile]:
@@ -172,10 +172,12 @@ def _fields(auth: str) -> dict[str, Any]:
     return {"fields": [field_]} if auth == "token" else {}
 
 
-def _preview(given: Mapping[str, Any]) -> str:
-    names = [str(one.get("filename")) for one in given.get("attachments", ())]
+def _preview(arguments: Mapping[str, Any]) -> str:
+    names = [str(one.get("filename")) for one in arguments.get("attachments", ())]
     files = f" with {', '.join(names)}" if names else ""
-    return f"Send to {', '.join(given['to'])} “{given['subject']}”: {given['body']}{files}"
+    return (
+        f"Send to {', '.join(arguments['to'])} “{arguments['subject']}”: {arguments['body']}{files}"
+    )
 
 
 def _from_request(request: str, now: datetime) -> Mapping[str, Any]:
@@ -202,10 +204,12 @@ async def reading(
         integrations=[parcels.integration()],
         workshop=old.workshop,
     )
-    house = build_application(old.settings, Limits(), registry, old.database, old.workshop, models)
+    application = build_application(
+        old.settings, Limits(), registry, old.database, old.workshop, models
+    )
     try:
-        yield Bench(house, bench.outside), Boards(house)
+        yield Bench(application, bench.outside), Boards(application)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()

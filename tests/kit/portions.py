@@ -28,12 +28,12 @@ class Still:
 async def all_portions(
     read: ReadItems,
     ctx: CallContext,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     cursor: Mapping[str, Any] | None = None,
 ) -> tuple[list[Item | UnreadableItem], list[ItemBatch]]:
     """Every portion until there is no more at once; each cursor goes through JSON in between."""
     portions: list[ItemBatch] = []
     while not portions or portions[-1].more:
-        portions.append(await read(ctx, given, cursor))
+        portions.append(await read(ctx, arguments, cursor))
         cursor = json.loads(json.dumps(portions[-1].cursor))
     return [one for portion in portions for one in portion.items], portions

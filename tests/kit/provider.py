@@ -135,10 +135,10 @@ async def models_bench(
     registry = build_registry(
         bounds, settings=given, actions=actions, capabilities=bench.outside.capabilities()
     )
-    house = build_application(given, bounds, registry, bench.house.database, models=models)
+    application = build_application(given, bounds, registry, bench.house.database, models=models)
     try:
-        yield Bench(house, bench.outside)
+        yield Bench(application, bench.outside)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()

@@ -26,9 +26,9 @@ class Providing(Bench):
     operator: CapabilityCaller
 
     async def call(
-        self, capability: str, by: CapabilityCaller | None = None, /, **given: Any
+        self, capability: str, by: CapabilityCaller | None = None, /, **value: Any
     ) -> Any:
-        return await self.house.gate.direct(by or self.admin, capability, given)
+        return await self.house.gate.direct(by or self.admin, capability, value)
 
     async def ask(self, **given: Any) -> dict[str, Any]:
         """A run with one step that asks a model."""
@@ -42,15 +42,15 @@ async def providing(
 ) -> AsyncIterator[Providing]:
     """The bench's database with a house of its own, which may call these private places."""
     settings = replace(bench.house.settings, egress_allow=frozenset(allow), **more)
-    house = build_application(settings, Limits(), None, bench.house.database)
-    admin = await member(house.database, house.workspace_id, Role.ADMIN)
+    application = build_application(settings, Limits(), None, bench.house.database)
+    admin = await member(application.database, application.workspace_id, Role.ADMIN)
     operator = CapabilityCaller(replace(admin.actor, administrator=True))
     try:
-        yield Providing(house, bench.outside, admin, operator)
+        yield Providing(application, bench.outside, admin, operator)
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
-        await house.providers.aclose()
-        if house.workshop is not None:
-            await house.workshop.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
+        await application.providers.aclose()
+        if application.workshop is not None:
+            await application.workshop.aclose()

@@ -92,8 +92,8 @@ def _grants(request: Request, made: Made, world: World) -> str | None:
     return _bounds(request, made)
 
 
-def _writes(name: str, words: Vocabulary) -> bool:
-    known = words.capabilities[name]
+def _writes(name: str, vocabulary: Vocabulary) -> bool:
+    known = vocabulary.capabilities[name]
     return known.annotations.effect is not Effect.READ or not known.grantable
 
 

@@ -33,17 +33,17 @@ class _RolledBack:
     async def acquire(self) -> AsyncIterator[Connection]:
         yield self._connection
 
-    async def execute(self, query: str, *given: Any) -> str:
-        return await self._connection.execute(query, *given)
+    async def execute(self, query: str, *value: Any) -> str:
+        return await self._connection.execute(query, *value)
 
-    async def fetch(self, query: str, *given: Any) -> list[Any]:
-        return await self._connection.fetch(query, *given)
+    async def fetch(self, query: str, *value: Any) -> list[Any]:
+        return await self._connection.fetch(query, *value)
 
-    async def fetchrow(self, query: str, *given: Any) -> Any:
-        return await self._connection.fetchrow(query, *given)
+    async def fetchrow(self, query: str, *value: Any) -> Any:
+        return await self._connection.fetchrow(query, *value)
 
-    async def fetchval(self, query: str, *given: Any) -> Any:
-        return await self._connection.fetchval(query, *given)
+    async def fetchval(self, query: str, *value: Any) -> Any:
+        return await self._connection.fetchval(query, *value)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

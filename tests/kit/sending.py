@@ -30,21 +30,21 @@ def _set_free(capability: Capability) -> Capability:
 async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIterator[Bench]:
     """The bench with other settings; with ``free``, its outside writes are called safe."""
     changed = replace(bench.house.settings, **settings)
-    words = build_registry(bench.house.limits, settings=changed)
+    vocabulary = build_registry(bench.house.limits, settings=changed)
     registry = Registry(
-        actions=words.actions.values(),
-        capabilities=map(_set_free, words.capabilities.values())
+        actions=vocabulary.actions.values(),
+        capabilities=map(_set_free, vocabulary.capabilities.values())
         if free
-        else words.capabilities.values(),
-        triggers=words.triggers.values(),
-        events=words.events.values(),
+        else vocabulary.capabilities.values(),
+        triggers=vocabulary.triggers.values(),
+        events=vocabulary.events.values(),
     )
-    house = build_application(changed, bench.house.limits, registry, bench.house.database)
+    application = build_application(changed, bench.house.limits, registry, bench.house.database)
     try:
-        yield Bench(house, bench.outside)
+        yield Bench(application, bench.outside)
     finally:
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def everything(bench: Bench) -> str:

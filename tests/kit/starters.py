@@ -146,15 +146,20 @@ class Shop:
 
     async def fire(self, made: Installed) -> dict[str, Any]:
         """Its schedule comes due; answers the run once it has ended well."""
-        house = self.house
-        due = await house.database.fetchval(_DUE, made.id)
-        assert await Scheduler(house.database, house.dispatcher, house.limits).once(due) == 1
-        return await self.ended(await house.database.fetchval(_LATEST, made.id))
+        application = self.house
+        due = await application.database.fetchval(_DUE, made.id)
+        assert (
+            await Scheduler(application.database, application.dispatcher, application.limits).once(
+                due
+            )
+            == 1
+        )
+        return await self.ended(await application.database.fetchval(_LATEST, made.id))
 
     async def run(self, made: Installed, **payload: Any) -> dict[str, Any]:
         """Somebody runs it by hand, perhaps as if something had come."""
-        asked = RunRequest(self.house.workspace_id, made.id, payload=payload)
-        return await self.ended((await self.house.dispatcher.dispatch(asked)).run_id)
+        request = RunRequest(self.house.workspace_id, made.id, payload=payload)
+        return await self.ended((await self.house.dispatcher.dispatch(request)).run_id)
 
     async def told(self, made: Installed) -> dict[str, Any]:
         """The log of events is read to its end, and one of them has started a run of it."""
@@ -210,12 +215,12 @@ class Shop:
             )
 
 
-async def _connect(house: Application) -> None:
+async def _connect(application: Application) -> None:
     """The owner is signed in wherever a starter may want it."""
-    space = house.workspace_id
+    space = application.workspace_id
     for name, token in ACCOUNTS.items():
         own = generate_id()
-        await house.database.execute(
+        await application.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
             "label, account, auth, state) "
             "VALUES ($1, $2, $3, $4, $4, 'me@example.com', 'oauth', 'ready')",
@@ -224,7 +229,7 @@ async def _connect(house: Application) -> None:
             FIRST_MEMBER,
             name,
         )
-        await house.vault.set(connection_scope(space, own), "token", token)
+        await application.vault.set(connection_scope(space, own), "token", token)
 
 
 @asynccontextmanager
@@ -248,8 +253,8 @@ async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
             integration_urls={"github": github.url, "gmail": gmail.url, "calendar": calendar.url},
         )
         models = Readers()
-        house = await stack.enter_async_context(opened(settings, models))
-        bench = Bench(house, Outside())
-        await _connect(house)
+        application = await stack.enter_async_context(opened(settings, models))
+        bench = Bench(application, Outside())
+        await _connect(application)
         await stack.enter_async_context(bench.worker())
         yield Shop(bench, web, github, gmail, calendar, market, models)

@@ -58,10 +58,10 @@ class TelegramDouble(ScriptedDouble):
             return refusal(404, "Not Found")
         if bot != f"bot{TOKEN}":
             return refusal(401, "Unauthorized")
-        given: dict[str, Any] = dict(parse_qsl(target.query))
+        arguments: dict[str, Any] = dict(parse_qsl(target.query))
         if headers.get("content-type") == "application/json":
-            given |= json.loads(body)
-        return ways[method[0]](given)
+            arguments |= json.loads(body)
+        return ways[method[0]](arguments)
 
     def came(self, **update: Any) -> None:
         """Something comes to the bot."""
@@ -98,8 +98,8 @@ class TelegramDouble(ScriptedDouble):
             },
         )
 
-    def _me(self, given: dict[str, Any]) -> bytes:
-        del given
+    def _me(self, arguments: dict[str, Any]) -> bytes:
+        del arguments
         me = {
             "id": int(TOKEN.partition(":")[0]),
             "is_bot": True,
@@ -108,7 +108,7 @@ class TelegramDouble(ScriptedDouble):
         }
         return _done(me)
 
-    def _came(self, given: dict[str, Any]) -> bytes:
+    def _came(self, arguments: dict[str, Any]) -> bytes:
         if self.webhook:
             return refusal(
                 409,
@@ -121,32 +121,32 @@ class TelegramDouble(ScriptedDouble):
                 "Conflict: terminated by other getUpdates request; make sure that only one bot "
                 "instance is running",
             )
-        first = int(given.get("offset", 0))
+        first = int(arguments.get("offset", 0))
         left = [one for number, one in sorted(self.updates.items()) if number >= first]
-        return _done(left[: int(given.get("limit", 100))])
+        return _done(left[: int(arguments.get("limit", 100))])
 
-    def _answered(self, given: dict[str, Any]) -> bytes:
-        if given.get("callback_query_id") not in self.spinning:
+    def _answered(self, arguments: dict[str, Any]) -> bytes:
+        if arguments.get("callback_query_id") not in self.spinning:
             return refusal(
                 400,
                 "Bad Request: query is too old and response timeout expired or query ID is invalid",
             )
-        self.spinning.remove(given["callback_query_id"])
+        self.spinning.remove(arguments["callback_query_id"])
         return _done(True)
 
-    def _edited(self, given: dict[str, Any]) -> bytes:
-        self.edits.append(given)
-        return _done({"message_id": given["message_id"], "text": given["text"]})
+    def _edited(self, arguments: dict[str, Any]) -> bytes:
+        self.edits.append(arguments)
+        return _done({"message_id": arguments["message_id"], "text": arguments["text"]})
 
-    def _sent(self, given: dict[str, Any]) -> bytes:
-        text = str(given.get("text", ""))
-        if str(given.get("chat_id")) != CHAT:
+    def _sent(self, arguments: dict[str, Any]) -> bytes:
+        text = str(arguments.get("text", ""))
+        if str(arguments.get("chat_id")) != CHAT:
             return refusal(400, "Bad Request: chat not found")
         if not text.strip():
             return refusal(400, "Bad Request: message text is empty")
         if len(text) > 4096:
             return refusal(400, "Bad Request: message is too long")
-        self.messages.append(given)
+        self.messages.append(arguments)
         said = {
             "message_id": 100 + len(self.messages),
             "from": {"id": int(TOKEN.partition(":")[0]), "is_bot": True, "first_name": "Nudge"},

@@ -11,7 +11,7 @@ from typing import IO, Any
 PATIENCE = 60.0
 
 
-class Told:
+class JsonLineReader:
     """Reads a stream as it comes; a line that never comes is an error and not a hang."""
 
     def __init__(self, stream: IO[str]) -> None:

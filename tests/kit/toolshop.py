@@ -141,19 +141,19 @@ async def opened(
 ) -> AsyncIterator[Application]:
     """The whole product as a process opens it; other models may be asked instead of its own."""
     database = await Database.open(settings)
-    house = build_application(settings, Limits(), None, database, models=models)
+    application = build_application(settings, Limits(), None, database, models=models)
     try:
-        await prepare_database(house)
-        yield house
+        await prepare_database(application)
+        yield application
     finally:
-        if house.workshop is not None:
-            await house.workshop.aclose()
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.outside.aclose()
-        await house.providers.aclose()
-        await house.egress.aclose()
-        await house.blobs.aclose()
+        if application.workshop is not None:
+            await application.workshop.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.outside.aclose()
+        await application.providers.aclose()
+        await application.egress.aclose()
+        await application.blobs.aclose()
         await database.close()
 
 
@@ -163,10 +163,10 @@ async def toolshop(url: str, home: Path) -> AsyncIterator[Toolshop]:
     async with (
         mcp_server(McpDouble(Script(tools=three()))) as notes,
         mcp_server(McpDouble(Script(tools=three()))) as other,
-        opened(settings_for(home, url, notes, other)) as house,
+        opened(settings_for(home, url, notes, other)) as application,
     ):
-        await add_workspace(house.database, NEIGHBOUR, "Next door")
-        neighbour = await add_person(house.database, NEIGHBOUR)
-        bench = Bench(house, Outside())
-        async with served(house) as api, bench.worker():
-            yield Toolshop(api, bench, notes, other, neighbour)
+        await add_workspace(application.database, NEIGHBOUR, "Next door")
+        other_person = await add_person(application.database, NEIGHBOUR)
+        bench = Bench(application, Outside())
+        async with served(application) as api, bench.worker():
+            yield Toolshop(api, bench, notes, other, other_person)

@@ -80,8 +80,8 @@ class Story:
     address: str
     url: str = ""
 
-    def house(self, *words: str) -> str:
-        return self.first.ask([*_MAINSPRING, *words])
+    def house(self, *text: str) -> str:
+        return self.first.ask([*_MAINSPRING, *text])
 
     def up(self) -> Any:
         """The whole server on the first machine."""
@@ -131,8 +131,8 @@ def tell(story: Story, runs: int) -> list[str]:
     story.url, broker = start_postgres(story.keepers), start_redis(story.keepers)
     said = story.house("move", "--database-url", story.url, "--broker-url", broker)
     for line in said.strip().splitlines():
-        told = line.replace(str(story.first.home.parent), "…")
-        say("   | " + re.sub(r"//\S+@", "//…@", told))
+        notified = line.replace(str(story.first.home.parent), "…")
+        say("   | " + re.sub(r"//\S+@", "//…@", notified))
 
     say("3. mainspring up again, and a worker on a second machine.")
     server = story.up()

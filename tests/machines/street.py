@@ -21,8 +21,8 @@ from tests.kit.processes import ROOT
 _NETWORK = "10.77.0"
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+def _ip(*text: str) -> None:
+    subprocess.run(["ip", *text], check=True, capture_output=True, text=True)
 
 
 @dataclass(slots=True)

@@ -133,12 +133,12 @@ def fixed_firings(fields: Fields, clock: list[tuple[datetime, datetime]]) -> set
 
 def firings(cron: Cron, zone: str, start: datetime) -> list[datetime]:
     found = []
-    moment: datetime | None = start
-    while moment is not None:
-        moment = cron.after(moment, zone)
-        if moment is None or moment > start + STRETCH:
+    timestamp: datetime | None = start
+    while timestamp is not None:
+        timestamp = cron.after(timestamp, zone)
+        if timestamp is None or timestamp > start + STRETCH:
             break
-        found.append(moment)
+        found.append(timestamp)
     return found
 
 

@@ -38,7 +38,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from tests.kit.letters import LetterBox
+from tests.kit.letters import MailDrafts
 from tests.kit.postgres import fresh_database
 
 Found = TypeVar("Found")
@@ -94,14 +94,14 @@ class World:
     """A house with a letter box, kept for all examples."""
 
     runner: asyncio.Runner
-    box: LetterBox
+    box: MailDrafts
     other: CapabilityCaller
     lost: list[asyncio.Task[Any]] = field(default_factory=list)
 
     def ask(self, capability: str, given: Mapping[str, Any], who: str = "owner") -> Any:
         """The answer, or the problem."""
-        visitor = self.other if who == "other" else None
-        return self.runner.run(self._answer(self.box.ask(capability, given, visitor)))
+        caller = self.other if who == "other" else None
+        return self.runner.run(self._answer(self.box.ask(capability, given, caller)))
 
     def do(self, query: str, *values: Any) -> Any:
         return self.runner.run(self.box.house.database.fetch(query, *values))
@@ -122,7 +122,7 @@ class World:
         return problem
 
 
-def vanishing(box: LetterBox) -> Capability:
+def vanishing(box: MailDrafts) -> Capability:
     """Letters of which one leaves, and whoever sent it is never heard of again."""
     made = box.capability()
 
@@ -372,17 +372,17 @@ def test_whatever_order_people_answer_in_a_letter_leaves_once_in_the_words_they_
             runner.run(stack.aclose())
 
 
-async def _box(stack: AsyncExitStack, url: str, home: Path) -> LetterBox:
+async def _box(stack: AsyncExitStack, url: str, home: Path) -> MailDrafts:
     given = Settings(home=home, database_url=url, draft_seconds=600.0)
     database = await Database.open(given)
     stack.push_async_callback(database.close)
     plain = build_application(given, Limits(), None, database)
-    box = LetterBox(plain)
+    box = MailDrafts(plain)
     registry = build_registry(Limits(), settings=given, capabilities=(vanishing(box),))
     box.house = build_application(given, Limits(), registry, database)
     await prepare_database(box.house)
-    for house in (plain, box.house):
-        stack.push_async_callback(house.egress.aclose)
-        stack.push_async_callback(house.waker.aclose)
-        stack.push_async_callback(house.gate.aclose)
+    for application in (plain, box.house):
+        stack.push_async_callback(application.egress.aclose)
+        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.gate.aclose)
     return box

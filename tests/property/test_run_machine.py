@@ -182,10 +182,15 @@ class Line(RuleBasedStateMachine):
     @rule(data=st.data(), which=st.sampled_from(["same", "active"]))
     def replay(self, data: st.DataObject, which: Any) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
-        house = self.world.house
+        application = self.world.house
         made = self.world.runner.run(
             replay(
-                house.database, house.dispatcher, LIMITS, house.workspace_id, run_id, version=which
+                application.database,
+                application.dispatcher,
+                LIMITS,
+                application.workspace_id,
+                run_id,
+                version=which,
             )
         )
         same = self.runs[run_id].version
@@ -435,19 +440,19 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
         annotations=Annotations(effect=Effect.SEND),
     )
     registry = build_registry(LIMITS, settings=given, capabilities=(marks,))
-    house = build_application(given, LIMITS, registry, database)
-    await prepare_database(house)
-    stack.push_async_callback(house.egress.aclose)
-    stack.push_async_callback(house.waker.aclose)
-    stack.push_async_callback(house.gate.aclose)
-    automation_id, _ = await _saved(house, "Keep the line.")
-    return World(runner, house, automation_id, done)
+    application = build_application(given, LIMITS, registry, database)
+    await prepare_database(application)
+    stack.push_async_callback(application.egress.aclose)
+    stack.push_async_callback(application.waker.aclose)
+    stack.push_async_callback(application.gate.aclose)
+    automation_id, _ = await _saved(application, "Keep the line.")
+    return World(runner, application, automation_id, done)
 
 
-async def _saved(house: Application, goal: str) -> tuple[UUID, int]:
-    report = validate(planned(goal), house.registry, house.limits)
-    async with house.database.transaction() as tx:
+async def _saved(application: Application, goal: str) -> tuple[UUID, int]:
+    report = validate(planned(goal), application.registry, application.limits)
+    async with application.database.transaction() as tx:
         made = await save(
-            tx, house.workspace_id, report.accepted(), report.grants, FIRST_MEMBER, via="page"
+            tx, application.workspace_id, report.accepted(), report.grants, FIRST_MEMBER, via="page"
         )
     return made.automation_id, made.version

@@ -144,9 +144,9 @@ def others(text: str, start: datetime) -> tuple[datetime, datetime]:
     return one.astimezone(UTC), OtherCron(text).schedule(start).next().astimezone(UTC)
 
 
-def steady(moment: datetime, place: ZoneInfo) -> bool:
+def steady(timestamp: datetime, place: ZoneInfo) -> bool:
     """Whether the clocks do not change around it; there, our own policy decides."""
-    around = [(moment + DAY * days).astimezone(place).utcoffset() for days in (-1, 0, 1)]
+    around = [(timestamp + DAY * days).astimezone(place).utcoffset() for days in (-1, 0, 1)]
     return len(set(around)) == 1
 
 

@@ -83,8 +83,8 @@ def test_a_data_folder_of_somebody_else_is_named_and_not_its_settings_file(tmp_p
         return "nothing was refused"
 
     for home in (locked, locked / "deeper"):
-        told = as_ordinary_user(lambda home=home: refusal(home))  # type: ignore[misc]
-        assert told == (
+        message = as_ordinary_user(lambda home=home: refusal(home))  # type: ignore[misc]
+        assert message == (
             f"The data folder {home} cannot be opened by this user: permission denied. Name a"
             " folder of your own with --home or MAINSPRING_HOME."
         )

@@ -9,12 +9,12 @@ import pytest
 from mainspring.settings import BadSetting, Settings, read_settings, settings_file
 
 
-def read(tmp_path: Path, **said: str) -> Settings:
-    return read_settings({f"MAINSPRING_{name}": text for name, text in said.items()}, tmp_path)
+def read(tmp_path: Path, **message: str) -> Settings:
+    return read_settings({f"MAINSPRING_{name}": text for name, text in message.items()}, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("said", "way_out"),
+    ("answer", "way_out"),
     [
         ({"LEASE_SECONDS": "5", "HEARTBEAT_SECONDS": "10"}, "lease to at least 20, or the"),
         ({"LEASE_SECONDS": "10", "HEARTBEAT_SECONDS": "10"}, "heartbeat to at most 5"),
@@ -23,10 +23,10 @@ def read(tmp_path: Path, **said: str) -> Settings:
     ],
 )
 def test_a_lease_that_is_not_clearly_longer_than_the_heartbeat_is_refused(
-    tmp_path: Path, said: dict[str, str], way_out: str
+    tmp_path: Path, answer: dict[str, str], way_out: str
 ) -> None:
     with pytest.raises(BadSetting, match=way_out) as caught:
-        read(tmp_path, **said)
+        read(tmp_path, **answer)
 
     assert "MAINSPRING_LEASE_SECONDS" in str(caught.value)
     assert "MAINSPRING_HEARTBEAT_SECONDS" in str(caught.value)

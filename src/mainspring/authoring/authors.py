@@ -112,14 +112,14 @@ class AutomationAuthor:
         Of an automation that is changed, ``before`` is what it was. One that a person made is
         outside the purse, so its cap cannot rise.
         """
-        purse = self.purse
+        budget = self.purse
         cap = _cap(document["execution"], _DAILY)
-        if purse is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
+        if budget is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
             return
-        if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != purse:
+        if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != budget:
             raise _wider([_raised(_DAILY)])
-        most = await read_active_day_cap(tx, space, UUID(purse))
-        [row] = await tx.fetch(_AUTHORED, space, purse, automation_id)
+        most = await read_active_day_cap(tx, space, UUID(budget))
+        [row] = await tx.fetch(_AUTHORED, space, budget, automation_id)
         if cap + row["usd"] > most:
             detail = (
                 f"What its runs have authored may spend {row['usd']:f} USD a day already, and "

@@ -28,30 +28,30 @@ _CREDENTIAL: Final = re.compile(
 _PARTS: Final = frozenset({"headers", "query"})
 
 
-def schema_at(document: Any, pointer: str, words: Vocabulary) -> dict[str, Any] | None:
+def schema_at(document: Any, pointer: str, vocabulary: Vocabulary) -> dict[str, Any] | None:
     """What the vocabulary says of a value of a config, as far as it says anything."""
     parts = split_pointer(pointer)
     # The innermost config: steps may stand inside the config of another one.
     owners = [place for place, part in enumerate(parts) if part == "config"]
     for place in reversed(owners):
         owner = value_at(document, join_pointer("", *parts[:place]))
-        schema = _config_schema(owner, words)
+        schema = _config_schema(owner, vocabulary)
         if schema is not None:
             return _only_secrets(_inside(schema, parts[place + 1 :]), parts[place + 1 :])
     return None
 
 
-def _config_schema(owner: Any, words: Vocabulary) -> Mapping[str, Any] | None:
+def _config_schema(owner: Any, vocabulary: Vocabulary) -> Mapping[str, Any] | None:
     if not isinstance(owner, Mapping):
         return None
     action, kind = owner.get("action"), owner.get("type")
     if isinstance(action, str) and "step_id" in owner:
-        if action in words.actions:
-            return words.actions[action].config_schema
-        known = words.capabilities.get(action)
+        if action in vocabulary.actions:
+            return vocabulary.actions[action].config_schema
+        known = vocabulary.capabilities.get(action)
         return None if known is None else known.input_schema
-    if isinstance(kind, str) and kind in words.triggers:
-        return words.triggers[kind].config_schema
+    if isinstance(kind, str) and kind in vocabulary.triggers:
+        return vocabulary.triggers[kind].config_schema
     return None
 
 

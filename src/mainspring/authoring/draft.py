@@ -56,7 +56,7 @@ _WORDS: Final = ("name", "description", "intent")
 Document = dict[str, Any]
 
 
-def new_document(given: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
+def new_document(arguments: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
     """The definition of a new automation, and what is wrong with its triggers as written."""
     usual = {
         "cost_cap_daily_usd": DEFAULT_COST,
@@ -69,25 +69,25 @@ def new_document(given: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
         "plan": [{"step_id": SCRIPT, "action": SCRIPT, "config": {}}],
         "execution": {},
     }
-    return apply_changes(bare, {**usual, **given})
+    return apply_changes(bare, {**usual, **arguments})
 
 
 def apply_changes(
-    before: Mapping[str, Any], given: Mapping[str, Any]
+    before: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> tuple[Document, list[Finding]]:
     """A definition with the fields that are given, and the others as they were."""
     document = dict(before)
-    document.update({name: given[name] for name in _WORDS if name in given})
+    document.update({name: arguments[name] for name in _WORDS if name in arguments})
     findings: list[Finding] = []
-    if "triggers" in given:
-        document["triggers"], findings = as_entries(given["triggers"])
-    document["execution"] = _execution(before, given)
-    document["plan"] = _plan(before, given)
-    writes = _writes(before, given)
+    if "triggers" in arguments:
+        document["triggers"], findings = as_entries(arguments["triggers"])
+    document["execution"] = _execution(before, arguments)
+    document["plan"] = _plan(before, arguments)
+    writes = _writes(before, arguments)
     if writes:
         document["writes"] = writes
-    if HOSTS_NOTE in given:
-        noted = {HOSTS_NOTE: normalize_hosts(given[HOSTS_NOTE])}
+    if HOSTS_NOTE in arguments:
+        noted = {HOSTS_NOTE: normalize_hosts(arguments[HOSTS_NOTE])}
         document["metadata"] = {**(before.get("metadata") or {}), **noted}
     # A goal in words of its own, from wherever it was saved, is not these tools' to change.
     if is_script(document) and ("goal" not in before or before["goal"] == _goal(before)):
@@ -95,16 +95,18 @@ def apply_changes(
     return document, findings
 
 
-def _execution(before: Mapping[str, Any], given: Mapping[str, Any]) -> Document:
+def _execution(before: Mapping[str, Any], arguments: Mapping[str, Any]) -> Document:
     made = dict(before.get("execution") or {})
-    made.update({inside: given[name] for name, inside in _EXECUTION.items() if name in given})
-    if "cost_cap_daily_usd" in given:
-        made["cost_cap_daily_usd"] = given["cost_cap_daily_usd"]
+    made.update(
+        {inside: arguments[name] for name, inside in _EXECUTION.items() if name in arguments}
+    )
+    if "cost_cap_daily_usd" in arguments:
+        made["cost_cap_daily_usd"] = arguments["cost_cap_daily_usd"]
         if is_script(before):
             # One run may spend what the day allows; there is no other bound to speak of.
-            made["budget_cap_usd"] = given["cost_cap_daily_usd"]
-    if "max_wall_seconds" in given and not is_script(before):
-        made["timeout_seconds"] = given["max_wall_seconds"]
+            made["budget_cap_usd"] = arguments["cost_cap_daily_usd"]
+    if "max_wall_seconds" in arguments and not is_script(before):
+        made["timeout_seconds"] = arguments["max_wall_seconds"]
     return made
 
 
@@ -118,11 +120,11 @@ def _plan(before: Mapping[str, Any], given: Mapping[str, Any]) -> list[Any]:
     return [{**step, "config": config}]
 
 
-def _writes(before: Mapping[str, Any], given: Mapping[str, Any]) -> Document:
+def _writes(before: Mapping[str, Any], arguments: Mapping[str, Any]) -> Document:
     made = dict(before.get("writes") or {})
-    made.update({inside: given[name] for name, inside in _WRITES.items() if name in given})
-    if "writes_to_boards" in given:
-        made["boards"] = sorted({str(board).lower() for board in given["writes_to_boards"]})
+    made.update({inside: arguments[name] for name, inside in _WRITES.items() if name in arguments})
+    if "writes_to_boards" in arguments:
+        made["boards"] = sorted({str(board).lower() for board in arguments["writes_to_boards"]})
     return made
 
 

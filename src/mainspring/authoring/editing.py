@@ -91,18 +91,18 @@ class _EditResult:
 
 
 def update_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def change(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        fields = {name: value for name, value in given.items() if name != "automation_id"}
+    async def change(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        fields = {name: value for name, value in arguments.items() if name != "automation_id"}
         _check_fields(ctx, fields)
-        automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
+        automation_id, space, tx = UUID(arguments["automation_id"]), ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [automation_id])
         before = await schedules.list_waiting_schedules(tx, [(space, automation_id)])
         author = await author_of(ctx, tx)
         made = await _apply_edit(studio, ctx, automation_id, fields, author)
         await record_overtaken(tx, before, studio.limits)
-        told = _describe_edit(studio, automation_id, made)
-        return told if made.columns else Unchanged(told)
+        result = _describe_edit(studio, automation_id, made)
+        return result if made.columns else Unchanged(result)
 
     return change
 
@@ -193,9 +193,9 @@ async def _edit(
     if fields.keys() & {"writes_to_boards", "dedupe_target_field", "triggers", *_OVERLAP}:
         noted = bool((before.get("writes") or {}).get("coexistence_note"))
         acknowledged = fields.get("acknowledged_overlap")
-        wanted = build_overlap_query(after, automation_id)
+        query = build_overlap_query(after, automation_id)
         if acknowledged is not None or not noted:
-            await check_overlap(studio, tx, space, wanted, acknowledged=bool(acknowledged))
+            await check_overlap(studio, tx, space, query, acknowledged=bool(acknowledged))
     saved = await update(
         tx,
         space,
@@ -335,8 +335,8 @@ def _describe_edit(
 
 
 def delete_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def delete(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        automation_id, space, tx = UUID(arguments["automation_id"]), ctx.actor.workspace_id, ctx.tx
         if ctx.run is not None and ctx.run.automation_id == automation_id:
             raise Conflict(
                 "A run cannot put its own automation away.",

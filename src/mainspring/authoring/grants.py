@@ -31,11 +31,11 @@ def judge_grants(grants: Grants, vocabulary: Vocabulary) -> list[Finding]:
     return [
         finding
         for place, entry in enumerate(grants)
-        for finding in _judged(entry, f"/tool_grants/{place}", vocabulary)
+        for finding in _validate_grant(entry, f"/tool_grants/{place}", vocabulary)
     ]
 
 
-def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterator[Finding]:
+def _validate_grant(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterator[Finding]:
     tool, params = str(entry["tool"]), entry.get("params") or {}
     known = vocabulary.capabilities.get(tool)
     if tool.startswith(NEVER_GRANTED) or (known is not None and not known.grantable):
@@ -55,10 +55,12 @@ def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterat
         yield Finding(f"{at}/params", detail, "hosts_missing", way)
     arguments = known.input_schema.get("properties", {})
     for key, bound in params.items():
-        yield from _judged_bound(tool, key, bound, join_pointer(at, "params", key), arguments)
+        yield from _validate_grant_limit(
+            tool, key, bound, join_pointer(at, "params", key), arguments
+        )
 
 
-def _judged_bound(
+def _validate_grant_limit(
     tool: str, key: str, bound: Any, at: str, arguments: Mapping[str, Any]
 ) -> Iterator[Finding]:
     if key == "hosts":

@@ -94,7 +94,7 @@ def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
         return value
     part, rest = parts[0], parts[1:]
     if isinstance(holder, Mapping):
-        below = holder.get(part, _made_for(rest))
+        below = holder.get(part, _create_container(rest))
         return {**holder, part: _put(below, rest, value, pointer)}
     if isinstance(holder, list):
         place = len(holder) if part == _APPEND else int(part) if _is_index(part) else -1
@@ -104,7 +104,7 @@ def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
     raise PointerNotFound(pointer, "There is nothing here that could hold a value at this place.")
 
 
-def _made_for(rest: list[str]) -> Any:
+def _create_container(rest: list[str]) -> Any:
     """What is made on the way to a place: a list for its first entry, else an object."""
     return [] if rest and rest[0] in ("0", _APPEND) else {}
 

@@ -147,11 +147,11 @@ async def living(
     return [_read(row, frozenset(writing)) for row in rows]
 
 
-def writers(words: Vocabulary) -> frozenset[str]:
+def writers(vocabulary: Vocabulary) -> frozenset[str]:
     """What writes to a board that is given by its id."""
     return frozenset(
         name
-        for name, one in words.capabilities.items()
+        for name, one in vocabulary.capabilities.items()
         if one.annotations.effect is Effect.KEEP and "board_id" in _properties(one.input_schema)
     )
 
@@ -163,14 +163,14 @@ def boards_written(document: Any, writing: Collection[str]) -> frozenset[str]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, Mapping):
-            found.update(_named_by(value, writing))
+            found.update(_list_named_targets(value, writing))
             waiting += [one for one in value.values() if isinstance(one, (Mapping, list))]
         elif isinstance(value, list):
             waiting += [one for one in value if isinstance(one, (Mapping, list))]
     return frozenset(found)
 
 
-def _named_by(entry: Mapping[str, Any], writing: Collection[str]) -> Iterator[str]:
+def _list_named_targets(entry: Mapping[str, Any], writing: Collection[str]) -> Iterator[str]:
     """A step by its config; a grant, or a tool of an agent, by what is fixed for it."""
     for name, given in (("action", "config"), ("capability", "params"), ("tool", "params")):
         called, arguments = entry.get(name), entry.get(given)

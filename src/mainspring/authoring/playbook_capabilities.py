@@ -357,8 +357,8 @@ _USUAL_LISTED: Final = 50
 
 
 def playbook_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def lead(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        hint = (given.get("purpose_hint") or "").strip() or None
+    async def lead(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        hint = (arguments.get("purpose_hint") or "").strip() or None
         space = ctx.actor.workspace_id
         found: list[ExistingAutomation] = []
         by: Measure | None = None
@@ -385,15 +385,15 @@ def playbook_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def list_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, most = ctx.actor.workspace_id, int(given.get("limit", _USUAL_LISTED))
-        after = given.get("after")
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, most = ctx.actor.workspace_id, int(arguments.get("limit", _USUAL_LISTED))
+        after = arguments.get("after")
         async with studio.inside(space).acquire() as connection:
             found = await list_automations(
                 connection,
                 space,
-                state=given.get("state"),
-                search=given.get("name"),
+                state=arguments.get("state"),
+                search=arguments.get("name"),
                 after=None if after is None else UUID(after),
                 most=most + 1,
             )
@@ -418,25 +418,25 @@ def _describe_automation(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def overlap_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def overlaps(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def overlaps(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        kind, target = given.get("trigger_kind"), given.get("dedupe_target_field")
-        wanted = OverlapQuery(
-            frozenset(str(UUID(board)) for board in given["writes_to_boards"]),
+        kind, target = arguments.get("trigger_kind"), arguments.get("dedupe_target_field")
+        query = OverlapQuery(
+            frozenset(str(UUID(board)) for board in arguments["writes_to_boards"]),
             target,
             None if kind is None else (TriggerSelector(kind),),
         )
         async with studio.inside(space).acquire() as connection:
-            await check_boards(connection, space, given["writes_to_boards"], writing=False)
+            await check_boards(connection, space, arguments["writes_to_boards"], writing=False)
             caller = await author_of(ctx, connection)
             others = await living(connection, space, studio.natives)
-        same = [one for one in others if wanted.shares_board(one) and _narrow(one, kind, target)]
-        intent = given.get("intent")
+        same = [one for one in others if query.shares_board(one) and _narrow(one, kind, target)]
+        intent = arguments.get("intent")
         known = {one.id for one in same}
         rest = [one for one in others if one.id not in known]
         like, by = await alike(studio.likeness, space, intent, rest)
         me = caller.member_id
-        matches = [one.told(me, strict=wanted.strictly(one)) for one in same]
+        matches = [one.told(me, strict=query.strictly(one)) for one in same]
         matches.sort(key=lambda match: not match["strict_overlap"])
         matches += [one.told(me, strict=False) for one in like]
         return {

@@ -131,14 +131,14 @@ def prompt_capabilities() -> tuple[Capability, ...]:
     )
 
 
-async def _keep(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _keep(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     actor = ctx.actor
-    name, text = given["name"], given["text"]
+    name, text = arguments["name"], arguments["text"]
     return _describe_prompt(await keep_prompt(ctx.tx, actor.workspace_id, actor.id, name, text))
 
 
-async def _list(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-    del given
+async def _list(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del arguments
     kept = await list_prompts(ctx.tx, ctx.actor.workspace_id)
     return {
         "prompts": [_describe_prompt(one) for one in kept],
@@ -146,9 +146,9 @@ async def _list(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _forget(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-    await forget_prompt(ctx.tx, ctx.actor.workspace_id, UUID(given["id"]))
-    return {"id": given["id"]}
+async def _forget(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    await forget_prompt(ctx.tx, ctx.actor.workspace_id, UUID(arguments["id"]))
+    return {"id": arguments["id"]}
 
 
 def _describe_prompt(row: Mapping[str, Any]) -> dict[str, Any]:

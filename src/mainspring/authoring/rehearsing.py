@@ -126,13 +126,13 @@ async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> Ac
 
 
 async def find_candidate(
-    studio: AuthoringService, ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]
+    studio: AuthoringService, ctx: CallContext, automation_id: UUID, arguments: Mapping[str, Any]
 ) -> tuple[CandidateDefinition, ActiveAutomation]:
     """What is asked for, if whoever asks could save it; and what it stands beside."""
     space = ctx.actor.workspace_id
     async with studio.inside(space).acquire() as tx:
         now = await read_in_force(tx, space, automation_id)
-        candidate = await _find_candidate(studio, tx, space, automation_id, given, now)
+        candidate = await _find_candidate(studio, tx, space, automation_id, arguments, now)
         if not candidate.is_in_force:
             check_may_edit(ctx)
             await _check_may_save(ctx, tx, candidate, now)
@@ -162,29 +162,29 @@ async def _find_candidate(
     tx: Transaction,
     space: UUID,
     automation_id: UUID,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     now: ActiveAutomation,
 ) -> CandidateDefinition:
-    if "definition" in given:
+    if "definition" in arguments:
         return await _validate_candidate(
             studio,
             space,
             automation_id,
-            given["definition"],
+            arguments["definition"],
             {"kind": "definition"},
             f"{_AT}/definition",
         )
-    if "proposal_id" in given:
+    if "proposal_id" in arguments:
         document = await _read_proposal_document(
-            tx, space, automation_id, UUID(given["proposal_id"])
+            tx, space, automation_id, UUID(arguments["proposal_id"])
         )
-        shown = {"kind": "proposal", "proposal_id": given["proposal_id"]}
+        shown = {"kind": "proposal", "proposal_id": arguments["proposal_id"]}
         return await _validate_candidate(
             studio, space, automation_id, document, shown, f"{_AT}/proposal_id"
         )
-    version = given.get("version", now.version)
-    if "consent_id" in given:
-        row = await tx.fetchrow(_CONSENT, space, UUID(given["consent_id"]), automation_id)
+    version = arguments.get("version", now.version)
+    if "consent_id" in arguments:
+        row = await tx.fetchrow(_CONSENT, space, UUID(arguments["consent_id"]), automation_id)
         if row is None:
             detail = "This automation waits for no such consent."
             raise NotFound(
@@ -308,22 +308,24 @@ class _RehearsalPlan:
 
 
 def rehearse_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def rehearse(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, automation_id = ctx.actor.workspace_id, UUID(given["automation_id"])
+    async def rehearse(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, automation_id = ctx.actor.workspace_id, UUID(arguments["automation_id"])
         candidate, now = await find_candidate(
-            studio, ctx, automation_id, given.get("candidate") or {}
+            studio, ctx, automation_id, arguments.get("candidate") or {}
         )
-        live = may_ask_outside(ctx, candidate, given.get("live_reads"))
+        live = may_ask_outside(ctx, candidate, arguments.get("live_reads"))
         # A step that is taken over asks again, and finds the rehearsal that it has started.
         rehearsal_id = generate_id() if ctx.run is None else uuid5(ctx.run.id, ctx.key)
         inside = studio.inside(space)
         async with inside.acquire() as tx:
             begun = await find_rehearsal(tx, space, rehearsal_id)
         if begun is None:
-            plan = await _plan_rehearsal(studio, ctx, automation_id, candidate, given, rehearsal_id)
+            plan = await _plan_rehearsal(
+                studio, ctx, automation_id, candidate, arguments, rehearsal_id
+            )
             await _begin(studio, ctx, automation_id, candidate, now, plan, live=live)
         usual = usual_wait(candidate.definition.as_dict())
-        seconds = limit_wait(ctx, given.get("wait_seconds") or usual)
+        seconds = limit_wait(ctx, arguments.get("wait_seconds") or usual)
         await _wait(studio, space, rehearsal_id, seconds, ctx.client_wait)
         return await _describe_rehearsal(studio, space, rehearsal_id)
 
@@ -331,9 +333,9 @@ def rehearse_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def get_rehearsal_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def look(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def look(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return await _describe_rehearsal(
-            studio, ctx.actor.workspace_id, UUID(given["rehearsal_id"])
+            studio, ctx.actor.workspace_id, UUID(arguments["rehearsal_id"])
         )
 
     return look
@@ -344,17 +346,17 @@ async def _plan_rehearsal(
     ctx: CallContext,
     automation_id: UUID,
     candidate: CandidateDefinition,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     rehearsal_id: UUID,
 ) -> _RehearsalPlan:
     parent = None if ctx.run is None else ctx.run.id
-    if "samples" in given:
+    if "samples" in arguments:
         beside = None if candidate.is_in_force else generate_id()
         plan = _RehearsalPlan(rehearsal_id, beside, [], [], [])
-        for place, sample in enumerate(given["samples"]):
+        for place, sample in enumerate(arguments["samples"]):
             _add_sample(plan, ctx.actor.workspace_id, automation_id, sample, place, parent)
         return plan
-    space, most = ctx.actor.workspace_id, given.get("last", USUAL_FIRINGS)
+    space, most = ctx.actor.workspace_id, arguments.get("last", USUAL_FIRINGS)
     async with studio.inside(space).acquire() as tx:
         found = await last_firings(tx, space, automation_id, most)
     if not found:
@@ -511,8 +513,8 @@ async def _describe_rehearsal(
         rehearsal = await read_rehearsal(tx, space, rehearsal_id)
         records = await read_records(tx, space, runs_of(rehearsal))
     called = {call["capability"] for calls in records.calls.values() for call in calls}
-    words = await studio.speaking(space, called)
-    return tell(rehearsal, compare_firings(rehearsal, records, words.capabilities))
+    vocabulary = await studio.speaking(space, called)
+    return tell(rehearsal, compare_firings(rehearsal, records, vocabulary.capabilities))
 
 
 def tell(rehearsal: Rehearsal, firings: Sequence[FiringComparison]) -> dict[str, Any]:

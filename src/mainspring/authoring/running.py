@@ -72,32 +72,34 @@ _ANCESTORS = """
 
 
 def run_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def run_once(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, automation_id = ctx.actor.workspace_id, UUID(given["automation_id"])
+    async def run_once(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, automation_id = ctx.actor.workspace_id, UUID(arguments["automation_id"])
         inside = studio.inside(space)
         row = await inside.fetchrow(_DOCUMENT, space, automation_id)
         if row is None:
             raise no_automation_error()
         if ctx.run is not None:
             await _check_not_above(inside, space, ctx.run.id, automation_id)
-        seconds = limit_wait(ctx, given.get("wait_seconds") or usual_wait(row["document"]))
+        seconds = limit_wait(ctx, arguments.get("wait_seconds") or usual_wait(row["document"]))
         existed = False
-        if "run_id" in given:
-            run_id = await _under_way(inside, space, automation_id, given)
+        if "run_id" in arguments:
+            run_id = await _under_way(inside, space, automation_id, arguments)
         else:
-            request = _request(ctx, automation_id, row["version"], given)
-            run_id, existed = await _dispatch_run(studio, ctx, given, request)
+            request = _request(ctx, automation_id, row["version"], arguments)
+            run_id, existed = await _dispatch_run(studio, ctx, arguments, request)
         await wait_for_end(inside, space, run_id, seconds, ctx.client_wait)
-        told = await _describe_run(studio, inside, space, run_id, seconds)
-        return {**told, "next_step": _FOUND + told["next_step"]} if existed else told
+        result = await _describe_run(studio, inside, space, run_id, seconds)
+        return {**result, "next_step": _FOUND + result["next_step"]} if existed else result
 
     return run_once
 
 
 def get_run_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def look(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def look(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        return await _describe_run(studio, studio.inside(space), space, UUID(given["run_id"]), 0)
+        return await _describe_run(
+            studio, studio.inside(space), space, UUID(arguments["run_id"]), 0
+        )
 
     return look
 
@@ -115,17 +117,17 @@ async def _describe_run(
 
 
 async def _under_way(
-    inside: WorkspaceDatabase, space: UUID, automation_id: UUID, given: Mapping[str, Any]
+    inside: WorkspaceDatabase, space: UUID, automation_id: UUID, arguments: Mapping[str, Any]
 ) -> UUID:
     """The run that was named, if it is one of this automation and nothing new is asked of it."""
     detail = "The run that run_id names has begun as it is, so this cannot be chosen any more."
     way = "Leave it out, or leave out run_id to start another run."
     findings = [
-        Finding(f"/{name}", detail, "with_run_id", way) for name in _OF_NEW if name in given
+        Finding(f"/{name}", detail, "with_run_id", way) for name in _OF_NEW if name in arguments
     ]
     if findings:
         raise Invalid(detail, code="with_run_id", findings=findings, suggestion=way)
-    run_id = UUID(given["run_id"])
+    run_id = UUID(arguments["run_id"])
     if await inside.fetchval(_OF, space, run_id) != automation_id:
         raise NotFound("This automation has no such run.", code="no_run")
     return run_id
@@ -142,11 +144,13 @@ def limit_wait(ctx: CallContext, seconds: int) -> int:
 
 
 def _request(
-    ctx: CallContext, automation_id: UUID, version: int, given: Mapping[str, Any]
+    ctx: CallContext, automation_id: UUID, version: int, arguments: Mapping[str, Any]
 ) -> RunRequest:
-    mode = mode_of(dry_run=given.get("dry_run", True), verify=given.get("verify_mode", False))
-    if "idempotency_key" in given:
-        key = f"key:{given['idempotency_key']}"
+    mode = mode_of(
+        dry_run=arguments.get("dry_run", True), verify=arguments.get("verify_mode", False)
+    )
+    if "idempotency_key" in arguments:
+        key = f"key:{arguments['idempotency_key']}"
     elif ctx.run is not None:
         # A step that is taken over asks again, and finds the run that it has started.
         key = f"call:{ctx.key}"
@@ -165,10 +169,10 @@ def _request(
 
 
 async def _dispatch_run(
-    studio: AuthoringService, ctx: CallContext, given: Mapping[str, Any], request: RunRequest
+    studio: AuthoringService, ctx: CallContext, arguments: Mapping[str, Any], request: RunRequest
 ) -> tuple[UUID, bool]:
     """The run of a request, and whether an earlier call has started it."""
-    named = "idempotency_key" in given or ctx.run is not None
+    named = "idempotency_key" in arguments or ctx.run is not None
     while True:
         try:
             made = await studio.dispatcher.dispatch(request)

@@ -71,8 +71,8 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
     return save
 
 
-def _body(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name != "idempotency_key"}
+def _body(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "idempotency_key"}
 
 
 async def check_name_free(

@@ -100,10 +100,10 @@ class AuthoringService:
         return tuple(map(as_written, found)) if is_script(document) else found
 
     async def lacking(
-        self, document: Mapping[str, Any], whose: DefinitionOwner, words: Vocabulary
+        self, document: Mapping[str, Any], whose: DefinitionOwner, vocabulary: Vocabulary
     ) -> tuple[Finding, ...]:
         """What the steps of a document need and would not get; it need not be complete."""
-        return await self._preflight.findings(document, words, whose)
+        return await self._preflight.findings(document, vocabulary, whose)
 
     @property
     def database(self) -> Database:

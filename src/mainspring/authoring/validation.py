@@ -41,15 +41,15 @@ async def validate_definition(
     studio: AuthoringService,
     workspace_id: UUID,
     document: Document,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     early: list[Finding],
     automation_id: UUID | None = None,
     author_id: UUID | None = None,
 ) -> ValidationReport:
     """The verdict on a definition, or everything that is wrong with it, raised at once."""
-    findings = [*early, *_about_note(given), *blanks_left(given.get("source"))]
+    findings = [*early, *_about_note(arguments), *blanks_left(arguments.get("source"))]
     about_grants: list[Finding] = []
-    asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
+    asked = is_script(document) and arguments.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
         words = await studio.words(workspace_id, document)
         about_grants = judge_grants(read_granted_tools(document), words)
@@ -59,7 +59,7 @@ async def validate_definition(
         document = {**document, "triggers": []}
     report = await studio.judge(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
-        findings += judge_hosts(_reached(document, report), given.get(HOSTS_NOTE) or ())
+        findings += judge_hosts(_reached(document, report), arguments.get(HOSTS_NOTE) or ())
     refuse((*findings, *_further(report, about_grants)))
     return report
 
@@ -86,9 +86,9 @@ def _further(report: ValidationReport, about_grants: list[Finding]) -> list[Find
     ]
 
 
-def _about_note(given: Mapping[str, Any]) -> list[Finding]:
+def _about_note(arguments: Mapping[str, Any]) -> list[Finding]:
     """A note without the acknowledgement it belongs to, or the other way round."""
-    acknowledged, note = given.get("acknowledged_overlap"), given.get("coexistence_note")
+    acknowledged, note = arguments.get("acknowledged_overlap"), arguments.get("coexistence_note")
     if acknowledged and note is None:
         detail = "An overlap is acknowledged without a word on why both may live."
         way = "Add coexistence_note, of 10 to 1000 characters, in the person's words."
@@ -128,16 +128,16 @@ async def check_overlap(
     studio: AuthoringService,
     tx: Transaction,
     workspace_id: UUID,
-    wanted: OverlapQuery,
+    query: OverlapQuery,
     *,
     acknowledged: bool,
     way: str = _WAY,
 ) -> None:
     """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
     found: list[ExistingAutomation] = []
-    if wanted.boards:
+    if query.boards:
         others = await living(tx, workspace_id, studio.natives)
-        found = [other for other in others if wanted.strictly(other)]
+        found = [other for other in others if query.strictly(other)]
     if found and not acknowledged:
         names = ", ".join(repr(one.name[:80]) for one in found[:3])
         raise Conflict(

@@ -98,12 +98,12 @@ def watching_capabilities(
 
 
 def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
-    async def watch(ctx: CallContext, given: Arguments) -> dict[str, Any]:
-        to, space, tx = _polled(reachable, given), ctx.actor.workspace_id, ctx.tx
+    async def watch(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        to, space, tx = _polled(reachable, arguments), ctx.actor.workspace_id, ctx.tx
         account = await _account(ctx, to)
         await hold_names(tx, space)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
-        every = str(given.get("every") or await _kept_every(tx, space, to, known))
+        every = str(arguments.get("every") or await _read_poll_interval(tx, space, to, known))
         name = await _name(tx, space, to, account, known)
         report = await studio.judge(space, _document(to, name, every), known)
         if not report.ok:
@@ -170,7 +170,9 @@ def _hint(to: DataSource, account: AccountRow | None) -> dict[str, str]:
     }
 
 
-async def _kept_every(tx: Transaction, space: UUID, to: DataSource, known: UUID | None) -> str:
+async def _read_poll_interval(
+    tx: Transaction, space: UUID, to: DataSource, known: UUID | None
+) -> str:
     """How often it is read now; of one that nobody reads yet, how often is usual for it."""
     row = None if known is None else await tx.fetchrow(_SCHEDULE, space, known)
     cron = None if row is None else (row["config"] or {}).get("cron")
@@ -178,8 +180,8 @@ async def _kept_every(tx: Transaction, space: UUID, to: DataSource, known: UUID 
 
 
 def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
-    async def unwatch(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
-        to, space, tx = _polled(reachable, given), ctx.actor.workspace_id, ctx.tx
+    async def unwatch(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+        to, space, tx = _polled(reachable, arguments), ctx.actor.workspace_id, ctx.tx
         account = await find_member_account(tx, space, ctx.actor.id, to.integration.id)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
         told = {"source": to.name, "state": "stopped"}
@@ -197,11 +199,11 @@ def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHand
     return unwatch
 
 
-def _polled(reachable: DataSources, given: Arguments) -> DataSource:
-    to = reachable.get(given["source"])
+def _polled(reachable: DataSources, arguments: Arguments) -> DataSource:
+    to = reachable.get(arguments["source"])
     if to is None or not to.polls:
         raise Invalid(
-            f"{given['source']} cannot be read again and again.",
+            f"{arguments['source']} cannot be read again and again.",
             code="unknown_source",
             suggestion=f"These can: {', '.join(reachable.poll_names) or 'none here'}.",
         )

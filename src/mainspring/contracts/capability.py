@@ -232,7 +232,7 @@ class Capability:
 def build_capability(
     name: str,
     label: str,
-    words: str,
+    text: str,
     takes: Mapping[str, Any],
     answers: Mapping[str, Any],
     handler: CapabilityHandler,
@@ -241,7 +241,7 @@ def build_capability(
     """A capability that is one line of a table; none of those waits for a person."""
     return Capability(
         id=name,
-        description=f"{label}\n\n{words}",
+        description=f"{label}\n\n{text}",
         input_schema=takes,
         output_schema=answers,
         handler=handler,

@@ -106,7 +106,7 @@ class EventLog(Protocol):
         ...
 
     async def list(
-        self, tx: Transaction, workspace_id: UUID, wanted: EventQuery, most: int
+        self, tx: Transaction, workspace_id: UUID, query: EventQuery, most: int
     ) -> Sequence[Event]:
         """The newest events of a workspace first."""
         ...

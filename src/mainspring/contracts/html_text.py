@@ -47,11 +47,11 @@ AS_AROUND: Final = TextVisibility()
 
 def look_of(style: str) -> TextVisibility:
     """How an element with this style is seen."""
-    said = _parse_declarations(style)
-    never = any(not one.isdisjoint(said.get(name, "").split()) for name, one in _NEVER_SEEN)
+    answer = _parse_declarations(style)
+    never = any(not one.isdisjoint(answer.get(name, "").split()) for name, one in _NEVER_SEEN)
     return TextVisibility(
-        never or _is_transparent(said) or _is_clipped(said) or _is_off_screen(said),
-        _has_no_font_size(said),
+        never or _is_transparent(answer) or _is_clipped(answer) or _is_off_screen(answer),
+        _has_no_font_size(answer),
     )
 
 
@@ -79,29 +79,29 @@ def _sign(found: re.Match[str]) -> str:
     return chr(number) if 0 < number < 0x110000 else " "
 
 
-def _is_transparent(said: dict[str, str]) -> bool:
-    return any(_parse_number(one) == 0.0 for one in said.get("opacity", "").split())
+def _is_transparent(answer: dict[str, str]) -> bool:
+    return any(_parse_number(one) == 0.0 for one in answer.get("opacity", "").split())
 
 
-def _is_clipped(said: dict[str, str]) -> bool:
+def _is_clipped(answer: dict[str, str]) -> bool:
     """Nothing of what is in it has room."""
-    if not {"hidden", "clip"} & set(said.get("overflow", "").split()):
+    if not {"hidden", "clip"} & set(answer.get("overflow", "").split()):
         return False
-    return any(_parse_number(one) == 0.0 for name in _SIZES for one in said.get(name, "").split())
+    return any(_parse_number(one) == 0.0 for name in _SIZES for one in answer.get(name, "").split())
 
 
-def _is_off_screen(said: dict[str, str]) -> bool:
+def _is_off_screen(answer: dict[str, str]) -> bool:
     names = ["text-indent"]
-    if {"absolute", "fixed", "relative"} & set(said.get("position", "").split()):
+    if {"absolute", "fixed", "relative"} & set(answer.get("position", "").split()):
         names += _PLACES
-    return any(_parse_pixels(one) <= _FAR for name in names for one in said.get(name, "").split())
+    return any(_parse_pixels(one) <= _FAR for name in names for one in answer.get(name, "").split())
 
 
-def _has_no_font_size(said: dict[str, str]) -> bool | None:
+def _has_no_font_size(answer: dict[str, str]) -> bool | None:
     """Whether its letters have no size; None where that is as around it."""
-    sizes = said.get("font-size", "").split()
+    sizes = answer.get("font-size", "").split()
     # In a font, the size is the first that has a unit or is nothing; a weight has none.
-    parts = (one.partition("/")[0] for one in said.get("font", "").split())
+    parts = (one.partition("/")[0] for one in answer.get("font", "").split())
     sizes += [one for one in parts if _parse_unit(one) or _parse_number(one) == 0.0][:1]
     if not sizes:
         return None

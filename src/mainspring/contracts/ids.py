@@ -30,9 +30,9 @@ def generate_id() -> UUID:
     return UUID(int=(high << 80) | _VERSION | (low << 64) | _VARIANT | random)
 
 
-def get_lowest_id_at(moment: datetime) -> UUID:
+def get_lowest_id_at(timestamp: datetime) -> UUID:
     """The smallest id a given moment can have: the bound of a partition."""
-    milliseconds = int(moment.astimezone(UTC).timestamp() * 1000)
+    milliseconds = int(timestamp.astimezone(UTC).timestamp() * 1000)
     return UUID(int=(milliseconds << 80) | _VERSION | _VARIANT)
 
 

@@ -28,8 +28,8 @@ MOST_FETCHED: Final = 250
 USUAL_POLL: Final = "*/10 * * * *"
 
 
-def _add_no_note(given: Mapping[str, Any]) -> str | None:
-    del given
+def _add_no_note(arguments: Mapping[str, Any]) -> str | None:
+    del arguments
     return None
 
 

@@ -45,7 +45,7 @@ class Preflight(Protocol):
     """Looks at a definition with the settings, the connections and the people in view."""
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
+        self, document: Mapping[str, Any], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """What its steps would not find if they ran now, each with its place and a remedy."""
         ...
@@ -55,8 +55,8 @@ class NoPreflight:
     """Used where nothing is known about the installation."""
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
+        self, document: Mapping[str, Any], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """Nothing: there is nothing to compare it with."""
-        del document, words, whose
+        del document, vocabulary, whose
         return ()

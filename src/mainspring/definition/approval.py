@@ -141,9 +141,9 @@ def _stays_within(grant: Grant, capability: Capability, arguments: Mapping[str, 
     write = capability.write
     if write is None or not is_pinned(capability, grant):
         return False
-    given = _granted_as(write, arguments)
-    fixed = all(name in grant.params for name in write.destination if name in given)
-    return fixed and bool(match(grant, capability.id, given))
+    inputs = _granted_as(write, arguments)
+    fixed = all(name in grant.params for name in write.destination if name in inputs)
+    return fixed and bool(match(grant, capability.id, inputs))
 
 
 def _granted_as(write: Write, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -38,7 +38,7 @@ from mainspring.definition.authority_writes import (
     find_added_sends,
     find_added_writes,
     list_automatic_writes,
-    written_of,
+    read_writes,
 )
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.secret_use import SecretUsage, find_secret_uses
@@ -312,7 +312,7 @@ def find_added_work(
         says = f"It may{now} try a failed step again {pace.retries} times"
         yield "/execution/max_retries", f"{says} instead of {was.retries}."
     yield from _retries(was, known, pace, steps, now)
-    yield from _walls(known, steps, now)
+    yield from _compare_timeouts(known, steps, now)
 
 
 def find_added_concurrency(
@@ -345,7 +345,7 @@ def _retries(
             yield f"{one.pointer}/max_retries", says
 
 
-def _walls(
+def _compare_timeouts(
     known: Sequence[FlattenedStep], steps: Sequence[FlattenedStep], now: str
 ) -> Iterator[tuple[str, str]]:
     walls = {one.id: _wall(one) for one in known if one.action == _SCRIPT}
@@ -469,7 +469,7 @@ def read_authority(
         sends=sends,
         pins=dict(pins or {}),
         writes=list_automatic_writes(document),
-        written=written_of(document),
+        written=read_writes(document),
     )
 
 
@@ -527,9 +527,9 @@ def _compare_grants(
     drafts = after.write_policy == _POLICIES[0]
     for grant in new:
         if not is_memory(grant):
-            said = granted_write(grant, after.steps, drafts=drafts)
-            said = said or grant_words(grant, lent=grant.capability in lent)
-            yield AuthorityAddition("grant", "/grants", f"It may{now} {said}.", grant.capability)
+            text = granted_write(grant, after.steps, drafts=drafts)
+            text = text or grant_words(grant, lent=grant.capability in lent)
+            yield AuthorityAddition("grant", "/grants", f"It may{now} {text}.", grant.capability)
 
 
 def _compare_memory(new: Iterable[Grant], now: str) -> Iterator[AuthorityAddition]:
@@ -584,9 +584,9 @@ def _compare_limits(
             continue
         was = before.bounds.get(name, usual)
         if amount > was:
-            said = words.format(_format_amount(amount))
+            text = words.format(_format_amount(amount))
             yield AuthorityAddition(
-                "spend", at, f"It may now {said} instead of {_format_amount(was)}."
+                "spend", at, f"It may now {text} instead of {_format_amount(was)}."
             )
 
 

@@ -72,14 +72,14 @@ def find_added_triggers(
         at = next((s.pointer for s in scheduled if s.config.get("cron") not in known), "/triggers")
         says = f"It{now} starts {_rhythm(scheduled, rate)}"
         yield at, says + (f" instead of {_often(was)}." if was else ".")
-    yield from _made_up(before, after, rate - was, now)
+    yield from _compare_catch_up(before, after, rate - was, now)
     others = [one for one in after if one.type != _SCHEDULE]
     for one in others:
         if not any(_opens(known, one) for known in before):
             yield one.pointer, _describe_trigger(one, before, now)
 
 
-def _made_up(
+def _compare_catch_up(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], more: Fraction, now: str
 ) -> Iterator[tuple[str, str]]:
     """Moments that were missed, and are made up for where they were not."""

@@ -34,8 +34,8 @@ from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.write_words import (
     any_write_words,
+    find_named_account,
     fixed_places,
-    named_account,
     outgoing_text,
     owner_account,
     write_words,
@@ -119,7 +119,7 @@ def _fill_settings(read: frozenset[Path], written: StepsWithDefaults) -> list[tu
     names = {path[1] if len(path) > 1 else None for path in read if path[0] == "inputs"}
     usual = {at: value for at, value in written.defaults.items() if _decides(at, names)}
     name = written.name if {("run",), ("run", "automation_name")} & read else None
-    given = [_given(one, names) for one in written.starts]
+    given = [_read_trigger_inputs(one, names) for one in written.starts]
     return [(computed, usual, name, one) for one in ({}, *(one for one in given if one))]
 
 
@@ -143,7 +143,7 @@ def _decides(pointer: str, names: set[Any]) -> bool:
     return rest.partition("/")[0].replace("~1", "/").replace("~0", "~") in names
 
 
-def _given(start: EnabledTrigger, names: set[Any]) -> dict[str, Any]:
+def _read_trigger_inputs(start: EnabledTrigger, names: set[Any]) -> dict[str, Any]:
     """The inputs that a trigger sets, and those that it takes out of what came in."""
     mapping = start.config.get("input_mapping")
     taken = mapping if isinstance(mapping, Mapping) else {}
@@ -226,12 +226,12 @@ def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDe
 
 def list_outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
     """All that a definition sends with one capability, as it is written."""
-    written = written_of(document)
+    written = read_writes(document)
     found = (hash_outgoing(one, written) for one in written.steps if _calls(one, capability))
     return frozenset[bytes]().union(*found)
 
 
-def written_of(document: Mapping[str, Any]) -> StepsWithDefaults:
+def read_writes(document: Mapping[str, Any]) -> StepsWithDefaults:
     """What a definition sends and fills in."""
     return StepsWithDefaults(
         flatten_steps(document),
@@ -334,9 +334,9 @@ def _without_tools(step: FlattenedStep) -> FlattenedStep:
 def _describe_write(write: AutomaticWrite, now: str) -> str:
     step = write.step
     if step.action in AGENTS or step.action == SCRIPT:
-        return _made_in_run(write, now)
+        return _describe_generated_write(write, now)
     words = any_write_words(step.action, step.config)
-    named = named_account(step.config)
+    named = find_named_account(step.config)
     account = f" over the account {named}" if named is not None else ""
     if not account and words.integration:
         account = f" {owner_account(words)}"
@@ -345,7 +345,7 @@ def _describe_write(write: AutomaticWrite, now: str) -> str:
     return f"It{now} {words.third_person}{account} without asking{said}."
 
 
-def _made_in_run(write: AutomaticWrite, now: str) -> str:
+def _describe_generated_write(write: AutomaticWrite, now: str) -> str:
     """What a model or a program sends: its text is made in the run, within fixed bounds."""
     who = "program" if write.step.action == SCRIPT else "model"
     begin = f"The {who} of the step {quote_name(write.step.id)}{now}"

@@ -81,19 +81,19 @@ class Cron:
     fields: tuple[str, ...]
     _sim: CronSim = field(repr=False, compare=False)
 
-    def after(self, moment: datetime, zone: str) -> datetime | None:
+    def after(self, timestamp: datetime, zone: str) -> datetime | None:
         """The next instant, in UTC, strictly after a moment; none if there is no more."""
         place = _zone(zone)
         elapsed = self.fields[1].startswith("*")
         sim = copy(self._sim)
         found: list[datetime] = []
         try:
-            sim.dt = _search_from(moment.astimezone(place), elapsed)
+            sim.dt = _search_from(timestamp.astimezone(place), elapsed)
             for wall in sim:
                 instants = _instants(wall, place, elapsed)
-                found += [instant for instant in instants if instant > moment]
+                found += [instant for instant in instants if instant > timestamp]
                 # Later times of day may still come before the second pass of earlier ones.
-                if instants and instants[0] > moment:
+                if instants and instants[0] > timestamp:
                     break
         except OverflowError:  # the calendar ends with the year 9999
             pass
@@ -224,8 +224,8 @@ def _zone(name: str) -> ZoneInfo:
         raise invalid_value_error(finding) from None
 
 
-def _offset(moment: datetime) -> timedelta:
-    offset = moment.utcoffset()
+def _offset(timestamp: datetime) -> timedelta:
+    offset = timestamp.utcoffset()
     assert offset is not None
     return offset
 

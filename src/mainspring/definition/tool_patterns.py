@@ -31,12 +31,12 @@ _MARKED: Final = re.compile(rf"_(?:[0-9a-f]{{{_SHORT * 2}}}|[0-9a-f]{{{_LONG * 2
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def choose_tool_name(capability: str, taken: Collection[str]) -> str:
+def choose_tool_name(capability: str, used: Collection[str]) -> str:
     """A name that every provider takes, and that no other tool has."""
     name = _plain(capability)
-    if len(name) <= _LONGEST and name not in taken:
+    if len(name) <= _LONGEST and name not in used:
         return name
-    return _build_hashed_name(capability, taken)
+    return _build_hashed_name(capability, used)
 
 
 def map_tool_aliases(capabilities: Iterable[str]) -> dict[str, str]:
@@ -66,13 +66,13 @@ def _plain(capability: str) -> str:
     return _FOREIGN.sub("_", capability)
 
 
-def _build_hashed_name(capability: str, taken: Collection[str]) -> str:
+def _build_hashed_name(capability: str, used: Collection[str]) -> str:
     # The name with a hash may be another tool's name as well. The hashes after the first are too
     # long for anybody to find a name that has the same.
     plain = _plain(capability)
     first = _append_hash(plain, capability)
     others = (_append_hash(plain, f"{capability}{'*' * n}", _LONG) for n in itertools.count(1))
-    return next(name for name in itertools.chain([first], others) if name not in taken)
+    return next(name for name in itertools.chain([first], others) if name not in used)
 
 
 def _append_hash(name: str, source: str, size: int = _SHORT) -> str:

@@ -72,11 +72,15 @@ def as_entries(triggers: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, An
 
 
 def _find_misplaced_fields(
-    given: Mapping[str, Any], kind: str, names: Mapping[str, str], needed: Sequence[str], at: str
+    arguments: Mapping[str, Any],
+    kind: str,
+    names: Mapping[str, str],
+    needed: Sequence[str],
+    at: str,
 ) -> Iterable[Finding]:
     for name in needed:
-        if name not in given:
+        if name not in arguments:
             yield Finding(at, f"A trigger of the kind {kind} needs {name}.", "missing")
-    for name in given.keys() - {"kind"} - names.keys():
+    for name in arguments.keys() - {"kind"} - names.keys():
         detail = f"A trigger of the kind {kind} has no {name}."
         yield Finding(join_pointer(at, name), detail, "unknown_key", suggest_nearest(name, names))

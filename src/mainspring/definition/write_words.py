@@ -102,7 +102,7 @@ def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool)
 
 
 def _phrase(words: WriteDescription, config: Config) -> str:
-    account = named_account(config)
+    account = find_named_account(config)
     if account is not None:
         return f"{words.infinitive} over the account {account}"
     return f"{words.infinitive} {owner_account(words)}" if words.integration else words.infinitive
@@ -130,7 +130,7 @@ def _asks(step: FlattenedStep, *, drafts: bool) -> bool:
     return mode == "ask" or (mode is None and drafts and step.action not in _list_at_once())
 
 
-def named_account(config: Config) -> str | None:
+def find_named_account(config: Config) -> str | None:
     """The account that a step names outright."""
     found = next((config[key] for key in _ACCOUNTS if key in config), None)
     return None if found is None else quote_name(str(found))

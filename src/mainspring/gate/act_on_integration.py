@@ -291,11 +291,11 @@ def read_plainly(
     return ask_back(install)
 
 
-def ask_back(install: InstalledIntegration, said: str = "") -> NeedsClarification:
+def ask_back(install: InstalledIntegration, text: str = "") -> NeedsClarification:
     """The question that names every action with what it takes."""
     known = "; ".join(f"{name} ({_fields(deed)})" for name, deed in install.deeds.items())
     asked = f"Which action of {install.name} is meant, with which values? It has {known}."
-    return NeedsClarification(f"{said} {asked}".strip())
+    return NeedsClarification(f"{text} {asked}".strip())
 
 
 def _fields(deed: IntegrationAction) -> str:
@@ -358,12 +358,12 @@ _ORDERS: Final = (
 )
 
 
-def _text_property(name: str, words: str) -> dict[str, Any]:
+def _text_property(name: str, text: str) -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
         "required": [name],
-        "properties": {name: {"type": "string", "description": words}},
+        "properties": {name: {"type": "string", "description": text}},
     }
 
 
@@ -498,18 +498,18 @@ def resolver(installs: InstalledIntegrations, database: Database | None) -> Reso
     """Makes exact calls of act_on_integration, over what is installed here."""
 
     async def resolve(
-        ctx: CallContext, given: Arguments
+        ctx: CallContext, arguments: Arguments
     ) -> Arguments | ResolvedArguments | NeedsClarification | NothingToDo:
-        install, exact, note = _install(installs, given), given, ""
-        if "source" in given:
+        install, exact, note = _install(installs, arguments), arguments, ""
+        if "source" in arguments:
             await _check_connected(ctx, list(install.deeds.values()))
-            made, note = await _read(ctx, install, given)
+            made, note = await _read(ctx, install, arguments)
             if isinstance(made, (NeedsClarification, NothingToDo)):
                 return made
             _refuse(installs.findings(made))
             exact = made
         else:
-            await _check_connected(ctx, [installs.deed(given)])
+            await _check_connected(ctx, [installs.deed(arguments)])
         if "attach_from_page" in exact:
             exact = await _with_files(ctx, install, exact, require_part(database))
         return ResolvedArguments(exact, note) if note else exact
@@ -517,19 +517,19 @@ def resolver(installs: InstalledIntegrations, database: Database | None) -> Reso
     return resolve
 
 
-def _install(installs: InstalledIntegrations, given: Arguments) -> InstalledIntegration:
-    by_name = installs.by_source(given["source"]) if "source" in given else None
-    found = by_name or installs.by_id(given.get("install_id"))
+def _install(installs: InstalledIntegrations, arguments: Arguments) -> InstalledIntegration:
+    by_name = installs.by_source(arguments["source"]) if "source" in arguments else None
+    found = by_name or installs.by_id(arguments.get("install_id"))
     return require_part(found)
 
 
 async def _read(
-    ctx: CallContext, install: InstalledIntegration, given: Arguments
+    ctx: CallContext, install: InstalledIntegration, arguments: Arguments
 ) -> tuple[Arguments | NeedsClarification | NothingToDo, str]:
     """The exact call that a request in words means, and why no model read it."""
     note = ""
     try:
-        made = await read_by_model(ctx, install, given["request"])
+        made = await read_by_model(ctx, install, arguments["request"])
     except Problem as problem:
         if problem.code not in _TO_RULES:
             raise
@@ -537,12 +537,12 @@ async def _read(
         if problem.code != NO_MODEL:
             way_out = f" {problem.suggestion}" if problem.suggestion else ""
             note = f"No model read this request, so rules did: {problem.detail}{way_out}"
-        made = read_plainly(install, given["request"])
+        made = read_plainly(install, arguments["request"])
     if isinstance(made, NeedsClarification) and note:
         return NeedsClarification(f"{note} {made.question}"), note
     if isinstance(made, (NeedsClarification, NothingToDo)):
         return made, note
-    beside = {name: value for name, value in given.items() if name not in ("source", "request")}
+    beside = {name: value for name, value in arguments.items() if name not in ("source", "request")}
     return {"install_id": str(install.id), **made, **beside}, note
 
 
@@ -563,23 +563,26 @@ async def _over(ctx: CallContext, route: ConnectionRoute) -> GateContext:
 
 
 async def _with_files(
-    ctx: CallContext, install: InstalledIntegration, given: Arguments, database: Database
+    ctx: CallContext, install: InstalledIntegration, arguments: Arguments, database: Database
 ) -> Arguments:
     """The call with the files of a page, fetched once more from where they came."""
     reads = require_part(install.reads)
     async with WorkspaceDatabase(database, ctx.actor.workspace_id).transaction() as tx:
-        page = await find_page(tx, ctx.actor.workspace_id, {"slug": given["attach_from_page"]})
+        page = await find_page(tx, ctx.actor.workspace_id, {"slug": arguments["attach_from_page"]})
     if page["source"] != install.source:
         raise _invalid(f"The page {page['slug']} did not come from {install.name}.")
     inside = await _over(ctx, route_to(install.integration))
     files = await require_part(reads.files)(inside, page["frontmatter"])
     if not files:
         raise _invalid(f"The page {page['slug']} has no attachments.")
-    return {**_without(given), "attachments": _join_files(given.get("attachments", ()), files)}
+    return {
+        **_without(arguments),
+        "attachments": _join_files(arguments.get("attachments", ()), files),
+    }
 
 
-def _without(given: Arguments) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name != "attach_from_page"}
+def _without(arguments: Arguments) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "attach_from_page"}
 
 
 def _join_files(own: Sequence[Arguments], files: Sequence[ItemFile]) -> list[dict[str, Any]]:

@@ -135,12 +135,12 @@ class BudgetReservation:
     tokens: int = 0
 
 
-def build_reservation(ask: CapabilityCall, promise_id: UUID, usd: Decimal) -> BudgetReservation:
+def build_reservation(ask: CapabilityCall, reservation_id: UUID, usd: Decimal) -> BudgetReservation:
     """The promise that a call asks for."""
     run, space = ask.run, ask.actor.workspace_id
     if run is None:
-        return BudgetReservation(space, promise_id, None, None, "", usd)
-    return BudgetReservation(space, promise_id, run.automation_id, run.id, run.step, usd)
+        return BudgetReservation(space, reservation_id, None, None, "", usd)
+    return BudgetReservation(space, reservation_id, run.automation_id, run.id, run.step, usd)
 
 
 def validate_price(capability: str, usd: Any) -> Decimal:
@@ -200,44 +200,44 @@ async def read_tokens_used(tx: Transaction, workspace_id: UUID, run_id: UUID) ->
 
 
 async def settle_reservation(
-    tx: Transaction, promise: BudgetReservation, spent: Decimal
+    tx: Transaction, reservation: BudgetReservation, spent: Decimal
 ) -> Decimal | None:
     """Books what a call came to and gives back what was promised beyond it.
 
     Answers what the automation has spent on that day, when this was news.
     """
     if spent == 0:
-        await tx.execute(_FREE, promise.workspace_id, promise.id)
+        await tx.execute(_FREE, reservation.workspace_id, reservation.id)
         return None
     row = await tx.fetchrow(
         _SETTLE,
-        promise.workspace_id,
-        promise.id,
-        promise.automation_id,
-        promise.run_id,
-        promise.step,
-        promise.usd,
+        reservation.workspace_id,
+        reservation.id,
+        reservation.automation_id,
+        reservation.run_id,
+        reservation.step,
+        reservation.usd,
         spent,
     )
     return None if row is None else Decimal(row["usd"])
 
 
 async def settle_run_budget(
-    tx: Transaction, purse: RunBudget, promise: BudgetReservation, spent: Decimal
+    tx: Transaction, budget: RunBudget, reservation: BudgetReservation, spent: Decimal
 ) -> None:
     """Settles, and lets the purse know how far its day and that of its workspace have gone."""
-    today = await settle_reservation(tx, promise, spent)
+    today = await settle_reservation(tx, reservation, spent)
     if today is not None:
-        purse.day_spent = max(purse.day_spent, today)
-    if spent and promise.run_id is not None:
-        await refresh_workspace_budget(tx, purse, promise.workspace_id)
+        budget.day_spent = max(budget.day_spent, today)
+    if spent and reservation.run_id is not None:
+        await refresh_workspace_budget(tx, budget, reservation.workspace_id)
 
 
-async def refresh_workspace_budget(tx: Transaction, purse: RunBudget, workspace_id: UUID) -> None:
+async def refresh_workspace_budget(tx: Transaction, budget: RunBudget, workspace_id: UUID) -> None:
     """Lets a purse know what the workspace may spend in a day, and has spent."""
     row = await tx.fetchrow(_SPACE, workspace_id)
     if row is not None:
-        purse.space_cap, purse.space_spent = Decimal(row["cap"]), Decimal(row["spent"])
+        budget.space_cap, budget.space_spent = Decimal(row["cap"]), Decimal(row["spent"])
 
 
 async def read_step_spending(
@@ -265,14 +265,14 @@ async def run_to_completion(work: Coroutine[Any, Any, None]) -> None:
 
 
 def _check(
-    promise: BudgetReservation, ask: CapabilityCall, sums: Any, space_cap: Decimal | None
+    reservation: BudgetReservation, ask: CapabilityCall, sums: Any, space_cap: Decimal | None
 ) -> None:
-    if promise.run_id is not None:
+    if reservation.run_id is not None:
         # The run's own purse knows of calls that are older than these records.
         used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
-        _refuse_over(promise.usd, used, ask.purse.cap, "The run", "run_budget", RUN_WAY_OUT)
+        _refuse_over(reservation.usd, used, ask.purse.cap, "The run", "run_budget", RUN_WAY_OUT)
         _refuse_over(
-            promise.usd,
+            reservation.usd,
             sums["automation"],
             ask.purse.day_cap,
             "Today's runs",
@@ -281,7 +281,7 @@ def _check(
         )
     if space_cap is not None:
         _refuse_over(
-            promise.usd,
+            reservation.usd,
             sums["space"],
             space_cap,
             "The workspace",
@@ -290,10 +290,12 @@ def _check(
         )
 
 
-async def _check_step(tx: Transaction, promise: BudgetReservation, bound: StepBudget) -> None:
-    row = await tx.fetchrow(_STEP, promise.workspace_id, promise.run_id, list(bound.covers))
+async def _check_step(tx: Transaction, reservation: BudgetReservation, bound: StepBudget) -> None:
+    row = await tx.fetchrow(_STEP, reservation.workspace_id, reservation.run_id, list(bound.covers))
     used = max(row["spent"], bound.spent) + row["held"]
-    _refuse_over(promise.usd, used, bound.cap, f"Step {bound.step!r}", "step_budget", STEP_WAY_OUT)
+    _refuse_over(
+        reservation.usd, used, bound.cap, f"Step {bound.step!r}", "step_budget", STEP_WAY_OUT
+    )
 
 
 def _refuse_over(

@@ -116,19 +116,19 @@ class Gate:
         """Decides about one call and performs it if it may be performed."""
         return await self._pipeline.call(ask)
 
-    async def offers(self, visitor: CapabilityCaller) -> list[CapabilityOffer]:
+    async def offers(self, caller: CapabilityCaller) -> list[CapabilityOffer]:
         """Everything a visitor may call, with the schema as it stands for them."""
-        words = await self._vocabulary.of(visitor.actor.workspace_id)
-        found = list(offers_to(words, visitor))
+        words = await self._vocabulary.of(caller.actor.workspace_id)
+        found = list(offers_to(words, caller))
         surfaces = {
             one for offer in found for one in offer.capability.annotations.connected.values()
         }
         if not surfaces or self._pipeline.lines is None:
             return found
-        owner = visitor.actor.id
-        if visitor.held is not None:
-            owner = visitor.held.posture.owner_id or owner
-        space = visitor.actor.workspace_id
+        owner = caller.actor.id
+        if caller.held is not None:
+            owner = caller.held.posture.owner_id or owner
+        space = caller.actor.workspace_id
         sources = await self._pipeline.lines.sources_for(space, owner, surfaces)
         return [restrict_to_connections(offer, sources) for offer in found]
 
@@ -145,36 +145,36 @@ class Gate:
         return found
 
     async def serve(
-        self, visitor: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
+        self, caller: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
     ) -> Any:
         """A call by anybody but a step: its value, or its problem raised; always recorded."""
-        if visitor.held is not None:
-            return await self._as_run(visitor.held, capability, arguments)
-        return await self.direct(visitor, capability, arguments)
+        if caller.held is not None:
+            return await self._as_run(caller.held, capability, arguments)
+        return await self.direct(caller, capability, arguments)
 
     async def direct(
-        self, visitor: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
+        self, caller: CapabilityCaller, capability: str, arguments: Mapping[str, Any]
     ) -> Any:
         """A call without a run: its value, or its problem raised; recorded either way."""
-        self._check_rate(visitor)
-        space = visitor.actor.workspace_id
+        self._check_rate(caller)
+        space = caller.actor.workspace_id
         found = await self.find(space, capability)
-        if found is None or not visitor.sees(found):
+        if found is None or not caller.sees(found):
             words = await self._vocabulary.of(space)
-            seen = {n: c for n, c in words.capabilities.items() if visitor.sees(c)}
+            seen = {n: c for n, c in words.capabilities.items() if caller.sees(c)}
             raise unknown(capability, seen)
         ask = CapabilityCall(
             capability,
             arguments,
-            visitor.actor,
+            caller.actor,
             None,
             1,
             RunPolicy(()),
             RunBudget(ENDLESS),
             id=generate_id(),
-            client_wait=visitor.client_wait,
+            client_wait=caller.client_wait,
         )
-        refusal = visitor.refusal(found)
+        refusal = caller.refusal(found)
         if refusal is not None:
             return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))
         return await self._told(ask, await self.call(ask))
@@ -216,8 +216,8 @@ class Gate:
             raise answer.error
         return answer.value
 
-    def _check_rate(self, visitor: CapabilityCaller) -> None:
-        actor = visitor.actor
+    def _check_rate(self, caller: CapabilityCaller) -> None:
+        actor = caller.actor
         wait = self._visits.take(actor.token_id or actor.id)
         if wait:
             raise LimitExceeded(
@@ -227,13 +227,13 @@ class Gate:
                 retry_after=wait,
             )
 
-    async def known_to(self, drawer: SecretScope, names: Iterable[str]) -> RunSecretMasker:
+    async def known_to(self, scope: SecretScope, names: Iterable[str]) -> RunSecretMasker:
         """What must not be shown of a run whose definition names these secrets."""
         known = RunSecretMasker()
         for name in sorted(names):
             # One that is gone, or does not open, can have been used no longer.
             with contextlib.suppress(Problem):
-                known.learn(await self._vault.reveal(drawer, [name]))
+                known.learn(await self._vault.reveal(scope, [name]))
         return known
 
     async def start(self, workspace_id: UUID, run: RunRef, fence: int) -> StepStart:
@@ -277,9 +277,9 @@ class Gate:
         """Books what a run says of a model of its own; which cap has been reached, if one has."""
         return await report_usage(self._database, by, usage, self._clock.now())
 
-    async def looked_up(self, workspace_id: UUID, run: RunRef, purse: RunBudget) -> RunBudget:
+    async def looked_up(self, workspace_id: UUID, run: RunRef, budget: RunBudget) -> RunBudget:
         """A purse as the ledger knows it, with what other processes have spent for the run."""
-        return await load_run_budget(self._database, workspace_id, run, purse)
+        return await load_run_budget(self._database, workspace_id, run, budget)
 
     async def day_spent(self, workspace_id: UUID, automation_id: UUID) -> tuple[Decimal, bool]:
         """What an automation has spent today, and whether its workspace has spent its all."""

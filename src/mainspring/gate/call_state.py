@@ -152,13 +152,13 @@ def outcome_of(problem: Problem) -> str:
     return "denied" if isinstance(problem, (PermissionDenied, BudgetExceeded)) else "failed"
 
 
-def replay_recorded_result(passage: CallState, before: RecordedCall) -> CapabilityResult:
+def replay_recorded_result(state: CallState, before: RecordedCall) -> CapabilityResult:
     """The answer this call gave before the crash; a different question is a clear failure."""
-    if before.capability != passage.capability.id or before.arguments_hash != passage.digest:
+    if before.capability != state.capability.id or before.arguments_hash != state.digest:
         return CapabilityResult(
             error=InternalError(
-                f"On resuming, call {passage.ask.key} asks "
-                f"something else than it did before: {passage.capability.id} now, "
+                f"On resuming, call {state.ask.key} asks "
+                f"something else than it did before: {state.capability.id} now, "
                 f"{before.capability} then.",
                 code="call_mismatch",
                 retryable=False,
@@ -179,21 +179,21 @@ def _normalize_hosts(hosts: Iterable[object]) -> frozenset[str]:
     return frozenset(str(site) for site in map(parse_host_entry, hosts) if site is not None)
 
 
-def resolve_granted_hosts(passage: CallState) -> frozenset[str] | None:
+def resolve_granted_hosts(state: CallState) -> frozenset[str] | None:
     """Denied without a grant that fits; with one, the hosts that may be reached.
 
     These are the capability's own where it has fixed ones, else those of the grant.
     """
-    capability = passage.capability
+    capability = state.capability
     if not capability.grantable:
         raise PermissionDenied(
             f"{capability.id} can never be granted to an automation.", code=NOT_GRANTED
         )
     reason: str | None = None
-    shown, write = passage.shown, capability.write
+    shown, write = state.shown, capability.write
     if write is not None and write.granted_as is not None:
         shown = write.granted_as(shown)
-    for grant in passage.ask.posture.grants:
+    for grant in state.ask.posture.grants:
         if grant.capability != capability.id:
             continue
         verdict = match(grant, capability.id, shown)

@@ -113,14 +113,14 @@ class DirectCall:
 
 
 async def write_audited_call(
-    tx: Transaction, call: DirectCall, told: Sequence[AuditRecord], most_bytes: int
+    tx: Transaction, call: DirectCall, entries: Sequence[AuditRecord], most_bytes: int
 ) -> None:
     """Keeps the record of a call without a run, and what the audit log is told of it."""
     values = _columns(call, most_bytes)
-    if not told:
+    if not entries:
         await tx.execute(_ADD_ONE, *values)
         return
-    *others, last = told
+    *others, last = entries
     await append_audit(tx, others)
     await tx.execute(_ADD_TELLING, *values, *get_audit_values(last))
 

@@ -31,19 +31,19 @@ class CapabilityOffer:
     input_schema: Mapping[str, Any]
 
 
-def offers_to(vocabulary: Vocabulary, visitor: CapabilityCaller) -> Iterator[CapabilityOffer]:
+def offers_to(vocabulary: Vocabulary, caller: CapabilityCaller) -> Iterator[CapabilityOffer]:
     """Everything a visitor may call, by name."""
     for name in sorted(vocabulary.capabilities):
         capability = vocabulary.capabilities[name]
-        if visitor.may_call(capability):
-            yield CapabilityOffer(capability, schema_for(capability, visitor))
+        if caller.may_call(capability):
+            yield CapabilityOffer(capability, schema_for(capability, caller))
 
 
-def schema_for(capability: Capability, visitor: CapabilityCaller) -> Mapping[str, Any]:
+def schema_for(capability: Capability, caller: CapabilityCaller) -> Mapping[str, Any]:
     """The input schema of a capability as it stands for one visitor."""
-    if visitor.held is None:
+    if caller.held is None:
         return capability.input_schema
-    grants = [g for g in visitor.held.posture.grants if g.capability == capability.id]
+    grants = [g for g in caller.held.posture.grants if g.capability == capability.id]
     return restrict_to_grants(capability.input_schema, grants)
 
 

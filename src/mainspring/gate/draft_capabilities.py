@@ -205,8 +205,12 @@ def draft_capabilities(
 
 
 def _confirm(address: str) -> Capability:
-    async def confirmed(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        draft, edits, seen = UUID(given["draft_id"]), given.get("edits"), given.get("hash")
+    async def confirmed(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        draft, edits, seen = (
+            UUID(arguments["draft_id"]),
+            arguments.get("edits"),
+            arguments.get("hash"),
+        )
         try:
             answer = await _way(ctx)(draft, edits=edits, seen=seen)
         except PersonRequired as problem:
@@ -288,11 +292,11 @@ def _confirm_all(address: str) -> Capability:
     )
 
 
-def _stray_hashes(given: Mapping[str, Any]) -> list[Finding]:
+def _stray_hashes(arguments: Mapping[str, Any]) -> list[Finding]:
     """A hash that would be held against no draft of the list is a mistake, and is said to be."""
-    left = {UUID(draft) for draft in given["draft_ids"]}
+    left = {UUID(draft) for draft in arguments["draft_ids"]}
     found = []
-    for named in given.get("hashes", {}):
+    for named in arguments.get("hashes", {}):
         draft = _read_id(named)
         if draft in left:
             left.remove(draft)
@@ -325,8 +329,8 @@ async def _confirm_all_drafts(
                 people.append(problem)
             return {"draft_id": draft, "status": "failed", "error": problem.as_dict()}
         # What was sent before is told again, and is no news.
-        told = _located(answer, address)
-        return dict(told.value if isinstance(told, Unchanged) else told)
+        result = _located(answer, address)
+        return dict(result.value if isinstance(result, Unchanged) else result)
 
     if wait is not None and wait.dismissed is not None:
         # One page is open for all of them: their answers are waited for at the same time.
@@ -337,9 +341,9 @@ async def _confirm_all_drafts(
     return {"results": results}
 
 
-def _first(given: Mapping[str, Any], answered: Any) -> str | None:
+def _first(arguments: Mapping[str, Any], answered: Any) -> str | None:
     del answered
-    drafts = given.get("draft_ids")
+    drafts = arguments.get("draft_ids")
     return str(drafts[0]) if isinstance(drafts, list) and len(drafts) == 1 else None
 
 

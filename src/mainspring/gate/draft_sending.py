@@ -320,16 +320,16 @@ class DraftSender:
         inside = WorkspaceDatabase(self.database, ask.actor.workspace_id)
         await inside.run_retrying(lambda tx: append_audit(tx, [entry]))
 
-    async def _confirm(self, ask: CapabilityCall, draft_id: UUID, wish: DraftEdit) -> Any:
+    async def _confirm(self, ask: CapabilityCall, draft_id: UUID, edit: DraftEdit) -> Any:
         call_id = generate_id()
         inside = WorkspaceDatabase(self.database, ask.actor.workspace_id)
         # Asked before the draft is held: nobody waits for locks meanwhile.
         words = await self._words(inside, ask.actor.workspace_id, draft_id)
         if _awaits_person(ask):
             # Called again to wait for the person: the first call has edited it already.
-            wish = DraftEdit()
+            edit = DraftEdit()
         taken = await inside.run_retrying(
-            lambda tx: self._taken(tx, ask, draft_id, call_id, words, wish)
+            lambda tx: self._taken(tx, ask, draft_id, call_id, words, edit)
         )
         if isinstance(taken, _ConfirmationRequired):
             return await self._answered_by_person(inside, ask, taken.row)
@@ -375,8 +375,8 @@ class DraftSender:
         ask: CapabilityCall,
         draft_id: UUID,
         call_id: UUID,
-        words: Vocabulary,
-        wish: DraftEdit,
+        vocabulary: Vocabulary,
+        edit: DraftEdit,
     ) -> _ClaimedDraft | _ConfirmationRequired | Unchanged | dict[str, Any]:
         """The call that is to be made now and by nobody else, or what came of it before."""
         await check_fence(tx, ask)
@@ -389,26 +389,26 @@ class DraftSender:
         under = await _version(tx, row)
         policy = await load_approval_policy(tx, ask.actor.workspace_id)
         authors = await find_draft_authors(tx, row)
-        _check_whoever(ask, row, wish, policy, authors)
-        if row["stands"] in ("confirmed", "failed") and wish.sends:
+        _check_whoever(ask, row, edit, policy, authors)
+        if row["stands"] in ("confirmed", "failed") and edit.sends:
             return Unchanged(_describe_outcome(row, _read_outcome(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
         if not ours and (row["stands"] != "pending" or not under_way):
             return _resolve_answered_draft(ask, row)
-        held = _find_capability(words, row["capability"])
+        held = _find_capability(vocabulary, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
         files = await load_files(tx, ask.actor.workspace_id, draft_id)
         by_program = (
-            wish.sends and ask.run is None and not may_agree(ask.actor, row["automation_id"])
+            edit.sends and ask.run is None and not may_agree(ask.actor, row["automation_id"])
         )
         if not ours:
-            check_reviewed_revision(row, replace(wish, sends=wish.sends and not by_program))
-            before, row = row, await self._edited(tx, ask, row, under, held, files, wish)
+            check_reviewed_revision(row, replace(edit, sends=edit.sends and not by_program))
+            before, row = row, await self._edited(tx, ask, row, under, held, files, edit)
             if row is not before:
                 authors = authors | {ask.actor.id}
-        made, doing = _rebuild_call(words, ask, row, under, call_id, files)
-        if by_program or not wish.sends:
+        made, doing = _rebuild_call(vocabulary, ask, row, under, call_id, files)
+        if by_program or not edit.sends:
             return _answer_unsent(row, by_program=by_program)
         if row["automation_id"] is not None and not ours:
             await check_not_halted(tx, ask.actor.workspace_id, row["automation_id"])
@@ -435,13 +435,13 @@ class DraftSender:
         under: Any,
         held: Capability,
         files: Files,
-        wish: DraftEdit,
+        edit: DraftEdit,
     ) -> Mapping[str, Any]:
         """The draft in the words that somebody wants, judged like any other call."""
-        if not wish.edits or held.write is None:
+        if not edit.edits or held.write is None:
             return row
         told = envelope_of(held, row["arguments"])
-        arguments, places = apply_edits(row["arguments"], row["secrets"], wish.edits, told)
+        arguments, places = apply_edits(row["arguments"], row["secrets"], edit.edits, told)
         whole = restore_files(arguments, files, told.within)
         raise_edit_findings(self.judged(ask, held, whole), told.within)
         preview = held.write.preview(whole)
@@ -450,12 +450,12 @@ class DraftSender:
         )
         if bound == row["bound_hash"]:
             return row
-        wording = DraftRevision(
+        revision = DraftRevision(
             arguments, places, digest(canonical_json(arguments)), preview, bound
         )
-        made = await store_revision(tx, ask.actor, row, wording)
+        made = await store_revision(tx, ask.actor, row, revision)
         await unlearn(tx, row, "edited")
-        detail = {"hash": bound.hex(), "revision": made["revision"], "fields": sorted(wish.edits)}
+        detail = {"hash": bound.hex(), "revision": made["revision"], "fields": sorted(edit.edits)}
         await append_audit(tx, [build_audit_record(ask.actor, "draft.edited", row["id"], detail)])
         return made
 
@@ -468,11 +468,11 @@ class DraftSender:
             late = DeadlineExceeded("It took longer than a write may take.", code="draft_late")
             return replace(self.turned_away(made, called, late), begun=True)
 
-    async def _perform_with_retries(self, taken: _ClaimedDraft) -> CapabilityResult:
+    async def _perform_with_retries(self, claimed: _ClaimedDraft) -> CapabilityResult:
         """Performs a call, and again as its step allows, while nothing has left for certain."""
-        made, called = taken.made, taken.doing
+        made, called = claimed.made, claimed.doing
         answer = await self._perform_call(made, called)
-        for attempt in range(taken.row["send_retries"]):
+        for attempt in range(claimed.row["send_retries"]):
             pause = _pause_after(answer, attempt)
             if pause is None or made.agreed is None:
                 break
@@ -481,9 +481,9 @@ class DraftSender:
             answer = await self._perform_call(made, called)
         return answer
 
-    async def _sent(self, taken: _ClaimedDraft, draft_id: UUID) -> _DraftOutcome:
-        made, called = taken.made, taken.doing
-        answer = await self._perform_with_retries(taken)
+    async def _sent(self, claimed: _ClaimedDraft, draft_id: UUID) -> _DraftOutcome:
+        made, called = claimed.made, claimed.doing
+        answer = await self._perform_with_retries(claimed)
         end, problem = _end_of(answer, called), answer.error
         again = problem is not None and _waits_on(problem, begun=answer.begun)
         inside = WorkspaceDatabase(self.database, made.actor.workspace_id)
@@ -576,8 +576,8 @@ async def _answer_of_person(
     )
 
 
-def _find_capability(words: Vocabulary, name: str) -> Capability:
-    found = words.capabilities.get(name)
+def _find_capability(vocabulary: Vocabulary, name: str) -> Capability:
+    found = vocabulary.capabilities.get(name)
     if found is None:
         raise Conflict(
             f"{name} is not there any more, so this draft cannot be sent.",
@@ -588,10 +588,10 @@ def _find_capability(words: Vocabulary, name: str) -> Capability:
 
 
 def _rebuild_call(
-    words: Vocabulary, ask: CapabilityCall, row: Any, under: Any, call_id: UUID, files: Files
+    vocabulary: Vocabulary, ask: CapabilityCall, row: Any, under: Any, call_id: UUID, files: Files
 ) -> tuple[CapabilityCall, Capability]:
     """The call that was held, for whoever agrees to it now, and what performs it."""
-    held = _find_capability(words, row["capability"])
+    held = _find_capability(vocabulary, row["capability"])
     within = envelope_of(held, row["arguments"]).within
     whole = restore_files(restore_secret_markers(row["arguments"], row["secrets"]), files, within)
     made = CapabilityCall(
@@ -612,7 +612,7 @@ def _rebuild_call(
     doing = held
     if held.write is not None and held.write.performs is not None:
         name, arguments = held.write.performs(made.arguments)
-        doing = _find_capability(words, name)
+        doing = _find_capability(vocabulary, name)
         made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
@@ -652,29 +652,29 @@ def _build_policy(row: Any, under: Any) -> RunPolicy:
 def _check_whoever(
     ask: CapabilityCall,
     row: Any,
-    wish: DraftEdit,
+    edit: DraftEdit,
     policy: ApprovalPolicy,
     authors: Collection[UUID],
 ) -> None:
     """Refuses whoever may not do to this draft what they ask for."""
     if ask.run is not None:
-        _check_run(ask, row, wish)
+        _check_run(ask, row, edit)
         return
-    if wish.sends:
+    if edit.sends:
         check_can_approve(policy, ask.actor, row, authors)
     elif row["run_id"] is not None:
         check_approver(policy, ask.actor)
-    if wish.edits:
+    if edit.edits:
         check_can_edit(ask.actor, row)
 
 
-def _check_run(ask: CapabilityCall, row: Any, wish: DraftEdit) -> None:
+def _check_run(ask: CapabilityCall, row: Any, edit: DraftEdit) -> None:
     """A run agrees to its own drafts under one policy, and in the words that they have."""
     if ask.posture.write_policy != "auto_confirm_safe":
         raise _needs_a_person("this automation's write policy is always_draft")
     if ask.run is None or row["run_id"] != ask.run.id:
         raise _needs_a_person("it is not a draft of this run")
-    if wish.edits:
+    if edit.edits:
         raise _needs_a_person("a run does not edit what it asked for")
 
 
@@ -763,8 +763,8 @@ def _describe_revision(row: Any) -> dict[str, Any]:
 
 def _describe_missing_approvals(row: Any, so_far: int, needed: int) -> dict[str, Any]:
     """A draft that somebody has agreed to, while others have yet to."""
-    told = _describe_draft_status(row, "approved", "not_sent")
-    return {**told, "hash": row["bound_hash"].hex(), "approvals": so_far, "needed": needed}
+    result = _describe_draft_status(row, "approved", "not_sent")
+    return {**result, "hash": row["bound_hash"].hex(), "approvals": so_far, "needed": needed}
 
 
 def _describe_draft_status(row: Any, status: str, outcome: str) -> dict[str, Any]:
@@ -793,9 +793,9 @@ def _describe_outcome(row: Any, end: _DraftOutcome) -> dict[str, Any]:
             code="send_in_doubt",
             suggestion=LOOK_THERE,
         ).as_dict()
-    told = _describe_draft_status(row, end.status, end.outcome)
+    result = _describe_draft_status(row, end.status, end.outcome)
     if row["approved_hash"] is not None:
-        told["hash"] = row["approved_hash"].hex()
+        result["hash"] = row["approved_hash"].hex()
     if end.status == "confirmed":
-        return {**told, "result": end.result}
-    return {**told, "error": error}
+        return {**result, "result": end.result}
+    return {**result, "error": error}

@@ -60,19 +60,19 @@ class IntegrationAction:
         write = self.capability.write
         return () if write is None else tuple(n for n in write.editable if n in self.fields)
 
-    def arguments(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments of its capability, with the files that were given beside the input."""
-        made = self.offer.arguments(given["input"])
-        files = given.get(_FILES)
+        made = self.offer.arguments(arguments["input"])
+        files = arguments.get(_FILES)
         return {**made, _FILES: files} if files else made
 
-    def preview(self, given: Mapping[str, Any]) -> str:
+    def preview(self, arguments: Mapping[str, Any]) -> str:
         """What would happen, and what a person must know beside that."""
         if self.capability.write is None:
             return self.capability.label
-        said = self.capability.write.preview(self.arguments(given))
-        note = self.offer.note(given["input"])
-        return said if note is None else f"{said} ({note})"
+        text = self.capability.write.preview(self.arguments(arguments))
+        note = self.offer.note(arguments["input"])
+        return text if note is None else f"{text} ({note})"
 
     def display_schema(self) -> dict[str, Any]:
         """The schema of its input, without what is for people who write schemas."""
@@ -138,94 +138,96 @@ class InstalledIntegrations:
         """Each with its id and its actions, for whoever looks for one."""
         return "; ".join(f"{one.name} {one.id}: {', '.join(one.deeds)}" for one in self)
 
-    def findings(self, given: Mapping[str, Any]) -> Sequence[Finding]:
+    def findings(self, arguments: Mapping[str, Any]) -> Sequence[Finding]:
         """What is wrong with a call whose shape is right."""
-        if "source" in given:
-            return self._validate_words_request(given)
-        install = self.by_id(given["install_id"])
+        if "source" in arguments:
+            return self._validate_words_request(arguments)
+        install = self.by_id(arguments["install_id"])
         if install is None:
             there = ", ".join(f"{one.name} ({one.id})" for one in self)
             detail = f"There is no integration with this install id. There are {there}."
             return [Finding("/install_id", detail, "unknown_install")]
-        deed = install.deed(given["action_name"])
+        deed = install.deed(arguments["action_name"])
         if deed is None:
             detail = f"{install.name} has no such action. It has {', '.join(install.deeds)}."
-            hint = suggest_nearest(given["action_name"], list(install.deeds))
+            hint = suggest_nearest(arguments["action_name"], list(install.deeds))
             return [Finding("/action_name", detail, "unknown_action", hint)]
-        found = deed.shape.findings(given["input"], "/input")
-        return found or self._findings_of_files(given, install, deed)
+        found = deed.shape.findings(arguments["input"], "/input")
+        return found or self._findings_of_files(arguments, install, deed)
 
-    def _validate_words_request(self, given: Mapping[str, Any]) -> Sequence[Finding]:
-        install = self.by_source(given["source"])
+    def _validate_words_request(self, arguments: Mapping[str, Any]) -> Sequence[Finding]:
+        install = self.by_source(arguments["source"])
         if install is None:
             detail = f"Nothing can be written there. It can be to {', '.join(self.sources)}."
             return [Finding("/source", detail, "unknown_source")]
-        return _findings_of_page(given, install)
+        return _findings_of_page(arguments, install)
 
     def _findings_of_files(
-        self, given: Mapping[str, Any], install: InstalledIntegration, deed: IntegrationAction
+        self, arguments: Mapping[str, Any], install: InstalledIntegration, deed: IntegrationAction
     ) -> Sequence[Finding]:
         for name in (_FILES, "attach_from_page"):
-            if given.get(name) and not deed.takes_files:
-                detail = f"{given['action_name']} of {install.name} takes no files."
+            if arguments.get(name) and not deed.takes_files:
+                detail = f"{arguments['action_name']} of {install.name} takes no files."
                 return [Finding(f"/{name}", detail, "no_attachments")]
-        if given.get(_FILES) and given["input"].get(_FILES):
+        if arguments.get(_FILES) and arguments["input"].get(_FILES):
             detail = "There are files in the input already; give them in one place."
             return [Finding(f"/{_FILES}", detail, "attachments_twice")]
-        return _findings_of_page(given, install)
+        return _findings_of_page(arguments, install)
 
-    def preview(self, given: Mapping[str, Any]) -> str:
+    def preview(self, arguments: Mapping[str, Any]) -> str:
         """What would happen, of a call that was found to be right."""
-        if "source" in given:
-            return f"Do this with {given['source']}: {given['request']}"
-        return self.deed(given).preview(given)
+        if "source" in arguments:
+            return f"Do this with {arguments['source']}: {arguments['request']}"
+        return self.deed(arguments).preview(arguments)
 
-    def grant_arguments(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def grant_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The call by its install and by its source: a grant may bound either."""
         try:
-            found = self.by_source(str(given["source"])) if "source" in given else None
-            found = found or self.by_id(given["install_id"])
+            found = self.by_source(str(arguments["source"])) if "source" in arguments else None
+            found = found or self.by_id(arguments["install_id"])
         except (KeyError, ValueError):
-            return given
+            return arguments
         if found is None:
-            return given
-        return {"install_id": str(found.id), "source": found.source, **given}
+            return arguments
+        return {"install_id": str(found.id), "source": found.source, **arguments}
 
-    def performs(self, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def performs(self, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """The capability that does it once somebody has agreed, and its arguments."""
         try:
-            deed = self.deed(given)
+            deed = self.deed(arguments)
         except KeyError:
             detail = "This integration or its action is not there any more."
             raise Conflict(detail, code="capability_gone") from None
-        return deed.capability.id, deed.arguments(given)
+        return deed.capability.id, deed.arguments(arguments)
 
-    def envelope(self, given: Mapping[str, Any]) -> DraftMetadata:
+    def envelope(self, arguments: Mapping[str, Any]) -> DraftMetadata:
         """What a call says of itself, for those who answer its draft."""
-        install, deed = self._all[UUID(given["install_id"])], self.deed(given)
-        batch = given.get("batch_id")
+        install, deed = self._all[UUID(arguments["install_id"])], self.deed(arguments)
+        batch = arguments.get("batch_id")
         return DraftMetadata(
             batch_id=None if batch is None else UUID(batch),
-            notify=tuple(given.get("notify") or ("inbox",)),
+            notify=tuple(arguments.get("notify") or ("inbox",)),
             source=install.source,
-            action=str(given["action_name"]),
+            action=str(arguments["action_name"]),
             within="input",
             editable=deed.editable,
             family=deed.family,
         )
 
-    def deed(self, given: Mapping[str, Any]) -> IntegrationAction:
+    def deed(self, arguments: Mapping[str, Any]) -> IntegrationAction:
         """The action of a call that was found to be right."""
-        found = self._all[UUID(given["install_id"])].deed(given["action_name"])
+        found = self._all[UUID(arguments["install_id"])].deed(arguments["action_name"])
         if found is None:
-            raise KeyError(given["action_name"])
+            raise KeyError(arguments["action_name"])
         return found
 
 
-def _findings_of_page(given: Mapping[str, Any], install: InstalledIntegration) -> Sequence[Finding]:
+def _findings_of_page(
+    arguments: Mapping[str, Any], install: InstalledIntegration
+) -> Sequence[Finding]:
     """Files can be taken from a page only where its source can fetch them once more."""
     reads = install.reads
-    if "attach_from_page" in given and (reads is None or reads.files is None):
+    if "attach_from_page" in arguments and (reads is None or reads.files is None):
         detail = f"{install.name} has no pages whose files could be attached; Gmail has."
         return [Finding("/attach_from_page", detail, "no_attachments")]
     return []

@@ -62,14 +62,16 @@ class CallRecorder:
         if ask.run is not None:
             await write_calls(tx, [(ask.actor.workspace_id, record)], self._most_bytes)
             return
-        told = list(record.audit)
+        entries = list(record.audit)
         if record.outcome not in _CHANGED_NOTHING:
             detail = {"outcome": record.outcome, "call": str(ask.id)}
             if ask.agreed is not None:
                 detail["draft"] = str(ask.agreed.draft_id)
                 detail["hash"] = ask.agreed.hash
-            told.append(build_audit_record(ask.actor, record.capability, record.subject, detail))
-        await write_audited_call(tx, DirectCall(ask.actor, ask.id, record), told, self._most_bytes)
+            entries.append(build_audit_record(ask.actor, record.capability, record.subject, detail))
+        await write_audited_call(
+            tx, DirectCall(ask.actor, ask.id, record), entries, self._most_bytes
+        )
 
     async def before(self, tx: Transaction, ask: CapabilityCall) -> RecordedCall | None:
         """What this very call has on record, if it has anything."""

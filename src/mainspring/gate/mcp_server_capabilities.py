@@ -192,16 +192,16 @@ class _McpServerHandlers:
     def _stir(self, ctx: CallContext) -> None:
         self.board.parts.tools.stir(ctx.actor.workspace_id)
 
-    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        made, link = await self.board.connect(ctx.actor, given)
+    async def connect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        made, link = await self.board.connect(ctx.actor, arguments)
         async with self.board.inside(ctx.actor.workspace_id).acquire() as tx:
             told = await _whole(tx, made)
             heirs = await tool_rows.list_alias_users(tx, made.workspace_id, made.alias)
         self._stir(ctx)
         return {**told, "sign_in_url": link, "inherited_by": heirs}
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         space = ctx.actor.workspace_id
         counts = await tool_rows.count_tools_by_state(ctx.tx, space)
         found = await rows.list_connections(ctx.tx, space)
@@ -209,12 +209,12 @@ class _McpServerHandlers:
             "connections": [describe_mcp_connection(one, counts.get(one.id, {})) for one in found]
         }
 
-    async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        found = await rows.find(ctx.tx, ctx.actor.workspace_id, UUID(given["connection_id"]))
-        return await _whole(ctx.tx, found, given.get("tool"))
+    async def show(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = await rows.find(ctx.tx, ctx.actor.workspace_id, UUID(arguments["connection_id"]))
+        return await _whole(ctx.tx, found, arguments.get("tool"))
 
-    async def harvest(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+    async def harvest(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
         inside = self.board.inside(space)
         async with inside.acquire() as tx:
             # One that is not there is told as that, and leaves no trace.
@@ -224,13 +224,13 @@ class _McpServerHandlers:
         async with inside.acquire() as tx:
             return await _whole(tx, await rows.find(tx, space, wanted))
 
-    async def agree(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def agree(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         self._stir(ctx)
-        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
-        _check_once([entry["name"] for entry in given["tools"]], "/name")
+        space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
+        _check_once([entry["name"] for entry in arguments["tools"]], "/name")
         found = await _lock_tools(ctx.tx, space, wanted)
         chosen = []
-        for place, entry in enumerate(given["tools"]):
+        for place, entry in enumerate(arguments["tools"]):
             row = _find_tool(found, entry["name"], f"/tools/{place}/name")
             _check_agreeable(row, entry["hash"], f"/tools/{place}")
             chosen.append(row)
@@ -241,54 +241,55 @@ class _McpServerHandlers:
             _check_person(ctx, "A person agrees to a tool that agreed automations may call")
         consent = ToolConsent(ctx.actor.id, ctx.clock.now())
         changes = [approve_tool(row, consent) for row in chosen if row.state != "agreed"]
-        told = await _write_tool_changes(ctx.tx, space, wanted, changes)
+        result = await _write_tool_changes(ctx.tx, space, wanted, changes)
         await check_tool_quota(ctx.tx, space, self.board.parts.limits)
-        return told
+        return result
 
-    async def refuse(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def refuse(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         self._stir(ctx)
-        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
-        _check_once(given["tools"])
+        space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
+        _check_once(arguments["tools"])
         found = await _lock_tools(ctx.tx, space, wanted)
         chosen = [
-            _find_tool(found, name, f"/tools/{place}") for place, name in enumerate(given["tools"])
+            _find_tool(found, name, f"/tools/{place}")
+            for place, name in enumerate(arguments["tools"])
         ]
         changes = [refuse_tool(row) for row in chosen if row.state != "refused"]
         return await _write_tool_changes(ctx.tx, space, wanted, changes)
 
-    async def set_effect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def set_effect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         self._stir(ctx)
-        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
-        row = _find_tool(await _lock_tools(ctx.tx, space, wanted), given["tool"], "/tool")
-        if given["effect"] != "send":
+        space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
+        row = _find_tool(await _lock_tools(ctx.tx, space, wanted), arguments["tool"], "/tool")
+        if arguments["effect"] != "send":
             # It would be called at once from then on, without a draft.
             _check_person(ctx, "A person says that a tool only reads")
         changes = []
-        if row.effect != given["effect"]:
-            changes.append(with_effects(replace(row, effect=given["effect"])))
+        if row.effect != arguments["effect"]:
+            changes.append(with_effects(replace(row, effect=arguments["effect"])))
         return await _write_tool_changes(ctx.tx, space, wanted, changes)
 
-    async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def sign_in(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         parts = self.board.parts
-        wanted = UUID(given["connection_id"])
+        wanted = UUID(arguments["connection_id"])
         back = self.board.callback(wanted)
         link = await parts.outside.begin_sign_in(ctx.actor, wanted, back)
         return {"sign_in_url": link}
 
-    async def set_token(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+    async def set_token(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
         found = await rows.hold(ctx.tx, space, wanted)
         if users := await _used_by(ctx, wanted):
             names = ", ".join(users[:_MOST_COMPARED])
             _check_person(ctx, f"A person changes the account that automations use ({names})")
-        await self.board.take_token(ctx.tx, found, given["token"])
+        await self.board.take_token(ctx.tx, found, arguments["token"])
         return await _whole(ctx.tx, await rows.find(ctx.tx, space, wanted))
 
     async def disconnect(
-        self, ctx: CallContext, given: Mapping[str, Any]
+        self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         self._stir(ctx)
-        gone = await rows.remove(ctx.tx, ctx.actor.workspace_id, UUID(given["connection_id"]))
+        gone = await rows.remove(ctx.tx, ctx.actor.workspace_id, UUID(arguments["connection_id"]))
         return {"disconnected": True} if gone else Unchanged({"disconnected": False})
 
 

@@ -69,10 +69,10 @@ _NO_PRICE: Final = (
 
 
 def model_capabilities(
-    database: Database | None, vault: Vault | None, desk: ProviderModels | None
+    database: Database | None, vault: Vault | None, provider_models: ProviderModels | None
 ) -> tuple[Capability, ...]:
     """What members may do about models. Without a house they can be described and not called."""
-    counter = _ModelHandlers(database, vault, desk)
+    counter = _ModelHandlers(database, vault, provider_models)
     return (
         build_capability(
             "list_models",
@@ -142,8 +142,8 @@ class _ModelHandlers:
     vault: Vault | None
     desk: ProviderModels | None
 
-    async def list_models(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def list_models(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         connections = await list_reachable_connections(
             require_part(self.database), ctx.actor.workspace_id
         )
@@ -158,28 +158,28 @@ class _ModelHandlers:
             "note": None if connections else NO_CONNECTION,
         }
 
-    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, said = ctx.actor.workspace_id, normalize_connection(given)
-        wish = ModelConnectionSpec(
-            space, given["name"], said, given.get("key"), ctx.actor.id, ctx.actor
+    async def connect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, said = ctx.actor.workspace_id, normalize_connection(arguments)
+        spec = ModelConnectionSpec(
+            space, arguments["name"], said, arguments.get("key"), ctx.actor.id, ctx.actor
         )
-        made, new = await connect(ctx.tx, require_part(self.vault), wish)
+        made, new = await connect(ctx.tx, require_part(self.vault), spec)
         if self.desk is not None:
             # What it refuses is undone with the transaction.
             self.desk.check_public(made)
         return {"connection": describe_model_connection(made), "created": new}
 
     async def disconnect(
-        self, ctx: CallContext, given: Mapping[str, Any]
+        self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
-        space, name = ctx.actor.workspace_id, given["name"]
+        space, name = ctx.actor.workspace_id, arguments["name"]
         gone = await disconnect(ctx.tx, space, name, ctx.actor)
         users = await list_connection_users(ctx.tx, space, name) if gone else []
         answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
 
-    async def try_out(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        found = await self._called(ctx.actor.workspace_id, given["name"])
+    async def try_out(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = await self._called(ctx.actor.workspace_id, arguments["name"])
         hidden = _is_address_hidden(found, ctx.actor)
         tried = await try_out(found, require_part(self.desk).way_to(found), hidden=hidden)
         return {"works": tried.works, "detail": tried.detail, "models": list(tried.models)}
@@ -254,9 +254,9 @@ def _describe_prices(
     return shown
 
 
-def normalize_connection(given: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_connection(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a connection, with its address in the one spelling."""
-    said = {name: given[name] for name in (KIND, URL, MODELS, USUAL) if name in given}
+    said = {name: arguments[name] for name in (KIND, URL, MODELS, USUAL) if name in arguments}
     if URL in said:
         said[URL] = read_base_url(said[URL])
     return said
@@ -352,73 +352,75 @@ class _ModelAdminHandlers:
     database: Database | None
     vault: Vault | None
 
-    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        wish = ModelConnectionSpec(
+    async def connect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        spec = ModelConnectionSpec(
             None,
-            given["name"],
-            normalize_connection(given),
-            given.get("key"),
+            arguments["name"],
+            normalize_connection(arguments),
+            arguments.get("key"),
             ctx.actor.id,
             ctx.actor,
         )
         async with require_part(self.database).transaction() as tx:
-            made, new = await connect(tx, require_part(self.vault), wish)
+            made, new = await connect(tx, require_part(self.vault), spec)
             await tell_installation(
                 tx, ctx.actor, "admin_connect_model", made.name, {"base_url": made.base_url}
             )
         return {"connection": describe_model_connection(made), "created": new}
 
     async def disconnect(
-        self, ctx: CallContext, given: Mapping[str, Any]
+        self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         async with require_part(self.database).transaction() as tx:
-            gone = await disconnect(tx, None, given["name"], ctx.actor)
+            gone = await disconnect(tx, None, arguments["name"], ctx.actor)
             if gone:
-                await tell_installation(tx, ctx.actor, "admin_disconnect_model", given["name"])
+                await tell_installation(tx, ctx.actor, "admin_disconnect_model", arguments["name"])
             # Whoever looks after the installation is not told what stands in other workspaces.
             users = (
-                await list_connection_users(tx, ctx.actor.workspace_id, given["name"])
+                await list_connection_users(tx, ctx.actor.workspace_id, arguments["name"])
                 if gone
                 else []
             )
         answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
 
-    async def list_prices(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del ctx, given
+    async def list_prices(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx, arguments
         return {
             "prices": [
                 _describe_price(one) for one in await list_prices(require_part(self.database))
             ]
         }
 
-    async def set_price(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def set_price(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         price = Price(
-            _usd(given, "input") or _FREE,
-            _usd(given, "output") or _FREE,
-            _usd(given, "cached"),
-            _usd(given, "stored"),
+            _usd(arguments, "input") or _FREE,
+            _usd(arguments, "output") or _FREE,
+            _usd(arguments, "cached"),
+            _usd(arguments, "stored"),
         )
         async with require_part(self.database).transaction() as tx:
-            stored = await set_price(tx, given["model"], price, ctx.actor)
+            stored = await set_price(tx, arguments["model"], price, ctx.actor)
             await tell_installation(
                 tx, ctx.actor, "admin_set_model_price", stored.model, price.as_dict()
             )
         return {"price": _describe_price(stored)}
 
     async def delete_price(
-        self, ctx: CallContext, given: Mapping[str, Any]
+        self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         async with require_part(self.database).transaction() as tx:
-            gone = await forget_price(tx, given["model"], ctx.actor)
+            gone = await forget_price(tx, arguments["model"], ctx.actor)
             if gone:
-                await tell_installation(tx, ctx.actor, "admin_delete_model_price", given["model"])
+                await tell_installation(
+                    tx, ctx.actor, "admin_delete_model_price", arguments["model"]
+                )
         return {"deleted": True} if gone else Unchanged({"deleted": False})
 
 
-def _usd(given: Mapping[str, Any], what: str) -> Decimal | None:
+def _usd(arguments: Mapping[str, Any], what: str) -> Decimal | None:
     """A number of JSON as a person wrote it: 0.3 is three tenths."""
-    usd = given.get(f"{what}_usd_per_million")
+    usd = arguments.get(f"{what}_usd_per_million")
     return None if usd is None else Decimal(str(usd))
 
 

@@ -55,13 +55,13 @@ def tidy_name(name: Any) -> str:
 
 def _calls(calls: Sequence[ToolCall], levels: int) -> tuple[ToolCall, ...]:
     made: list[ToolCall] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for place, call in enumerate(calls):
         # Two ids may differ in nothing but what cannot be read.
         unique = readable(call.id)
-        while unique in taken:
+        while unique in used:
             unique = f"{unique}-{place}"
-        taken.add(unique)
+        used.add(unique)
         given = TOO_DEEP if deeper(call.arguments, levels) else _plain(call.arguments)
         made.append(ToolCall(unique, readable(call.name), given))
     return tuple(made)

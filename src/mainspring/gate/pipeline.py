@@ -135,13 +135,13 @@ def subject_of(capability: Capability, arguments: Mapping[str, Any], result: Any
     return found[:_LONGEST] if isinstance(found, str) else None
 
 
-def _usual(capability: Capability, given: Mapping[str, Any], answered: Any) -> str | None:
+def _usual(capability: Capability, arguments: Mapping[str, Any], answered: Any) -> str | None:
     annotations = capability.annotations
     hidden = annotations.hidden_arguments | annotations.hidden_results
     # Most sides name nothing of the kind, which one look at all their names tells.
     places = [
         side
-        for side in (given, answered)
+        for side in (arguments, answered)
         if isinstance(side, Mapping) and not _ANY_NAME.isdisjoint(side)
     ]
     for name in _NAMES if places else ():
@@ -244,18 +244,18 @@ class Pipeline:
             text = self._spelled(capability, shown)
         except Problem as problem:
             return self.refused(CallState(ask, capability, {}, b"", started), problem)
-        passage = CallState(ask, capability, shown, text, started)
+        state = CallState(ask, capability, shown, text, started)
         if ask.recorded is not None:
-            return replay_recorded_result(passage, ask.recorded)
+            return replay_recorded_result(state, ask.recorded)
         try:
-            self._admit(passage)
-            passage.effect = effect_of(capability, shown)
+            self._admit(state)
+            state.effect = effect_of(capability, shown)
             ask.purse.reserve()
-            return await self._decided(passage)
+            return await self._decided(state)
         except Problem as problem:
-            return self.refused(passage, problem)
+            return self.refused(state, problem)
         except Exception as error:
-            return self.refused(passage, log_and_convert_error(error))
+            return self.refused(state, log_and_convert_error(error))
 
     def turned_away(
         self, ask: CapabilityCall, capability: Capability, problem: Problem
@@ -277,122 +277,122 @@ class Pipeline:
             )
         return canonical_json(mask_arguments(shown, capability)) if _hides(capability) else text
 
-    def _admit(self, passage: CallState) -> None:
+    def _admit(self, state: CallState) -> None:
         """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
-        if passage.ask.agreed is not None:
-            passage.hosts = passage.ask.agreed.hosts
-        elif passage.ask.run is not None:
-            passage.hosts = resolve_granted_hosts(passage)
+        if state.ask.agreed is not None:
+            state.hosts = state.ask.agreed.hosts
+        elif state.ask.run is not None:
+            state.hosts = resolve_granted_hosts(state)
         else:
-            passage.hosts = passage.capability.annotations.hosts
-        self._check_arguments(passage)
+            state.hosts = state.capability.annotations.hosts
+        self._check_arguments(state)
 
-    def _check_arguments(self, passage: CallState) -> None:
-        check_secret_arguments(passage.ask.arguments, passage.capability)
-        findings = self._findings(passage)
+    def _check_arguments(self, state: CallState) -> None:
+        check_secret_arguments(state.ask.arguments, state.capability)
+        findings = self._findings(state)
         if findings:
             raise Invalid(
-                f"The arguments of {passage.capability.id} are not valid: {findings[0].detail}",
+                f"The arguments of {state.capability.id} are not valid: {findings[0].detail}",
                 code="arguments_invalid",
                 findings=findings,
             )
 
-    def _findings(self, passage: CallState) -> Sequence[Finding]:
+    def _findings(self, state: CallState) -> Sequence[Finding]:
         """What is wrong with the arguments: their shape, and then what they say."""
-        wrong = self._validators.of(passage.capability).arguments.findings(passage.shown, "")
-        judge = passage.capability.annotations.judge
-        return wrong if wrong or judge is None else judge(passage.shown)
+        wrong = self._validators.of(state.capability).arguments.findings(state.shown, "")
+        judge = state.capability.annotations.judge
+        return wrong if wrong or judge is None else judge(state.shown)
 
-    async def _decided(self, passage: CallState) -> CapabilityResult:
+    async def _decided(self, state: CallState) -> CapabilityResult:
         verdict: Verdict = "perform"
-        if passage.ask.agreed is None:
-            run = passage.ask.run
+        if state.ask.agreed is None:
+            run = state.ask.run
             verdict = decide(
-                passage.capability,
-                passage.effect,
-                passage.ask.posture,
+                state.capability,
+                state.effect,
+                state.ask.posture,
                 "" if run is None else run.step,
-                passage.shown,
+                state.shown,
             )
-            if _needs_agreement(passage):
+            if _needs_agreement(state):
                 verdict = "pretend"
-        memory = passage.ask.memory
+        memory = state.ask.memory
         if memory is not None:
-            then = replay_answer(memory, passage.capability, passage.digest, verdict)
+            then = replay_answer(memory, state.capability, state.digest, verdict)
             if then is not None:
-                return self._as_then(passage, then)
+                return self._as_then(state, then)
         try:
-            asks = passage.ask.posture.agreed and (memory is None or memory.live)
-            back = await self._resolved(passage) if asks else None
+            asks = state.ask.posture.agreed and (memory is None or memory.live)
+            back = await self._resolved(state) if asks else None
             if back is not None:
-                return await self._answer_and_book(passage, *back)
-            if verdict == "pretend" or await self._nobody_to_ask(passage):
-                value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
-                return self._done(passage, passage.noted(value), "pretended")
+                return await self._answer_and_book(state, *back)
+            if verdict == "pretend" or await self._nobody_to_ask(state):
+                value = state.ask.known.masked(stub_of(state.capability, state.shown))
+                return self._done(state, state.noted(value), "pretended")
             if verdict in ("hold", "send"):
-                passage.connection = await self._connection(passage)
-                gone = await self._let_go(passage, agreed=verdict == "send")
-                return gone or await self._in_transaction(passage, held=True)
-            await self._reserve(passage)
-            if passage.capability.annotations.transactional:
-                return await self._in_transaction(passage, held=False)
-            value, outcome = await self._perform(passage, None)
-            return await self._answer_and_book(passage, value, outcome)
+                state.connection = await self._connection(state)
+                gone = await self._let_go(state, agreed=verdict == "send")
+                return gone or await self._in_transaction(state, held=True)
+            await self._reserve(state)
+            if state.capability.annotations.transactional:
+                return await self._in_transaction(state, held=False)
+            value, outcome = await self._perform(state, None)
+            return await self._answer_and_book(state, value, outcome)
         finally:
-            if passage.costs and not passage.settled:
-                await run_to_completion(self._settle(passage))
+            if state.costs and not state.settled:
+                await run_to_completion(self._settle(state))
 
-    def _as_then(self, passage: CallState, then: ReplayedAnswer) -> CapabilityResult:
+    def _as_then(self, state: CallState, then: ReplayedAnswer) -> CapabilityResult:
         """The answer of the run that is rehearsed; it was paid for then."""
         if then.arguments is not None:
-            passage.shown = then.arguments
+            state.shown = then.arguments
         if then.problem is None:
-            return self._done(passage, passage.ask.known.masked(then.value), then.outcome)
-        answer = self.refused(passage, then.problem)
+            return self._done(state, state.ask.known.masked(then.value), then.outcome)
+        answer = self.refused(state, then.problem)
         assert answer.record is not None
         record = replace(answer.record, outcome=RECORDED)
         return replace(answer, outcome=RECORDED, record=record)
 
-    async def _resolved(self, passage: CallState) -> tuple[Any, str] | None:
+    async def _resolved(self, state: CallState) -> tuple[Any, str] | None:
         """Makes the arguments exact, where a write may be asked for otherwise.
 
         What it answers instead is a question back, or that there is nothing to do.
         """
-        ask, write = passage.ask, passage.capability.write
+        ask, write = state.ask, state.capability.write
         if ask.agreed is not None or write is None or write.resolve is None:
             return None
         resolve = write.resolve
-        made, visit = await self._visited(passage, None, lambda ctx: resolve(ctx, ask.arguments))
+        made, visit = await self._visited(state, None, lambda ctx: resolve(ctx, ask.arguments))
         if isinstance(made, (NeedsClarification, NothingToDo)):
-            return self._checked(passage, made, visit)
+            return self._checked(state, made, visit)
         if isinstance(made, ResolvedArguments):
-            passage.note = made.note
+            state.note = made.note
             made = made.arguments
-        passage.ask, passage.shown = replace(ask, arguments=made), show_secret_names(made)
-        self._check_arguments(passage)
+        state.ask, state.shown = replace(ask, arguments=made), show_secret_names(made)
+        self._check_arguments(state)
         if ask.run is not None:
             # Once more as it is now: so it will be judged when somebody agrees to it.
-            passage.hosts = resolve_granted_hosts(passage)
+            state.hosts = resolve_granted_hosts(state)
         return None
 
-    async def _connection(self, passage: CallState) -> Mapping[str, Any] | None:
+    async def _connection(self, state: CallState) -> Mapping[str, Any] | None:
         """What a call that is held will go over.
 
         Nothing waits for a person that could not leave once they have agreed.
         """
-        ask = passage.ask
-        route = route_of(passage.capability, ask.arguments, self.vocabulary.capabilities)
+        ask = state.ask
+        route = route_of(state.capability, ask.arguments, self.vocabulary.capabilities)
         if route is None or self.lines is None:
             return None
         way = await CallConnections(ask, self.egress, self.vault, self.lines).connect(route)
         return connection_binding(way.account)
 
-    async def _let_go(self, passage: CallState, *, agreed: bool) -> CapabilityResult | None:
+    async def _let_go(self, state: CallState, *, agreed: bool) -> CapabilityResult | None:
         """What came of it, where a person has agreed to exactly this.
 
         They did so for its step, or they accepted a standing rule.
         """
-        ask, capability = passage.ask, passage.capability
+        ask, capability = state.ask, state.capability
         if ask.run is None or capability.write is None:
             return None
         if not agreed and not capability.write.wording:
@@ -401,7 +401,7 @@ class Pipeline:
             await check_fence(tx, ask)
             await hold_pass(tx, ask)
             going = await claim_preapproved(
-                tx, passage, self.clock.now(), self.lifetimes, by_step=agreed
+                tx, state, self.clock.now(), self.lifetimes, by_step=agreed
             )
         if going is None:
             return None
@@ -409,7 +409,7 @@ class Pipeline:
             raise going.problem
         taken = going.agreed
         if taken is None:
-            return self._done(passage, going.result, "sent")
+            return self._done(state, going.result, "sent")
         # Its secrets are marked already, in the arguments that are on their way.
         made = replace(ask, id=going.call_id, agreed=taken, spelt=None)
         ends: list[CapabilityResult] = []
@@ -421,25 +421,25 @@ class Pipeline:
         await run_to_completion(work())
         return ends[0]
 
-    async def _nobody_to_ask(self, passage: CallState) -> bool:
+    async def _nobody_to_ask(self, state: CallState) -> bool:
         """A dry run goes on where its model cannot be asked; any other run is told so."""
-        ask = passage.ask
-        if ask.posture.mode != "dry_run" or not passage.capability.annotations.asks_models:
+        ask = state.ask
+        if ask.posture.mode != "dry_run" or not state.capability.annotations.asks_models:
             return False
-        if ask.memory is not None and ask.memory.talks and passage.capability.id == AGENT_RUN:
+        if ask.memory is not None and ask.memory.talks and state.capability.id == AGENT_RUN:
             # Its turns may be on record; one that is not asks for itself.
             return False
         if not await self.models.connected(ask.actor.workspace_id):
             return True
-        name = passage.shown.get("model") or ask.posture.model or ""
+        name = state.shown.get("model") or ask.posture.model or ""
         try:
             return (await self.models.find(ask.actor.workspace_id, name)).price is None
         except (Conflict, NotFound):
             return True
 
-    async def _reserve(self, passage: CallState) -> None:
+    async def _reserve(self, state: CallState) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
-        ask, capability = passage.ask, passage.capability
+        ask, capability = state.ask, state.capability
         if ask.run is not None and capability.write is not None and capability.id not in HOSTED:
             await count_send(
                 self.database,
@@ -453,96 +453,96 @@ class Pipeline:
                 self.database,
                 ask.actor.workspace_id,
                 ask.run.automation_id,
-                len(passage.text),
+                len(state.text),
                 self.limits.egress_day_bytes,
             )
         price = capability.annotations.price
         if price is None:
             return
-        usd = validate_price(capability.id, price(passage.shown))
+        usd = validate_price(capability.id, price(state.shown))
         ask.purse.reserve(usd)
-        passage.price = usd
-        promise = build_reservation(ask, passage.money_id, usd)
+        state.price = usd
+        reservation = build_reservation(ask, state.money_id, usd)
         lasts = timedelta(seconds=self.limits.reservation_seconds)
         try:
             async with self.database.transaction() as tx:
-                await reserve_budget(tx, promise, ask, lasts)
+                await reserve_budget(tx, reservation, ask, lasts)
         except BaseException:
             ask.purse.settle(usd, Decimal(0))
-            passage.settled = True
+            state.settled = True
             raise
 
     async def _answer_and_book(
-        self, passage: CallState, value: Any, outcome: str
+        self, state: CallState, value: Any, outcome: str
     ) -> CapabilityResult:
         """The answer of a call; one that cost money is recorded where its cost is booked.
 
         So whoever takes the run over does not pay again for an answer that was paid for.
         """
         # One that was held is on record with its draft.
-        alone = passage.ask.run is None or passage.ask.agreed is not None
-        if alone or not passage.cost:
-            return self._done(passage, value, outcome)
-        kept = mask_result(value, passage.capability)
-        record = self._record(passage, outcome, None, value, result=kept)
+        alone = state.ask.run is None or state.ask.agreed is not None
+        if alone or not state.cost:
+            return self._done(state, value, outcome)
+        kept = mask_result(value, state.capability)
+        record = self._record(state, outcome, None, value, result=kept)
 
         async def work(tx: Transaction) -> None:
-            await check_fence(tx, passage.ask)
-            await self._book(passage, tx)
-            await self.keeping.write(tx, passage.ask, record)
+            await check_fence(tx, state.ask)
+            await self._book(state, tx)
+            await self.keeping.write(tx, state.ask, record)
 
-        inside = WorkspaceDatabase(self.database, passage.ask.actor.workspace_id)
+        inside = WorkspaceDatabase(self.database, state.ask.actor.workspace_id)
         try:
             await run_to_completion(inside.run_retrying(work))
         except BaseException:
             # Nothing of it is there: the cost is booked by itself.
-            passage.booked = False
+            state.booked = False
             raise
-        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=passage.cost)
+        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=state.cost)
 
-    async def _book(self, passage: CallState, tx: Transaction) -> None:
+    async def _book(self, state: CallState, tx: Transaction) -> None:
         """Books the cost in the transaction that records the call."""
-        ask = passage.ask
-        if passage.price or passage.spent:
-            promise = build_reservation(ask, passage.money_id, passage.price)
-            await settle_run_budget(tx, ask.purse, promise, passage.spent)
-        await book(tx, ask, passage.asked)
-        passage.booked = passage.costs
+        ask = state.ask
+        if state.price or state.spent:
+            reservation = build_reservation(ask, state.money_id, state.price)
+            await settle_run_budget(tx, ask.purse, reservation, state.spent)
+        await book(tx, ask, state.asked)
+        state.booked = state.costs
 
-    async def _settle(self, passage: CallState) -> None:
+    async def _settle(self, state: CallState) -> None:
         """Books what the call came to, once; what had no price and cost nothing has no row."""
-        passage.settled = True
-        purse = passage.ask.purse
-        purse.settle(passage.price, passage.spent)
-        for one in passage.asked:
-            purse.settle(one.promise.usd, one.cost)
-        if not passage.booked:
-            await self.database.run_retrying(lambda link: self._booked_alone(passage, link))
+        state.settled = True
+        budget = state.ask.purse
+        budget.settle(state.price, state.spent)
+        for one in state.asked:
+            budget.settle(one.promise.usd, one.cost)
+        if not state.booked:
+            await self.database.run_retrying(lambda link: self._booked_alone(state, link))
 
-    async def _booked_alone(self, passage: CallState, link: Connection) -> None:
+    async def _booked_alone(self, state: CallState, link: Connection) -> None:
         async with link.transaction():
-            await self._book(passage, link)
+            await self._book(state, link)
 
-    async def _perform(self, passage: CallState, tx: Transaction | None) -> tuple[Any, str]:
+    async def _perform(self, state: CallState, tx: Transaction | None) -> tuple[Any, str]:
         """The only place in the product where a capability's handler is called."""
 
         async def work(context: GateContext) -> Any:
-            passage.begun = True
-            return await passage.capability.handler(context, passage.ask.arguments)
+            state.begun = True
+            return await state.capability.handler(context, state.ask.arguments)
 
-        returned, visit = await self._visited(passage, tx, work)
-        return self._checked(passage, returned, visit)
+        returned, visit = await self._visited(state, tx, work)
+        return self._checked(state, returned, visit)
 
     async def _visited(
         self,
-        passage: CallState,
+        state: CallState,
         tx: Transaction | None,
         work: Callable[[GateContext], Awaitable[Any]],
     ) -> tuple[Any, CallConnections]:
         """Does the work of a call with all that it is given, and says what it has used."""
-        ask = passage.ask
+        ask = state.ask
         visit = CallConnections(ask, self.egress, self.vault, self.lines)
-        out = await visit.open(passage.hosts, passage.capability.annotations.route)
+        out = await visit.open(state.hosts, state.capability.annotations.route)
         context = GateContext(
             ask.actor,
             ask.run,
@@ -552,12 +552,12 @@ class Pipeline:
             self.mailer,
             partial(self._owner_address, ask),
             ask.posture.model or "",
-            partial(self._complete_on_meter, passage),
+            partial(self._complete_on_meter, state),
             tx,
             out.account,
             visit.connect,
-            confirm=self._confirming(passage),
-            agency=self._agency(passage),
+            confirm=self._confirming(state),
+            agency=self._agency(state),
             mode=ask.posture.mode,
             client_wait=ask.client_wait,
             repeated=ask.repeated,
@@ -571,8 +571,8 @@ class Pipeline:
             raise
         finally:
             if context.spent:
-                passage.spent += context.spent
-            passage.uses |= visit.uses
+                state.spent += context.spent
+            state.uses |= visit.uses
         await visit.ended(None)
         return returned, visit
 
@@ -582,23 +582,23 @@ class Pipeline:
             self.database, whose.workspace_id, whose.owner_id, self.owner_mail
         )
 
-    async def _complete_on_meter(self, passage: CallState, request: ModelRequest) -> ModelReply:
+    async def _complete_on_meter(self, state: CallState, request: ModelRequest) -> ModelReply:
         meter = ModelMeter(
             self.models,
             self.database,
             self.clock,
             self.limits,
-            passage.ask,
-            passage.capability.id,
-            passage.asked,
+            state.ask,
+            state.capability.id,
+            state.asked,
         )
         return await meter.complete(request)
 
-    def _confirming(self, passage: CallState) -> DraftConfirmer | None:
+    def _confirming(self, state: CallState) -> DraftConfirmer | None:
         """The way to perform a draft, which those that answer drafts have and no other."""
-        if passage.capability.id not in ANSWERING:
+        if state.capability.id not in ANSWERING:
             return None
-        return partial(self._sending().confirm, passage.ask)
+        return partial(self._sending().confirm, state.ask)
 
     def _sending(self) -> DraftSender:
         return DraftSender(
@@ -618,11 +618,11 @@ class Pipeline:
         self._spelled(capability, shown)
         return list(self._findings(CallState(ask, capability, shown, b"", 0.0)))
 
-    def _agency(self, passage: CallState) -> GateAgentSession | None:
+    def _agency(self, state: CallState) -> GateAgentSession | None:
         """The way to turns of a model and to tools, which one capability has and no other."""
-        if passage.capability.id != AGENT_RUN:
+        if state.capability.id != AGENT_RUN:
             return None
-        house = AgentServices(
+        services = AgentServices(
             self.vocabulary,
             self.database,
             self.clock,
@@ -632,32 +632,30 @@ class Pipeline:
             self.blobs,
             self.call,
         )
-        return GateAgentSession(house, passage)
+        return GateAgentSession(services, state)
 
-    def _checked(
-        self, passage: CallState, returned: Any, visit: CallConnections
-    ) -> tuple[Any, str]:
+    def _checked(self, state: CallState, returned: Any, visit: CallConnections) -> tuple[Any, str]:
         if isinstance(returned, (NeedsClarification, NothingToDo)):
             kind = "unclear" if isinstance(returned, NeedsClarification) else "nothing"
-            return passage.ask.known.masked(returned.as_value()), kind
+            return state.ask.known.masked(returned.as_value()), kind
         value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
-        value = passage.ask.known.masked(visit.masked(value))
+        value = state.ask.known.masked(visit.masked(value))
         check_value(value, self.limits)
-        findings = self._validators.of(passage.capability).answers.findings(value, "")
+        findings = self._validators.of(state.capability).answers.findings(value, "")
         if findings:
             raise InternalError(
-                f"{passage.capability.id} answered in a shape it does not declare: "
+                f"{state.capability.id} answered in a shape it does not declare: "
                 f"{findings[0].detail}",
                 code="result_invalid",
                 findings=findings,
             )
         # A call that changed nothing came to no more than a read.
-        effect = Effect.READ if isinstance(returned, Unchanged) else passage.effect
-        if effect is Effect.SEND and passage.capability.id in ANSWERING:
+        effect = Effect.READ if isinstance(returned, Unchanged) else state.effect
+        if effect is Effect.SEND and state.capability.id in ANSWERING:
             return value, confirming_came_to(value)
         return value, _OUTCOME[effect]
 
-    async def _in_transaction(self, passage: CallState, *, held: bool) -> CapabilityResult:
+    async def _in_transaction(self, state: CallState, *, held: bool) -> CapabilityResult:
         """Performs and records in one transaction.
 
         When the connection breaks it is not known whether the commit happened, so the
@@ -666,47 +664,45 @@ class Pipeline:
         in_doubt = False
         while True:
             try:
-                inside = WorkspaceDatabase(self.database, passage.ask.actor.workspace_id)
+                inside = WorkspaceDatabase(self.database, state.ask.actor.workspace_id)
                 async with inside.transaction() as tx:
-                    await check_fence(tx, passage.ask)
-                    await hold_pass(tx, passage.ask)
-                    before = await self.keeping.before(tx, passage.ask) if in_doubt else None
+                    await check_fence(tx, state.ask)
+                    await hold_pass(tx, state.ask)
+                    before = await self.keeping.before(tx, state.ask) if in_doubt else None
                     if before is not None:
-                        return replay_recorded_result(passage, before)
-                    return await self._recorded(passage, tx, held=held)
+                        return replay_recorded_result(state, before)
+                    return await self._recorded(state, tx, held=held)
             except BaseException as error:
-                passage.booked = False
+                state.booked = False
                 if not isinstance(error, Exception) or not is_lost_connection(error):
                     raise
                 in_doubt = True
                 await self.database.recover()
 
-    async def _recorded(
-        self, passage: CallState, tx: Transaction, *, held: bool
-    ) -> CapabilityResult:
+    async def _recorded(self, state: CallState, tx: Transaction, *, held: bool) -> CapabilityResult:
         if held:
             draft = await hold_call(
                 tx,
-                passage.ask,
-                passage.capability,
-                passage.shown,
+                state.ask,
+                state.capability,
+                state.shown,
                 self.clock.now(),
                 self.lifetimes,
-                passage.connection,
+                state.connection,
             )
-            value, outcome = passage.noted(draft.as_value()), "held"
+            value, outcome = state.noted(draft.as_value()), "held"
         else:
-            value, outcome = await self._perform(passage, tx)
-        await self._book(passage, tx)
-        kept = mask_result(value, passage.capability)
-        record = self._record(passage, outcome, None, value, result=kept)
-        await self.keeping.write(tx, passage.ask, record)
-        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=passage.cost)
+            value, outcome = await self._perform(state, tx)
+        await self._book(state, tx)
+        kept = mask_result(value, state.capability)
+        record = self._record(state, outcome, None, value, result=kept)
+        await self.keeping.write(tx, state.ask, record)
+        return CapabilityResult(value=value, outcome=outcome, at=record.at, cost=state.cost)
 
-    def _done(self, passage: CallState, value: Any, outcome: str) -> CapabilityResult:
-        record = self._record(passage, outcome, None, value)
+    def _done(self, state: CallState, value: Any, outcome: str) -> CapabilityResult:
+        record = self._record(state, outcome, None, value)
         return CapabilityResult(
-            value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost
+            value=value, outcome=outcome, record=record, at=record.at, cost=state.cost
         )
 
     def refused(self, passage: CallState, problem: Problem) -> CapabilityResult:
@@ -726,7 +722,7 @@ class Pipeline:
 
     def _record(
         self,
-        passage: CallState,
+        state: CallState,
         outcome: str,
         error: Problem | None,
         value: Any = None,
@@ -734,25 +730,25 @@ class Pipeline:
         result: Any = None,
     ) -> CallRecord:
         touched = None
-        if passage.ask.run is None:
-            touched = subject_of(passage.capability, passage.shown, value)
-        return passage.record(
+        if state.ask.run is None:
+            touched = subject_of(state.capability, state.shown, value)
+        return state.record(
             outcome,
             error,
             result=result,
-            subject=passage.ask.known.masked(touched),
-            ms=round((self.clock.monotonic() - passage.started) * 1000),
+            subject=state.ask.known.masked(touched),
+            ms=round((self.clock.monotonic() - state.started) * 1000),
             at=self.clock.now(),
             most_bytes=self.limits.call_result_bytes,
         )
 
 
-def _needs_agreement(passage: CallState) -> bool:
+def _needs_agreement(state: CallState) -> bool:
     """A dry run of what nobody has agreed to uses no secret and no account."""
-    ask = passage.ask
+    ask = state.ask
     if ask.posture.agreed:
         return False
-    return passage.capability.uses_accounts or has_secret(dict(ask.arguments))
+    return state.capability.uses_accounts or has_secret(dict(ask.arguments))
 
 
 def _hides(capability: Capability) -> bool:

@@ -57,20 +57,20 @@ def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
     return capability.annotations.effect if reach is None else reach(arguments)
 
 
-def may_wait(capability: Capability, posture: RunPolicy, step: str) -> bool:
+def may_wait(capability: Capability, policy: RunPolicy, step: str) -> bool:
     """Whether calls of a step with this capability usually wait for a person."""
-    if posture.approvals.get(step, UNSAID).is_automatic(capability.id):
+    if policy.approvals.get(step, UNSAID).is_automatic(capability.id):
         return False
     if capability.annotations.reach is not None:
         # Which of them do so depends on their arguments.
         return False
-    return decide(capability, capability.annotations.effect, posture, step) == "hold"
+    return decide(capability, capability.annotations.effect, policy, step) == "hold"
 
 
 def decide(
     capability: Capability,
     effect: Effect,
-    posture: RunPolicy,
+    policy: RunPolicy,
     step: str = "",
     arguments: Mapping[str, Any] = _NO_ARGUMENTS,
 ) -> Verdict:
@@ -81,12 +81,12 @@ def decide(
     """
     if effect is Effect.READ:
         return "perform"
-    if posture.mode == "dry_run" or (posture.mode == "verify" and effect is Effect.SEND):
+    if policy.mode == "dry_run" or (policy.mode == "verify" and effect is Effect.SEND):
         return "pretend"
     write = capability.write
     if write is None:
         return "perform"
-    said = posture.approvals.get(step, UNSAID)
+    said = policy.approvals.get(step, UNSAID)
     if said.is_automatic(capability.id):
         if not said.sends(capability, arguments):
             return "hold"
@@ -95,5 +95,5 @@ def decide(
         return "hold"
     # A call without a step is somebody's own, and they see each of those first.
     usual = write.sent_by_default and step != ""
-    safe = posture.write_policy == "auto_confirm_safe" and write.safe
+    safe = policy.write_policy == "auto_confirm_safe" and write.safe
     return "perform" if usual or safe else "hold"

@@ -62,14 +62,14 @@ class PreapprovedDraft:
 
 async def claim_preapproved(
     tx: Transaction,
-    passage: CallState,
+    state: CallState,
     now: datetime,
     lifetimes: DraftLifetimes,
     *,
     by_step: bool = False,
 ) -> PreapprovedDraft | None:
     """The draft that a rule or its step's approval agrees to; None where a person has to."""
-    ask, capability, arguments = passage.ask, passage.capability, passage.shown
+    ask, capability, arguments = state.ask, state.capability, state.shown
     run, space = ask.run, ask.actor.workspace_id
     if run is None:
         return None
@@ -91,9 +91,9 @@ async def claim_preapproved(
     elif (await load_approval_policy(tx, space)).needs_others:
         # No person alone can agree to a write here, so nobody has.
         return None
-    held = await hold_call(tx, ask, capability, arguments, now, lifetimes, passage.connection)
+    held = await hold_call(tx, ask, capability, arguments, now, lifetimes, state.connection)
     await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)
-    agreed = ApprovedDraft(held.draft_id, passage.hosts, held.hash, passage.connection)
+    agreed = ApprovedDraft(held.draft_id, state.hosts, held.hash, state.connection)
     return PreapprovedDraft(call_id, agreed)
 
 

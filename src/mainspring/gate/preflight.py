@@ -88,13 +88,13 @@ class InstallationPreflight:
         self._owner_mail = owner_mail
 
     async def findings(
-        self, document: Mapping[str, Any], words: Vocabulary, whose: DefinitionOwner
+        self, document: Mapping[str, Any], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
         """What its steps would not find if they ran now, each with its place and a remedy."""
         calls = await asyncio.to_thread(list, _calls(document))
         found = [one for call in calls for one in self._addresses(call)]
-        found += await self._mail(calls, words, whose)
-        found += await self._connections(calls, words, whose)
+        found += await self._mail(calls, vocabulary, whose)
+        found += await self._connections(calls, vocabulary, whose)
         return tuple(found)
 
     def _addresses(self, call: Call) -> Iterator[Finding]:
@@ -149,10 +149,10 @@ class InstallationPreflight:
             return await reach_member(tx, space, whose.author_id, self._owner_mail)
 
     async def _connections(
-        self, calls: list[Call], words: Vocabulary, whose: DefinitionOwner
+        self, calls: list[Call], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> list[Finding]:
         """Integrations that a step goes over and that its owner has not connected."""
-        needs = [need for call in calls if (need := self._need(words, *call)) is not None]
+        needs = [need for call in calls if (need := self._need(vocabulary, *call)) is not None]
         if not needs:
             return []
         space = whose.workspace_id
@@ -176,10 +176,10 @@ class InstallationPreflight:
         return [one for one in found if one is not None]
 
     def _need(
-        self, words: Vocabulary, at: str, name: str, config: Mapping[str, Any]
+        self, vocabulary: Vocabulary, at: str, name: str, config: Mapping[str, Any]
     ) -> _ConnectionNeed | None:
         """The integration that a call goes over with a connection; None where it needs none."""
-        known = words.capabilities.get(name)
+        known = vocabulary.capabilities.get(name)
         route = None if known is None else known.annotations.route
         if known is None or self._lines is None:
             return None

@@ -196,7 +196,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunTokenScope | None:
         execution = limit_to_day_cap(execution, cap)
     named = secrets_named_in(row["document"])
     place = find_step_budgets(row["document"], row["step"])
-    purse = RunBudget(
+    budget = RunBudget(
         Decimal(execution.budget_cap_usd),
         row["spent"],
         day_cap=Decimal(execution.cost_cap_daily_usd),
@@ -204,9 +204,9 @@ async def find_pass(tx: Transaction, plain: str) -> RunTokenScope | None:
     )
     for bound in place.bounds:
         bound.spent = await read_step_spending(tx, row["workspace_id"], row["run_id"], bound)
-        purse.bounds.append(bound)
+        budget.bounds.append(bound)
     if place.last_words:
-        purse.part()
+        budget.part()
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
     return RunTokenScope(
         hash=digest,
@@ -222,7 +222,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunTokenScope | None:
             row["agreed"],
             read_approvals(row["document"]),
         ),
-        purse=purse,
+        purse=budget,
         secrets=named,
         spelt=ScriptSecrets(named=named) if has_script(row["document"]) else None,
         rehearses=row["rehearses"],

@@ -139,14 +139,14 @@ def _count(value: Mapping[str, Any], name: str) -> int | None:
     return min(given, _MOST_TOKENS)
 
 
-def _money(given: Any) -> Decimal | None:
-    if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
+def _money(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    usd = Decimal(str(given))
+    usd = Decimal(str(value))
     return min(usd, _MOST_USD) if usd.is_finite() and usd >= 0 else None
 
 
-def _name(given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
         return "unknown"
-    return given[:_LONGEST_NAME]
+    return value[:_LONGEST_NAME]

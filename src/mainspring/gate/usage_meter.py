@@ -298,11 +298,11 @@ class ModelMeter:
                 f"The model did not answer within {seconds} seconds.", code="model_timeout"
             ) from None
 
-    def _row(self, promise: BudgetReservation, usage: Usage) -> UsageRow:
+    def _row(self, reservation: BudgetReservation, usage: Usage) -> UsageRow:
         ask = self.ask
         return UsageRow(
             ask.actor.workspace_id,
-            promise.id,
+            reservation.id,
             self.clock.now(),
             ask.run,
             ask.number,

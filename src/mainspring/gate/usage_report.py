@@ -80,10 +80,10 @@ async def _book_usage(tx: Transaction, by: UsageReporter, row: UsageRow) -> Deci
         return None
     usd = row.usage.cost_usd
     if usd:
-        promise = BudgetReservation(
+        reservation = BudgetReservation(
             by.workspace_id, row.id, by.run.automation_id, by.run.id, by.run.step, usd
         )
-        await settle_run_budget(tx, by.purse, promise, usd)
+        await settle_run_budget(tx, by.purse, reservation, usd)
     return usd
 
 
@@ -93,17 +93,17 @@ async def day_spent(
     """What an automation has spent today, and whether its workspace has spent its all."""
 
     async def read(link: Connection) -> tuple[Decimal, bool]:
-        purse = RunBudget(ENDLESS)
-        await refresh_workspace_budget(link, purse, workspace_id)
+        budget = RunBudget(ENDLESS)
+        await refresh_workspace_budget(link, budget, workspace_id)
         spent = await link.fetchval(_DAY, workspace_id, automation_id)
-        all_of_it = purse.space_spent > 0 and purse.space_spent >= purse.space_cap
+        all_of_it = budget.space_spent > 0 and budget.space_spent >= budget.space_cap
         return Decimal(spent), all_of_it
 
     return await database.run_retrying(read)
 
 
 async def load_run_budget(
-    database: Database, workspace_id: UUID, run: RunRef, purse: RunBudget
+    database: Database, workspace_id: UUID, run: RunRef, budget: RunBudget
 ) -> RunBudget:
     """A purse as the ledger knows it, with what other processes have spent for the run."""
 
@@ -111,10 +111,10 @@ async def load_run_budget(
         used = await read_run_usage(link, workspace_id, run.id)
         today = Decimal(await link.fetchval(_DAY, workspace_id, run.automation_id))
         known = replace(
-            purse,
-            spent=max(purse.spent, used.settled),
-            tokens=max(purse.tokens, used.tokens),
-            day_spent=max(purse.day_spent, today),
+            budget,
+            spent=max(budget.spent, used.settled),
+            tokens=max(budget.tokens, used.tokens),
+            day_spent=max(budget.day_spent, today),
             bounds=[
                 replace(
                     bound,
@@ -122,7 +122,7 @@ async def load_run_budget(
                         bound.spent, await read_step_spending(link, workspace_id, run.id, bound)
                     ),
                 )
-                for bound in purse.bounds
+                for bound in budget.bounds
             ],
         )
         await refresh_workspace_budget(link, known, workspace_id)
@@ -131,17 +131,17 @@ async def load_run_budget(
     return await database.run_retrying(read)
 
 
-def _limit_usage(usage: Usage, purse: RunBudget) -> Usage:
+def _limit_usage(usage: Usage, budget: RunBudget) -> Usage:
     """The report as far as it counts."""
     usd = usage.cost_usd
     if not usd.is_finite() or usd < 0 or min(usage.input_tokens, usage.output_tokens) < 0:
         raise InternalError("A report cannot take anything back.", retryable=False)
-    most = purse.token_cap
+    most = budget.token_cap
     if most is not None:
         reads = min(usage.input_tokens, most)
         usage = replace(usage, input_tokens=reads, output_tokens=min(usage.output_tokens, most))
     # One that is larger than the cap is more than the cap, however large it was.
-    usd = min(usd, purse.cap).quantize(_PLACES)
+    usd = min(usd, budget.cap).quantize(_PLACES)
     return replace(usage, cost_usd=usd, model=usage.model[:LONGEST_MODEL], reported=True)
 
 

@@ -41,8 +41,8 @@ _LOOKS: Final = Annotations(
 def _build_change_annotations(*names: str, size: int | None = None) -> Annotations:
     """A change by a person or their client; the log names what was changed."""
 
-    def subject(given: Mapping[str, Any], answered: Any) -> str | None:
-        sides = [one for one in (given, answered) if isinstance(one, Mapping)]
+    def subject(arguments: Mapping[str, Any], answered: Any) -> str | None:
+        sides = [one for one in (arguments, answered) if isinstance(one, Mapping)]
         found = (side.get(name) for side in sides for name in names)
         return next((one for one in found if isinstance(one, str)), None)
 
@@ -57,18 +57,18 @@ def _build_change_annotations(*names: str, size: int | None = None) -> Annotatio
 
 
 def recipe_capabilities(
-    words: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
+    judge: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
 ) -> tuple[Capability, ...]:
     """Everything about recipes; ``words`` judges definitions once the house stands."""
-    desk = build_codex_services(words, limits, workflows)
+    services = build_codex_services(judge, limits, workflows)
     return (
-        *_build_catalog_capabilities(desk),
-        *_build_install_capabilities(desk),
-        *_build_lifecycle_capabilities(desk),
+        *_build_catalog_capabilities(services),
+        *_build_install_capabilities(services),
+        *_build_lifecycle_capabilities(services),
     )
 
 
-def _build_catalog_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
+def _build_catalog_capabilities(services: CodexServices) -> tuple[Capability, ...]:
     return (
         build_capability(
             "list_starter_recipes",
@@ -77,7 +77,7 @@ def _build_catalog_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "those of this workspace, and what others share.",
             shapes.LIST_TAKES,
             shapes.LIST_ANSWERS,
-            list_handler(desk),
+            list_handler(services),
             _READS,
         ),
         build_capability(
@@ -87,7 +87,7 @@ def _build_catalog_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "asks for. Give slug or id, not both.",
             shapes.GET_TAKES,
             shapes.GET_ANSWERS,
-            get_handler(desk),
+            get_handler(services),
             _READS,
         ),
         build_capability(
@@ -97,13 +97,13 @@ def _build_catalog_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "changes once it is published; whoever has an older one sees that there is a newer.",
             shapes.PUBLISH_TAKES,
             shapes.PUBLISH_ANSWERS,
-            publish_handler(desk),
+            publish_handler(services),
             _build_change_annotations("slug"),
         ),
     )
 
 
-def _build_install_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
+def _build_install_capabilities(services: CodexServices) -> tuple[Capability, ...]:
     return (
         build_capability(
             "apply_starter_recipe",
@@ -113,7 +113,7 @@ def _build_install_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "of everything that is its own.",
             shapes.APPLY_TAKES,
             shapes.APPLY_ANSWERS,
-            apply_handler(desk),
+            apply_handler(services),
             _build_change_annotations("slug", "id"),
         ),
         build_capability(
@@ -123,7 +123,7 @@ def _build_install_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "go through.",
             shapes.NEEDS_TAKES,
             shapes.NEEDS_ANSWERS,
-            build_dependencies_handler(desk),
+            build_dependencies_handler(services),
             _LOOKS,
         ),
         build_capability(
@@ -133,13 +133,13 @@ def _build_install_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
             "newer one.",
             here.INSTALLS_TAKES,
             here.INSTALLS_ANSWERS,
-            build_installs_handler(desk),
+            build_installs_handler(services),
             _READS,
         ),
     )
 
 
-def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]:
+def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, ...]:
     return (
         build_capability(
             "check_recipe_upgrade",
@@ -147,7 +147,7 @@ def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]
             "And what people here changed that it would throw away. Rows are never counted.",
             here.CHECK_TAKES,
             here.CHECK_ANSWERS,
-            check_handler(desk),
+            check_handler(services),
             _LOOKS,
         ),
         build_capability(
@@ -158,7 +158,7 @@ def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]
             "force is given. What would let an automation do more waits for a person.",
             here.UPGRADE_TAKES,
             here.UPGRADE_ANSWERS,
-            upgrade_handler(desk),
+            upgrade_handler(services),
             _build_change_annotations("entity_id"),
         ),
         build_capability(
@@ -168,7 +168,7 @@ def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]
             "stop at once. Nothing is deleted, and for seven days it can be recovered.",
             here.UNINSTALL_TAKES,
             here.UNINSTALL_ANSWERS,
-            uninstall_handler(desk),
+            uninstall_handler(services),
             _build_change_annotations("entity_id", "slug"),
         ),
         build_capability(
@@ -187,7 +187,7 @@ def _build_lifecycle_capabilities(desk: CodexServices) -> tuple[Capability, ...]
             "was given out meanwhile it gets a number.",
             here.RECOVER_TAKES,
             here.RECOVER_ANSWERS,
-            recover_handler(desk),
+            recover_handler(services),
             _build_change_annotations("entity_id"),
         ),
     )

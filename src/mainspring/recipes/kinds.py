@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 LONGEST_NAME: Final = 200
 
 
-def choose_free_name(name: str, taken: Collection[str]) -> str:
+def choose_free_name(name: str, used: Collection[str]) -> str:
     """The name itself where nothing else has it."""
     number, found = 1, name[:LONGEST_NAME]
-    while found in taken:
+    while found in used:
         number += 1
         ending = f" ({number})"
         found = name[: LONGEST_NAME - len(ending)] + ending

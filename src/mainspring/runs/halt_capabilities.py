@@ -44,29 +44,29 @@ if TYPE_CHECKING:
 _ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
 
 
-def _subject(given: Mapping[str, Any], _: Any) -> str | None:
+def _subject(arguments: Mapping[str, Any], _: Any) -> str | None:
     """Of somebody who was turned away not even the scope is known."""
-    scope = given.get("scope")
+    scope = arguments.get("scope")
     argument = _ARGUMENTS.get(str(scope))
-    return scope if argument is None else f"{scope}/{given.get(argument)}"
+    return scope if argument is None else f"{scope}/{arguments.get(argument)}"
 
 
-def _judge(given: Mapping[str, Any]) -> Sequence[Finding]:
+def _judge(arguments: Mapping[str, Any]) -> Sequence[Finding]:
     """Each scope needs its own argument and none of the others."""
-    wanted = _ARGUMENTS.get(given["scope"])
+    wanted = _ARGUMENTS.get(arguments["scope"])
     found = []
-    if wanted is not None and wanted not in given:
-        detail = f"The scope {given['scope']} needs {wanted}."
+    if wanted is not None and wanted not in arguments:
+        detail = f"The scope {arguments['scope']} needs {wanted}."
         found.append(Finding(f"/{wanted}", detail, "missing"))
     for name in _ARGUMENTS.values():
-        if name != wanted and name in given:
-            detail = f"The scope {given['scope']} takes no {name}."
+        if name != wanted and name in arguments:
+            detail = f"The scope {arguments['scope']} takes no {name}."
             found.append(Finding(f"/{name}", detail, "unexpected"))
     return found
 
 
-def _judge_drain(given: Mapping[str, Any]) -> Sequence[Finding]:
-    if ("worker" in given) == ("host" in given):
+def _judge_drain(arguments: Mapping[str, Any]) -> Sequence[Finding]:
+    if ("worker" in arguments) == ("host" in arguments):
         return [Finding("/worker", "Name one worker, or one host.", "worker_or_host")]
     return []
 
@@ -181,43 +181,43 @@ class _HaltHandlers:
 
     database: Database | None
 
-    async def halt(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def halt(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
         async with side.transaction() as tx:
             made, new = await create_halt(
-                tx, _parse_halt_target(ctx, given), given["reason"].strip(), ctx.actor.id
+                tx, _parse_halt_target(ctx, arguments), arguments["reason"].strip(), ctx.actor.id
             )
-        return await _in_force(side, made, new, cancel=given.get("cancel", False))
+        return await _in_force(side, made, new, cancel=arguments.get("cancel", False))
 
-    async def release(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def release(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
-        named = _parse_halt_target(ctx, given)
+        named = _parse_halt_target(ctx, arguments)
         async with side.transaction() as tx:
             await release(tx, named)
             still = await find_other_halt(tx, named)
         return _describe_release(await restore(side, ctx.actor.workspace_id), still)
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         return {
             "halts": [
                 _describe_halt(row) for row in await list_halts(ctx.tx, ctx.actor.workspace_id)
             ]
         }
 
-    async def halt_everywhere(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        side, named = require_part(self.database), HaltTarget(None, "recipe", given["recipe"])
+    async def halt_everywhere(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments["recipe"])
         async with side.transaction() as tx:
-            made, new = await create_halt(tx, named, given["reason"].strip(), ctx.actor.id)
+            made, new = await create_halt(tx, named, arguments["reason"].strip(), ctx.actor.id)
             if new:
                 told = {"reason": made.reason}
                 await tell_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
-        return await _in_force(side, made, new, cancel=given.get("cancel", False))
+        return await _in_force(side, made, new, cancel=arguments.get("cancel", False))
 
     async def release_everywhere(
-        self, ctx: CallContext, given: Mapping[str, Any]
+        self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        side, named = require_part(self.database), HaltTarget(None, "recipe", given["recipe"])
+        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments["recipe"])
         async with side.transaction() as tx:
             await release(tx, named)
             await tell_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
@@ -230,8 +230,8 @@ class _WorkerHandlers:
 
     database: Database | None
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del ctx, given
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx, arguments
         async with require_part(self.database).acquire() as connection:
             workers = await fleet.list_workers(connection)
             signals = await fleet.read_signals(connection)
@@ -240,8 +240,8 @@ class _WorkerHandlers:
             "queues": [asdict(one) for one in signals],
         }
 
-    async def drain(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        worker, host = given.get("worker"), given.get("host")
+    async def drain(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        worker, host = arguments.get("worker"), arguments.get("host")
         async with require_part(self.database).transaction() as tx:
             rows = await fleet.drain(tx, worker=worker, host=host)
             await tell_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
@@ -250,12 +250,12 @@ class _WorkerHandlers:
         return {"workers": [_worker(row) for row in rows], "says": f"{names} {leave}."}
 
 
-def _parse_halt_target(ctx: CallContext, given: Mapping[str, Any]) -> HaltTarget:
-    argument = _ARGUMENTS.get(given["scope"])
-    subject = "" if argument is None else given[argument]
-    if given["scope"] == "automation":
+def _parse_halt_target(ctx: CallContext, arguments: Mapping[str, Any]) -> HaltTarget:
+    argument = _ARGUMENTS.get(arguments["scope"])
+    subject = "" if argument is None else arguments[argument]
+    if arguments["scope"] == "automation":
         subject = str(UUID(subject))
-    return HaltTarget(ctx.actor.workspace_id, given["scope"], subject)
+    return HaltTarget(ctx.actor.workspace_id, arguments["scope"], subject)
 
 
 async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:

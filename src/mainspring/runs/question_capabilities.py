@@ -174,14 +174,14 @@ _TEXTS: Final = ("id", "automation_id", "run_id")
 def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability, ...]:
     """All of them; ``address`` is the server's own."""
 
-    async def answered(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def answered(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if ctx.run is not None or not ctx.actor.is_person:
             raise PersonRequired(
                 "A person answers the question of a plan; a program cannot.",
-                url=f"{address.rstrip('/')}/inbox?item={given['approval_id']}",
+                url=f"{address.rstrip('/')}/inbox?item={arguments['approval_id']}",
                 command="mainspring approvals",
             )
-        return await _answer_question(ctx, given, limits)
+        return await _answer_question(ctx, arguments, limits)
 
     return (
         build_capability(
@@ -231,21 +231,21 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
     )
 
 
-async def _ask_question(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _ask_question(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     run = ctx.run
     if run is None:
         raise InternalError("Only a run asks.", retryable=False)
-    seconds = given.get("timeout_seconds", _DAY)
-    roles = given.get("roles")
+    seconds = arguments.get("timeout_seconds", _DAY)
+    roles = arguments.get("roles")
     question = StepQuestion(
         id=generate_id(),
-        title=given["title"],
-        message=given.get("message", ""),
-        form=given.get("form"),
-        usual={"value": given["default"]} if "default" in given else None,
+        title=arguments["title"],
+        message=arguments.get("message", ""),
+        form=arguments.get("form"),
+        usual={"value": arguments["default"]} if "default" in arguments else None,
         roles=None if roles is None else tuple(roles),
-        on_decline=given.get("on_decline", "fail"),
-        notify=tuple(given.get("notify", ("inbox",))),
+        on_decline=arguments.get("on_decline", "fail"),
+        notify=tuple(arguments.get("notify", ("inbox",))),
         expires_at=ctx.clock.now() + timedelta(seconds=seconds),
     )
     place = (run.automation_id, run.id, run.step, run.item)
@@ -266,20 +266,20 @@ async def _ask_question(ctx: CallContext, given: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _pretend_answer(given: Mapping[str, Any]) -> dict[str, Any]:
+def _pretend_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A trial asks nobody: it goes on with the answer for silence, or with one of that shape."""
-    form = given.get("form")
+    form = arguments.get("form")
     made_up = None if form is None else build_sample(form)
-    return {"approval_id": None, "expires_at": None, "answer": given.get("default", made_up)}
+    return {"approval_id": None, "expires_at": None, "answer": arguments.get("default", made_up)}
 
 
-async def _list_questions(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-    most = given.get("limit", USUAL)
-    after = given.get("after")
+async def _list_questions(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    most = arguments.get("limit", USUAL)
+    after = arguments.get("after")
     rows = await list_questions(
         ctx.tx,
         ctx.actor.workspace_id,
-        status=given.get("status", "pending"),
+        status=arguments.get("status", "pending"),
         after=None if after is None else UUID(after),
         most=most + 1,
     )
@@ -291,9 +291,9 @@ async def _list_questions(ctx: CallContext, given: Mapping[str, Any]) -> dict[st
 
 
 async def _answer_question(
-    ctx: CallContext, given: Mapping[str, Any], limits: Limits
+    ctx: CallContext, arguments: Mapping[str, Any], limits: Limits
 ) -> dict[str, Any]:
-    row = await lock_question(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
+    row = await lock_question(ctx.tx, ctx.actor.workspace_id, UUID(arguments["approval_id"]))
     role = ctx.actor.role
     if row["roles"] is not None and (role is None or role.value not in row["roles"]):
         raise PermissionDenied(
@@ -301,8 +301,8 @@ async def _answer_question(
             code="not_asked",
             suggestion="Let somebody with that role answer it.",
         )
-    approved = given["decision"] == "approved"
-    value = given.get("answer")
+    approved = arguments["decision"] == "approved"
+    value = arguments.get("answer")
     if approved and row["form"] is not None:
         findings = compile_schema(row["form"], limits).findings(value, "/answer")
         if findings:

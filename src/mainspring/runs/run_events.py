@@ -36,9 +36,9 @@ Watcher = Callable[[RunEvent], None]
 Hook = Callable[[str], None]
 
 
-def nobody(moment: RunEvent) -> None:
+def nobody(event: RunEvent) -> None:
     """No one is watching."""
-    del moment
+    del event
 
 
 def no_hook(point: str) -> None:

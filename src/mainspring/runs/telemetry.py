@@ -43,9 +43,9 @@ _LOOK_SECONDS: Final = 15.0
 def both(first: Watcher, second: Watcher) -> Watcher:
     """Two who watch."""
 
-    def watch(moment: RunEvent) -> None:
-        first(moment)
-        second(moment)
+    def watch(event: RunEvent) -> None:
+        first(event)
+        second(event)
 
     return watch
 
@@ -92,16 +92,16 @@ class RunTelemetry:
             explicit_bucket_boundaries_advisory=_SECONDS,
         )
 
-    def __call__(self, moment: RunEvent) -> None:
-        match moment.kind:
+    def __call__(self, event: RunEvent) -> None:
+        match event.kind:
             case "run_started" | "run_resumed":
-                self._begin(moment.detail)
+                self._begin(event.detail)
             case "step_started":
-                self._begin_step(moment)
+                self._begin_step(event)
             case "step_retrying" | "step_finished":
-                self._end_step(moment)
+                self._end_step(event)
             case "run_ended":
-                self._end(moment)
+                self._end(event)
 
     def _begin(self, execution: RunExecution) -> None:
         from opentelemetry.trace import NonRecordingSpan, set_span_in_context
@@ -126,44 +126,44 @@ class RunTelemetry:
             made = run.id.int >> 80
             self._waited.record(max(self._now() / 1e9 - made / 1e3, 0.0))
 
-    def _begin_step(self, moment: RunEvent) -> None:
+    def _begin_step(self, event: RunEvent) -> None:
         from opentelemetry.trace import set_span_in_context
 
-        found = self._open.get(moment.run_id)
+        found = self._open.get(event.run_id)
         if found is not None:
             span = self._telemetry.tracer.start_span(
-                f"step {moment.step}", _around(found, moment.item), attributes=_of_step(moment)
+                f"step {event.step}", _around(found, event.item), attributes=_of_step(event)
             )
-            found.steps[moment.item] = span, set_span_in_context(span)
+            found.steps[event.item] = span, set_span_in_context(span)
 
-    def _end_step(self, moment: RunEvent) -> None:
-        found = self._open.get(moment.run_id)
+    def _end_step(self, event: RunEvent) -> None:
+        found = self._open.get(event.run_id)
         if found is None:
             return
-        begun = found.steps.pop(moment.item, None)
+        begun = found.steps.pop(event.item, None)
         if begun is not None:
             span = begun[0]
         else:
             # It was over without an attempt: skipped, or its time had come.
             span = self._telemetry.tracer.start_span(
-                f"step {moment.step}", _around(found, moment.item), attributes=_of_step(moment)
+                f"step {event.step}", _around(found, event.item), attributes=_of_step(event)
             )
-        span.set_attribute("mainspring.status", moment.status)
-        if isinstance(moment.detail, Problem):
-            _fail(span, moment.detail.code)
+        span.set_attribute("mainspring.status", event.status)
+        if isinstance(event.detail, Problem):
+            _fail(span, event.detail.code)
         span.end()
-        self._stepped.record(moment.ms / 1000, {"status": moment.status})
+        self._stepped.record(event.ms / 1000, {"status": event.status})
 
-    def _end(self, moment: RunEvent) -> None:
-        found = self._open.pop(moment.run_id, None)
+    def _end(self, event: RunEvent) -> None:
+        found = self._open.pop(event.run_id, None)
         if found is None:
             return
         for span, _ in found.steps.values():
             span.set_attribute("mainspring.status", "interrupted")
             span.end()
-        found.span.set_attribute("mainspring.status", moment.status)
-        if isinstance(moment.detail, RunEnd):
-            self._count(found, moment.detail)
+        found.span.set_attribute("mainspring.status", event.status)
+        if isinstance(event.detail, RunEnd):
+            self._count(found, event.detail)
         found.span.end()
 
     def _count(self, found: _OpenRunSpan, end: RunEnd) -> None:
@@ -200,14 +200,14 @@ def _about(execution: RunExecution) -> dict[str, str | int]:
     }
 
 
-def _of_step(moment: RunEvent) -> dict[str, str | int]:
+def _of_step(event: RunEvent) -> dict[str, str | int]:
     about: dict[str, str | int] = {
-        "mainspring.run_id": str(moment.run_id),
-        "mainspring.step": moment.step,
-        "mainspring.attempt": moment.attempt,
+        "mainspring.run_id": str(event.run_id),
+        "mainspring.step": event.step,
+        "mainspring.attempt": event.attempt,
     }
-    if moment.item:
-        about["mainspring.item"] = moment.item
+    if event.item:
+        about["mainspring.item"] = event.item
     return about
 
 
@@ -277,7 +277,7 @@ class InstallationTelemetry:
         async with self._database.acquire() as connection:
             vitals = await read_vitals(connection)
             queues = await read_signals(connection)
-            house = await read_installation_metrics(connection)
+            metrics = await read_installation_metrics(connection)
         return {
             "mainspring.queue.due": {one.queue: one.due_runs for one in queues},
             "mainspring.queue.oldest_due": {one.queue: one.oldest_seconds for one in queues},
@@ -285,8 +285,8 @@ class InstallationTelemetry:
             "mainspring.queue.slots": {one.queue: one.slots for one in queues},
             "mainspring.workers": {"": vitals.workers},
             "mainspring.schedules.overdue": {"": vitals.overdue_schedules},
-            "mainspring.drafts.waiting": {"": house.drafts},
-            "mainspring.database.size": {"": house.database_bytes},
+            "mainspring.drafts.waiting": {"": metrics.drafts},
+            "mainspring.database.size": {"": metrics.database_bytes},
         }
 
 

@@ -223,11 +223,11 @@ class VersionCache:
         rows = await self._database.fetch(_READ, *columns)
         return {(row["workspace_id"], row["automation_id"], row["version"]): row for row in rows}
 
-    def _compiled(self, row: Any, words: Vocabulary, tools: Tools) -> LoadedVersion:
+    def _compiled(self, row: Any, vocabulary: Vocabulary, tools: Tools) -> LoadedVersion:
         # It may be older than this program, or damaged; compiling judges the rest of it.
         definition = read_definition(row["document"])
         try:
-            program = compile_program(definition, words, self._limits)
+            program = compile_program(definition, vocabulary, self._limits)
         except Invalid as unfit:
             raise _explain_unfit_version(unfit, tools) from None
         grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
@@ -238,8 +238,8 @@ class VersionCache:
             row["created_by"],
             len(encode_canonical(definition.inputs.shape)),
             secrets_named_in(row["document"]),
-            _may_cost(program, grants, words.capabilities),
-            accounts_needed(definition.as_dict()["plan"], words.capabilities),
+            _may_cost(program, grants, vocabulary.capabilities),
+            accounts_needed(definition.as_dict()["plan"], vocabulary.capabilities),
             tools,
         )
 

@@ -429,8 +429,8 @@ class Worker:
         """The secrets that an earlier owner of the run may have used."""
         if not run.resumed or not version.secrets:
             return RunSecretMasker()
-        drawer = SecretScope(run.workspace_id, version.created_by)
-        return await self._engine.gate.known_to(drawer, version.secrets)
+        scope = SecretScope(run.workspace_id, version.created_by)
+        return await self._engine.gate.known_to(scope, version.secrets)
 
     async def _read_journal(self, run: ClaimedRun) -> RunJournal:
         async with self._database.acquire() as connection:

@@ -294,20 +294,20 @@ async def make_backup(
 ) -> BackupManifest:
     """Writes a backup of this moment; without ``files`` the rows alone."""
     with write_archive(path) as archive:
-        async with open_snapshot(database) as moment:
+        async with open_snapshot(database) as snapshot:
             rows: dict[str, int] = {}
             parts: dict[str, ArchivePart] = {}
-            for table in moment.heading.tables:
-                rows[table.name], parts[table.name] = await _write_table(archive, moment, table)
-            filed = await _write_files(archive, moment, files)
+            for table in snapshot.heading.tables:
+                rows[table.name], parts[table.name] = await _write_table(archive, snapshot, table)
+            filed = await _write_files(archive, snapshot, files)
         made = BackupManifest(
             __version__,
-            moment.taken_at,
-            moment.postgres,
-            moment.heading,
+            snapshot.taken_at,
+            snapshot.postgres,
+            snapshot.heading,
             rows,
             parts,
-            moment.keys,
+            snapshot.keys,
             filed,
         )
         archive.finish(_as_dict(made))
@@ -315,23 +315,23 @@ async def make_backup(
 
 
 async def _write_table(
-    archive: ArchiveWriter, moment: Snapshot, table: StoredTable
+    archive: ArchiveWriter, snapshot: Snapshot, table: StoredTable
 ) -> tuple[int, ArchivePart]:
     with archive.part(f"{_TABLES}{table.name}") as part:
 
         async def put(piece: bytes) -> None:
             part.write(piece)
 
-        rows = await moment.copy(table, put)
+        rows = await snapshot.copy(table, put)
     return rows, part.done
 
 
 async def _write_files(
-    archive: ArchiveWriter, moment: Snapshot, files: ListBackupFiles | None
+    archive: ArchiveWriter, snapshot: Snapshot, files: ListBackupFiles | None
 ) -> BackupFiles:
     digest, count, size, missing = hashlib.sha256(), 0, 0, 0
     if files is not None:
-        async for name, place in files(moment.connection):
+        async for name, place in files(snapshot.connection):
             try:
                 source = place.open("rb")
             except FileNotFoundError:
@@ -413,18 +413,18 @@ class OpenBackup:
 
 def read_backup(archive: ArchiveReader) -> OpenBackup:
     """What an archive says of itself, read and judged."""
-    told = archive.manifest()
-    if told.get("product") != "mainspring" or not isinstance(told.get("format"), int):
+    result = archive.manifest()
+    if result.get("product") != "mainspring" or not isinstance(result.get("format"), int):
         raise damaged_archive_error("it was made by something else")
-    if told["format"] > FORMAT:
+    if result["format"] > FORMAT:
         raise Conflict(
-            f"This backup was made by Mainspring {str(told.get('version'))[:20]}, in a form that "
+            f"This backup was made by Mainspring {str(result.get('version'))[:20]}, in a form that "
             "this one does not know.",
             code="backup_newer",
             suggestion="Use the newer version of Mainspring.",
         )
     try:
-        return OpenBackup(archive, _parse_manifest(told))
+        return OpenBackup(archive, _parse_manifest(result))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged_archive_error("its manifest cannot be read") from None
 
@@ -473,37 +473,37 @@ def _as_dict(made: BackupManifest) -> dict[str, Any]:
     }
 
 
-def _parse_manifest(told: Mapping[str, Any]) -> BackupManifest:
+def _parse_manifest(result: Mapping[str, Any]) -> BackupManifest:
     applied = tuple(
         AppliedMigration(int(one["version"]), str(one["name"]), bytes.fromhex(one["checksum"]))
-        for one in told["migrations"]
+        for one in result["migrations"]
     )
     tables = [
-        StoredTable(str(one["name"]), tuple(map(str, one["columns"]))) for one in told["tables"]
+        StoredTable(str(one["name"]), tuple(map(str, one["columns"]))) for one in result["tables"]
     ]
-    files = told["files"]
+    files = result["files"]
     heading = SnapshotHeader(
         applied,
         tuple(tables),
         {
             str(name): None if last is None else int(last)
-            for name, last in told["sequences"].items()
+            for name, last in result["sequences"].items()
         },
-        tuple(datetime.fromisoformat(moment) for moment in told["periods"]),
+        tuple(datetime.fromisoformat(moment) for moment in result["periods"]),
     )
     return BackupManifest(
-        str(told["version"]),
-        datetime.fromisoformat(told["made_at"]),
-        str(told["postgres"]),
+        str(result["version"]),
+        datetime.fromisoformat(result["made_at"]),
+        str(result["postgres"]),
         heading,
-        {one["name"]: int(one["rows"]) for one in told["tables"]},
+        {one["name"]: int(one["rows"]) for one in result["tables"]},
         {
             one["name"]: ArchivePart(
                 f"{_TABLES}{one['name']}", int(one["bytes"]), str(one["sha256"])
             )
-            for one in told["tables"]
+            for one in result["tables"]
         },
-        tuple(map(str, told["keys"])),
+        tuple(map(str, result["keys"])),
         BackupFiles(
             bool(files["kept"]),
             int(files["count"]),

@@ -22,7 +22,7 @@ class DatabaseClock:
         self._moment = datetime.now(UTC)
         self._last = self._moment
 
-    def sync(self, moment: datetime, *, asked: float) -> None:
+    def sync(self, timestamp: datetime, *, asked: float) -> None:
         """Corrects this clock by an answer of the database, if the answer proves it wrong.
 
         The database read its time somewhere between ``asked``, a reading of ``monotonic`` from
@@ -31,9 +31,9 @@ class DatabaseClock:
         what it is ahead then, the next quicker answer corrects.
         """
         seen = time.monotonic()
-        latest = moment.astimezone(UTC) + timedelta(seconds=seen - asked)
+        latest = timestamp.astimezone(UTC) + timedelta(seconds=seen - asked)
         here = self._moment + timedelta(seconds=seen - self._seen)
-        if moment <= here <= latest:
+        if timestamp <= here <= latest:
             return
         self._moment, self._seen = latest, seen
 

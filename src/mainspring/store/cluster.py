@@ -45,9 +45,9 @@ _NO_ENTRY = ("Permission denied", "Operation not permitted")
 _LINGERING = re.compile(r'pre-existing shared memory block|lock file ".*" already exists')
 
 
-def is_lingering(said: str) -> bool:
+def is_lingering(text: str) -> bool:
     """Whether another try in a moment can help."""
-    return _LINGERING.search(said) is not None
+    return _LINGERING.search(text) is not None
 
 
 def describe_folder_error(error: OSError, home: Path) -> Problem:
@@ -62,9 +62,9 @@ def describe_folder_error(error: OSError, home: Path) -> Problem:
     )
 
 
-def start_problem(said: str, home: Path, account: SystemUser, folder: Path) -> Problem:
+def start_problem(text: str, home: Path, account: SystemUser, folder: Path) -> Problem:
     """A program of Postgres ended although it should not have."""
-    if _NO_SPACE in said:
+    if _NO_SPACE in text:
         return disk_full_error(home)
     if account.switched and (closed := find_inaccessible_path(account, folder)) is not None:
         return Invalid(
@@ -73,14 +73,14 @@ def start_problem(said: str, home: Path, account: SystemUser, folder: Path) -> P
             suggestion="Set MAINSPRING_HOME to a folder whose parents everybody may enter, "
             "such as /var/lib/mainspring.",
         )
-    if any(sign in said for sign in _NO_ENTRY):
+    if any(sign in text for sign in _NO_ENTRY):
         return Invalid(
             f"The database, run by the user {account.name}, may not use the data folder {home}.",
             code="data_folder_not_writable",
             suggestion="Start Mainspring as the owner of the folder, "
             "or set MAINSPRING_HOME to another folder.",
         )
-    if any(sign in said for sign in _NO_MEMORY):
+    if any(sign in text for sign in _NO_MEMORY):
         return LimitExceeded(
             "This machine has too little memory for the database.", code="no_memory"
         )

@@ -35,7 +35,7 @@ _LITTLE_MEMORY: Final = "SET LOCAL work_mem = '64kB'"
 _PROBE: Final = "SELECT md5(n::text) FROM generate_series(1, 10000) AS n ORDER BY 1 OFFSET 10000"
 
 
-def has_no_room(home: Path) -> bool:
+def is_disk_full(home: Path) -> bool:
     """Whether the disk of the data folder is full; a folder that is not there holds nothing."""
     try:
         return shutil.disk_usage(home).free < _LEAST_BYTES

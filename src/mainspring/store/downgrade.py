@@ -70,12 +70,12 @@ def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[Downg
 
 async def describe_losses(database: Database, ways: Sequence[DowngradeStep]) -> list[str]:
     """What the ways lose that is there, in words with numbers."""
-    told: list[str] = []
+    lines: list[str] = []
     for what, query in (loss for way in ways for loss in way.losses):
         number = await database.fetchval(query)
         if number:
-            told.append(f"{number} {what}")
-    return told
+            lines.append(f"{number} {what}")
+    return lines
 
 
 async def downgrade(

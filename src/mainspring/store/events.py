@@ -155,19 +155,19 @@ class EventTable:
         return event
 
     async def list(
-        self, tx: Transaction, workspace_id: UUID, wanted: EventQuery, most: int
+        self, tx: Transaction, workspace_id: UUID, query: EventQuery, most: int
     ) -> Sequence[Event]:
         """The newest events of a workspace first; one that cannot be read is left out."""
         found: list[Event] = []
-        before = wanted.before
+        before = query.before
         while len(found) < most:
             rows = await tx.fetch(
                 _LIST,
                 workspace_id,
                 self._kept,
-                wanted.type,
-                wanted.source_id,
-                wanted.since,
+                query.type,
+                query.source_id,
+                query.since,
                 before,
                 most - len(found),
             )

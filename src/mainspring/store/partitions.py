@@ -75,8 +75,8 @@ def iterate_periods(period: Period, now: datetime) -> Iterator[PartitionPeriod]:
         start = end
 
 
-def _start(period: Period, moment: datetime) -> datetime:
-    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _start(period: Period, timestamp: datetime) -> datetime:
+    midnight = timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
     if period == "month":
         return midnight.replace(day=1)
     return midnight - timedelta(days=midnight.weekday())

@@ -216,12 +216,12 @@ def _probe_binaries(folder: Path) -> PostgresBinaries | None:
     if not (folder / "initdb").is_file():
         return None
     try:
-        said = subprocess.run(  # noqa: S603  (asks the program for its version)
+        text = subprocess.run(  # noqa: S603  (asks the program for its version)
             [folder / "postgres", "--version"], capture_output=True, text=True, check=False
         ).stdout
     except OSError:
         return None
-    version = _VERSION.search(said)
+    version = _VERSION.search(text)
     return version and PostgresBinaries(folder, int(version["major"]), version["release"])
 
 

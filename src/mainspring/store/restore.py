@@ -63,7 +63,7 @@ async def load(
         tables = await _match_tables(connection, heading)
         async with connection.transaction():
             await _hold_empty(connection, tables)
-            await _make_room(connection, heading)
+            await _create_partitions(connection, heading)
             for table in tables:
                 filled[table.name] = await _fill(connection, table, content)
             await _count_on(connection, heading.sequences)
@@ -160,7 +160,7 @@ async def _hold_empty(connection: DedicatedConnection, tables: list[StoredTable]
         await _refuse_filled(connection, table)
 
 
-async def _make_room(connection: DedicatedConnection, heading: SnapshotHeader) -> None:
+async def _create_partitions(connection: DedicatedConnection, heading: SnapshotHeader) -> None:
     """Partitions first: rows that found none would stay where all others go."""
     now = await connection.fetchval("SELECT now()")
     for moment in (*heading.periods, now):

@@ -310,6 +310,6 @@ def empty_database_error() -> NotFound:
     )
 
 
-def _parse_copy_count(said: str) -> int:
+def _parse_copy_count(text: str) -> int:
     """Postgres ends a copy with the words COPY and a number."""
-    return int(said.rpartition(" ")[2])
+    return int(text.rpartition(" ")[2])

@@ -91,15 +91,15 @@ class WakeupSender:
                 self._quiet.set()
             await asyncio.sleep(_GATHER_SECONDS)
 
-    async def _send(self, taken: dict[str, set[str]]) -> None:
-        hints = [(channel, payload) for channel, found in taken.items() for payload in found]
+    async def _send(self, used: dict[str, set[str]]) -> None:
+        hints = [(channel, payload) for channel, found in used.items() for payload in found]
         if self._connection is None or self._connection.is_closed():
             self._connection = await self._database.dedicated(settings=_SESSION)
         await self._connection.execute(_NOTIFY, [c for c, _ in hints], [p for _, p in hints])
 
-    def _put_back(self, taken: dict[str, set[str]]) -> None:
+    def _put_back(self, used: dict[str, set[str]]) -> None:
         self._drop_connection()
-        for channel, payloads in taken.items():
+        for channel, payloads in used.items():
             for payload in payloads:
                 _note(self._waiting[channel], payload)
         self._news.set()

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 async def list_offers(
-    rooms: ApplicationServices, visitor: CapabilityCaller, *, everything: bool = False
+    services: ApplicationServices, caller: CapabilityCaller, *, everything: bool = False
 ) -> list[CapabilityOffer]:
     """What a visitor may call, by name; with ``everything``, what runs alone may call too."""
-    found = await rooms.gate.offers(visitor)
+    found = await services.gate.offers(caller)
     if not everything:
         return found
     known = {offer.capability.id for offer in found}
-    words = await rooms.registry.of(visitor.actor.workspace_id)
+    words = await services.registry.of(caller.actor.workspace_id)
     more = [
         CapabilityOffer(one, one.input_schema)
         for one in words.capabilities.values()
-        if one.id not in known and _for_runs(one, visitor)
+        if one.id not in known and _for_runs(one, caller)
     ]
     return sorted((*found, *more), key=lambda offer: offer.capability.id)
 
 
 async def find_offer(
-    rooms: ApplicationServices, visitor: CapabilityCaller, name: str
+    services: ApplicationServices, caller: CapabilityCaller, name: str
 ) -> CapabilityOffer | None:
     """One capability, as far as this visitor may know of it."""
-    found = await rooms.gate.find(visitor.actor.workspace_id, name)
-    if found is None or not (visitor.sees(found) or _for_runs(found, visitor)):
+    found = await services.gate.find(caller.actor.workspace_id, name)
+    if found is None or not (caller.sees(found) or _for_runs(found, caller)):
         return None
-    return CapabilityOffer(found, schema_for(found, visitor))
+    return CapabilityOffer(found, schema_for(found, caller))
 
 
 def as_dict(offer: CapabilityOffer) -> dict[str, Any]:
@@ -62,6 +62,6 @@ def as_dict(offer: CapabilityOffer) -> dict[str, Any]:
     }
 
 
-def _for_runs(capability: Capability, visitor: CapabilityCaller) -> bool:
-    unbound = visitor.held is None and visitor.capabilities is None
+def _for_runs(capability: Capability, caller: CapabilityCaller) -> bool:
+    unbound = caller.held is None and caller.capabilities is None
     return unbound and capability.annotations.audience is Audience.RUNS

@@ -29,12 +29,12 @@ Note = Callable[["Connection"], Awaitable[None]]
 
 
 async def send_code(
-    rooms: ApplicationServices, user_id: UUID, address: str, note: Note
+    services: ApplicationServices, user_id: UUID, address: str, note: Note
 ) -> tuple[VerificationCode, User]:
     """Mails a new code to the address that is not verified yet; ``address`` is the server's."""
-    mailer = mailer_of(rooms)
-    await count_code(rooms.database, user_id)
-    async with rooms.database.transaction() as tx:
+    mailer = mailer_of(services)
+    await count_code(services.database, user_id)
+    async with services.database.transaction() as tx:
         code = await request_code(tx, user_id)
         user = await read_user(tx, user_id)
         await note(tx)
@@ -43,24 +43,24 @@ async def send_code(
 
 
 async def verify_code(
-    rooms: ApplicationServices, user_id: UUID, code: str, note: Note
+    services: ApplicationServices, user_id: UUID, code: str, note: Note
 ) -> VerifiedUser:
     """Verifies the address that the code was mailed to, and notifies the one it replaces."""
-    await count_try(rooms.database, user_id)
-    async with rooms.database.transaction() as tx:
+    await count_try(services.database, user_id)
+    async with services.database.transaction() as tx:
         done = await verify(tx, user_id, code)
         await note(tx)
-    if rooms.mailer is not None:
-        await mail_change(rooms.mailer, done)
+    if services.mailer is not None:
+        await mail_change(services.mailer, done)
     return done
 
 
-def mailer_of(rooms: ApplicationServices) -> Mailer:
+def mailer_of(services: ApplicationServices) -> Mailer:
     """What sends mail here; refuses where no mail server is set."""
-    if rooms.mailer is None:
+    if services.mailer is None:
         raise Conflict(
             "Mail is not set up here, so no address can be verified.",
             code="mail_not_set_up",
             suggestion="An operator sets MAINSPRING_SMTP_URL to smtp://user:password@host:587.",
         )
-    return rooms.mailer
+    return services.mailer

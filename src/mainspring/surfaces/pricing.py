@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 async def price_of(
-    rooms: ApplicationServices, walled: WorkspaceDatabase, found: Mapping[str, Any]
+    services: ApplicationServices, walled: WorkspaceDatabase, found: Mapping[str, Any]
 ) -> CostForecast:
     """The forecast of an automation as it was read."""
     space, document = walled.workspace_id, found["definition"]
-    words = await load_vocabulary(rooms.registry, space, document)
-    parts = ForecastDependencies(walled, rooms.gate.models, rooms.clock, rooms.limits)
+    vocabulary = await load_vocabulary(services.registry, space, document)
+    parts = ForecastDependencies(walled, services.gate.models, services.clock, services.limits)
     grants = read_grants(found["grants"])
-    return await forecast(parts, space, document, grants, words, automation_id=found["id"])
+    return await forecast(parts, space, document, grants, vocabulary, automation_id=found["id"])

@@ -50,15 +50,15 @@ class _TakeoverContext:
 
 
 async def show_departed_member(
-    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, member_id: UUID
+    services: ApplicationServices, database: DatabaseAccess, actor: Actor, member_id: UUID
 ) -> dict[str, Any]:
     """What a member left: what each automation may do, and what the actor would have to set."""
     async with database.acquire() as connection:
         leavers = await list_leavers(connection, actor.workspace_id)
-        estate = await load_unowned_resources(connection, actor, member_id)
-    prepared = await _prepare(rooms, database, actor, estate)
+        unowned = await load_unowned_resources(connection, actor, member_id)
+    prepared = await _prepare(services, database, actor, unowned)
     who = next((one for one in leavers if one["id"] == member_id), None)
-    if who is None and not estate.automations and not estate.webhooks:
+    if who is None and not unowned.automations and not unowned.webhooks:
         raise NotFound("This member left nothing to take over.", code="nothing_left")
     return {
         "member": {
@@ -67,18 +67,18 @@ async def show_departed_member(
             "name": "" if who is None else who["name"],
         },
         "automations": [
-            _describe_left_automation(one, prepared[one.id]) for one in estate.automations
+            _describe_left_automation(one, prepared[one.id]) for one in unowned.automations
         ],
         "webhooks": [
             {"automation_id": one.automation_id, "automation": one.automation, "slug": one.slug}
-            for one in estate.webhooks
+            for one in unowned.webhooks
         ],
-        "digest": estate.digest,
+        "digest": unowned.digest,
     }
 
 
 async def take(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     database: DatabaseAccess,
     actor: Actor,
     member_id: UUID,
@@ -92,42 +92,44 @@ async def take(
     ``replays`` also starts the missed runs that the triggers make up for.
     """
     async with database.acquire() as connection:
-        estate = await load_unowned_resources(connection, actor, member_id)
-    prepared = await _prepare(rooms, database, actor, estate)
+        unowned = await load_unowned_resources(connection, actor, member_id)
+    prepared = await _prepare(services, database, actor, unowned)
 
     async def work(tx: Connection) -> dict[str, Any]:
         taken = await take_over(tx, actor, member_id, digest, wanted)
         return {
             "automations": [
-                await _resume_automation(rooms, tx, actor.workspace_id, one, prepared[one.id])
+                await _resume_automation(services, tx, actor.workspace_id, one, prepared[one.id])
                 for one in taken.automations
             ],
             "webhooks": len(taken.webhooks),
         }
 
-    held = {one.id for one in estate.automations} | {one.automation_id for one in estate.webhooks}
-    taken = await change(database, rooms.limits, actor.workspace_id, work, automations=sorted(held))
+    held = {one.id for one in unowned.automations} | {one.automation_id for one in unowned.webhooks}
+    taken = await change(
+        database, services.limits, actor.workspace_id, work, automations=sorted(held)
+    )
     for one in taken["automations"]:
-        missed = await _to_make_up_for(rooms, database, actor.workspace_id, one)
+        missed = await _to_make_up_for(services, database, actor.workspace_id, one)
         one["replayable"], one["replayed"] = len(missed), 0
-    return await replay_missed(rooms, database, actor, taken) if replays else taken
+    return await replay_missed(services, database, actor, taken) if replays else taken
 
 
 async def replay_missed(
-    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, taken: dict[str, Any]
+    services: ApplicationServices, database: DatabaseAccess, actor: Actor, taken: dict[str, Any]
 ) -> dict[str, Any]:
     """Starts the missed runs of what was taken over, as the policies of its triggers say.
 
     What cannot start is told as the problem of its automation; the rest stays to be replayed.
     """
     for one in taken["automations"]:
-        missed = await _to_make_up_for(rooms, database, actor.workspace_id, one)
+        missed = await _to_make_up_for(services, database, actor.workspace_id, one)
         for run_id in missed:
             try:
                 await replay(
                     database,
-                    rooms.dispatcher,
-                    rooms.limits,
+                    services.dispatcher,
+                    services.limits,
                     actor.workspace_id,
                     run_id,
                     version="active",
@@ -143,7 +145,10 @@ async def replay_missed(
 
 
 async def _to_make_up_for(
-    rooms: ApplicationServices, database: DatabaseAccess, workspace_id: UUID, one: Mapping[str, Any]
+    services: ApplicationServices,
+    database: DatabaseAccess,
+    workspace_id: UUID,
+    one: Mapping[str, Any],
 ) -> list[UUID]:
     """The missed runs of one automation; what is not active makes up for nothing yet."""
     if one["state"] != "active" or not one["missed"]:
@@ -154,29 +159,29 @@ async def _to_make_up_for(
 
 
 async def _prepare(
-    rooms: ApplicationServices, database: DatabaseAccess, actor: Actor, estate: UnownedResources
+    services: ApplicationServices, database: DatabaseAccess, actor: Actor, unowned: UnownedResources
 ) -> Mapping[UUID, _TakeoverContext]:
     found: dict[UUID, _TakeoverContext] = {}
     space = actor.workspace_id
-    for one in estate.automations:
+    for one in unowned.automations:
         async with database.acquire() as connection:
             there = await read_automation(connection, space, one.id)
         document = there["definition"]
-        words = await load_vocabulary(rooms.registry, space, document)
+        vocabulary = await load_vocabulary(services.registry, space, document)
         doubts = await find_missing_dependencies(
             document,
             read_grants(there["grants"]),
-            words,
-            rooms.gate.models,
-            rooms.gate.preflight,
+            vocabulary,
+            services.gate.models,
+            services.gate.preflight,
             DefinitionOwner(space, author_id=actor.id),
         )
-        found[one.id] = _TakeoverContext(words, doubts)
+        found[one.id] = _TakeoverContext(vocabulary, doubts)
     return found
 
 
 async def _resume_automation(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     tx: Connection,
     workspace_id: UUID,
     one: UnownedAutomation,
@@ -188,7 +193,7 @@ async def _resume_automation(
     if one.stopped and not lacking:
         try:
             state = await activate(
-                tx, workspace_id, one.id, prepared.words, rooms.limits, prepared.doubts
+                tx, workspace_id, one.id, prepared.words, services.limits, prepared.doubts
             )
         except Problem as caught:
             # Each is refused before anything of it is written.

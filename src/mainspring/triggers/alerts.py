@@ -250,16 +250,14 @@ class AlertMailer:
         that another process could bring.
         """
         async with self._database.transaction() as tx:
-            letter = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
-            if letter is None:
+            mail = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
+            if mail is None:
                 return False
-            to = await find_author_address(
-                tx, letter.workspace_id, letter.automation_id, self._first
-            )
+            to = await find_author_address(tx, mail.workspace_id, mail.automation_id, self._first)
             if to is None:
-                await give_up_mail(tx, letter)
+                await give_up_mail(tx, mail)
         if to is not None:
-            await self._bring(letter, to)
+            await self._bring(mail, to)
         return True
 
     async def _bring(self, letter: AlertMail, to: str) -> None:
@@ -278,18 +276,18 @@ class AlertMailer:
         async with self._database.transaction() as tx:
             await set_mailed(tx, letter)
 
-    async def _not_taken(self, letter: AlertMail, problem: Problem) -> None:
-        if letter.tries < TRIES:
-            log.info("The alert %s could not be mailed yet: %s", letter.id, problem.detail)
+    async def _not_taken(self, mail: AlertMail, problem: Problem) -> None:
+        if mail.tries < TRIES:
+            log.info("The alert %s could not be mailed yet: %s", mail.id, problem.detail)
             return
         log.error(
             "The alert %s could not be mailed in %s tries and stays in the inbox alone: %s",
-            letter.id,
-            letter.tries,
+            mail.id,
+            mail.tries,
             problem.detail,
         )
         async with self._database.transaction() as tx:
-            await give_up_mail(tx, letter)
+            await give_up_mail(tx, mail)
 
 
 def _pair(automation: Mapping[str, Any]) -> Pair:

@@ -161,8 +161,8 @@ def _offset(place: ZoneInfo, instant: datetime) -> timedelta:
     return offset
 
 
-def _wall_clock(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(tzinfo=None)
+def _wall_clock(timestamp: datetime) -> datetime:
+    return timestamp.astimezone(UTC).replace(tzinfo=None)
 
 
 Misfire = Literal["skip", "fire_once", "fire_all"]
@@ -208,8 +208,8 @@ class _FirePlanInputs:
     misfire: Misfire
     catch_up: timedelta
 
-    def reason(self, moment: datetime) -> Reason:
-        if self.misfire != "skip" and moment < self.edge:
+    def reason(self, timestamp: datetime) -> Reason:
+        if self.misfire != "skip" and timestamp < self.edge:
             return "missed_too_old"
         return _IN_WINDOW[self.misfire]
 

@@ -140,22 +140,22 @@ def read_schedule(config: Any) -> ScheduleConfig:
     return ScheduleConfig(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
 
 
-def key_of(moment: datetime) -> str:
+def key_of(timestamp: datetime) -> str:
     """The key of a moment: whoever computes it comes to the same."""
-    return f"at:{rfc3339(moment)}"
+    return f"at:{rfc3339(timestamp)}"
 
 
-def payload_of(moment: datetime, fired_at: datetime, last_fired_at: datetime) -> dict[str, str]:
+def payload_of(timestamp: datetime, fired_at: datetime, last_fired_at: datetime) -> dict[str, str]:
     """What the run of a moment is told."""
     return {
         "fired_at": rfc3339(fired_at),
-        "scheduled_for": rfc3339(moment),
+        "scheduled_for": rfc3339(timestamp),
         "last_fired_at": rfc3339(last_fired_at),
     }
 
 
-def rfc3339(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+def rfc3339(timestamp: datetime) -> str:
+    return timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _damaged_config_error(what: str) -> Invalid:

@@ -281,7 +281,7 @@ def _decision(schedule: DueSchedule, now: datetime, made: FirePlan) -> _Schedule
     return _ScheduleDecision(schedule, made, requests, missed)
 
 
-def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> RunRequest:
+def _request(schedule: DueSchedule, timestamp: datetime, now: datetime) -> RunRequest:
     last = schedule.last_fired_at
     return RunRequest(
         schedule.workspace_id,
@@ -289,8 +289,8 @@ def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> RunReque
         trigger_type="schedule",
         trigger_id=schedule.trigger_id,
         static=schedule.inputs,
-        payload=payload_of(moment, now, last),
-        key=key_of(moment),
+        payload=payload_of(timestamp, now, last),
+        key=key_of(timestamp),
         key_expires_at=now + KEPT,
         last_fired_at=last,
         measured=True,
@@ -298,9 +298,9 @@ def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> RunReque
 
 
 def _to_missed_fire_time(
-    schedule: DueSchedule, moment: datetime, reason: str, moments: int = 1
+    schedule: DueSchedule, timestamp: datetime, reason: str, moments: int = 1
 ) -> MissedFireTime:
-    key = key_of(moment)
+    key = key_of(timestamp)
     return MissedFireTime(schedule.workspace_id, schedule.trigger_id, key, reason, moments)
 
 

@@ -277,8 +277,8 @@ def _disk(home: Path | None) -> DiskSpace | None:
     return DiskSpace(found.total, found.free)
 
 
-def _format_time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+def _format_time(timestamp: datetime | None) -> str | None:
+    return None if timestamp is None else timestamp.isoformat()
 
 
 _READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
@@ -346,8 +346,8 @@ def size_capabilities(
 ) -> tuple[Capability, ...]:
     """``home`` is the data folder, where the database lives in it."""
 
-    async def show_size(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del ctx, given
+    async def show_size(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx, arguments
         return (await read_size(require_part(database), limits, home)).as_dict()
 
     return (

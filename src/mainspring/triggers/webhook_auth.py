@@ -72,20 +72,20 @@ def read_secret(text: str) -> bytes | None:
     return key or None
 
 
-def is_genuine(seal: WebhookSignature, body: bytes, key: bytes, now: datetime) -> bool:
+def is_genuine(signature: WebhookSignature, body: bytes, key: bytes, now: datetime) -> bool:
     """Whether the holder of the key sent this body, and not long ago."""
-    if not _ID.fullmatch(seal.id) or not _TIMESTAMP.fullmatch(seal.timestamp):
+    if not _ID.fullmatch(signature.id) or not _TIMESTAMP.fullmatch(signature.timestamp):
         return False
-    signed = f"{seal.id}.{seal.timestamp}.".encode() + body
+    signed = f"{signature.id}.{signature.timestamp}.".encode() + body
     right = base64.b64encode(hmac.digest(key, signed, hashlib.sha256))
-    shown = [text.encode("utf-8", "replace") for text in seal.signatures.split(" ")]
+    shown = [text.encode("utf-8", "replace") for text in signature.signatures.split(" ")]
     # Every one is compared, so that the time taken does not tell how many were wrong.
     matches = [
         hmac.compare_digest(one.removeprefix(_VERSION), right)
         for one in shown[:_MOST_SIGNATURES]
         if one.startswith(_VERSION)
     ]
-    return any(matches) and abs(now.timestamp() - int(seal.timestamp)) <= TOLERANCE_SECONDS
+    return any(matches) and abs(now.timestamp() - int(signature.timestamp)) <= TOLERANCE_SECONDS
 
 
 # A call of a webhook on its way to becoming a moment: what it shows, and its key.
@@ -348,18 +348,18 @@ class WebhookAuthenticator:
         """Calls whose webhook nobody has begun to look up."""
         return self._callers.waiting
 
-    async def find(self, knock: WebhookRequest, *, fresh: bool = False) -> WebhookTrigger:
+    async def find(self, request: WebhookRequest, *, fresh: bool = False) -> WebhookTrigger:
         """The webhook that is called, as it is now or, unless it must be fresh, was just now."""
         try:
             async with asyncio.timeout(RECEIPT_SECONDS):
-                webhook = None if fresh else await self._callers.find(knock.source)
-                if webhook is None or not knock.may_be_for(webhook):
+                webhook = None if fresh else await self._callers.find(request.source)
+                if webhook is None or not request.may_be_for(webhook):
                     # What was remembered lets in, and never keeps out.
-                    webhook = await self._callers.look(knock.source)
+                    webhook = await self._callers.look(request.source)
         except TimeoutError:
             raise receipt_timeout_error() from None
-        if webhook is None or not knock.may_be_for(webhook):
-            raise self._refused(knock)
+        if webhook is None or not request.may_be_for(webhook):
+            raise self._refused(request)
         return webhook
 
     async def again(self, knock: WebhookRequest) -> WebhookRequest:
@@ -368,15 +368,15 @@ class WebhookAuthenticator:
         await self.check_signature(knock, webhook)
         return replace(knock, webhook=webhook)
 
-    async def check_signature(self, knock: WebhookRequest, webhook: WebhookTrigger) -> None:
+    async def check_signature(self, request: WebhookRequest, webhook: WebhookTrigger) -> None:
         """Refuses a call that is not signed as its webhook asks; the body is there now."""
-        if await self._is_signed(knock, webhook):
+        if await self._is_signed(request, webhook):
             return
         # What was remembered lets in, and never keeps out: the secret and the time are others now.
-        if not await self._is_signed(knock, await self.find(knock, fresh=True)):
-            raise self._refused(knock)
+        if not await self._is_signed(request, await self.find(request, fresh=True)):
+            raise self._refused(request)
 
-    async def _is_signed(self, knock: WebhookRequest, webhook: WebhookTrigger) -> bool:
+    async def _is_signed(self, request: WebhookRequest, webhook: WebhookTrigger) -> bool:
         secret = webhook.signing_secret
         if secret is None:
             return True
@@ -384,9 +384,9 @@ class WebhookAuthenticator:
         key = await retry_lost_connection(
             lambda: self._signing.read(name, of_leaver=webhook.suspended)
         )
-        if key is None or knock.seal is None:
+        if key is None or request.seal is None:
             return False
-        return is_genuine(knock.seal, knock.raw, key, webhook.now)
+        return is_genuine(request.seal, request.raw, key, webhook.now)
 
     async def charge(self, webhook: WebhookTrigger) -> None:
         """Counts a call against the limits of its webhook; it may have to wait for its turn."""

@@ -109,12 +109,12 @@ class WebhookRecorder:
         self._forget = forget
 
     async def flush(
-        self, connection: DedicatedConnection, moments: Sequence[PreparedWebhook]
+        self, connection: DedicatedConnection, prepared: Sequence[PreparedWebhook]
     ) -> Sequence[Answer]:
         """What became of each; a group whose commit was lost from sight finds its own."""
-        made = await self._dispatcher.record(connection, [one.request for one in moments])
-        problems = await _input_problems(connection, moments, made)
-        for one in moments:
+        made = await self._dispatcher.record(connection, [one.request for one in prepared])
+        problems = await _input_problems(connection, prepared, made)
+        for one in prepared:
             # The inputs of the next call begin where this one has ended.
             if one.request.prepared is not None and one.request.prepared.timed:
                 self._forget(one.knock.source)
@@ -123,13 +123,13 @@ class WebhookRecorder:
 
 async def _input_problems(
     connection: DedicatedConnection,
-    moments: Sequence[PreparedWebhook],
+    prepared: Sequence[PreparedWebhook],
     made: Sequence[Recorded],
 ) -> dict[UUID, Problem]:
     """What was wrong with the inputs of runs that failed before they began."""
     failed = {
         (moment.webhook.workspace_id, one.run_id)
-        for moment, one in zip(moments, made, strict=True)
+        for moment, one in zip(prepared, made, strict=True)
         if isinstance(one, DispatchResult)
         and (one.status, one.reason) == ("failed", "invalid_inputs")
     }
@@ -201,42 +201,42 @@ class WebhookReceiver:
         lines = self._entrance.waiting + self._preparing.waiting + self._turns.waiting
         return self._writer.waiting + self._floods.waiting + lines
 
-    async def receive(self, knock: WebhookRequest) -> WebhookRequest:
+    async def receive(self, request: WebhookRequest) -> WebhookRequest:
         """Finds out who calls, from what stands before the body, and charges their limit.
 
         A webhook that asks for a signature is charged by ``admit``, when there is one.
         """
         self._check_waiting()
-        webhook = await self._entrance.find(knock)
+        webhook = await self._entrance.find(request)
         if webhook.signing_secret is None:
             await self._entrance.charge(webhook)
-        return replace(knock, webhook=webhook)
+        return replace(request, webhook=webhook)
 
-    def closed_for(self, knock: WebhookRequest) -> float:
+    def closed_for(self, request: WebhookRequest) -> float:
         """Seconds until the next call of the same webhook could be let in; mostly none."""
-        return 0.0 if knock.webhook is None else self._entrance.closed_for(knock.webhook)
+        return 0.0 if request.webhook is None else self._entrance.closed_for(request.webhook)
 
-    def reading(self, knock: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
+    def reading(self, request: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
         """What counts the bytes of a body as they come; ``Exhausted`` when they are too many."""
-        return self._read.held(knock.source if knock.webhook is None else knock.webhook.id)
+        return self._read.held(request.source if request.webhook is None else request.webhook.id)
 
-    async def admit(self, knock: WebhookRequest) -> None:
+    async def admit(self, request: WebhookRequest) -> None:
         """Looks at the signature, if the webhook asks for one: the body is there now."""
-        webhook = knock.webhook
+        webhook = request.webhook
         if webhook is not None and webhook.signing_secret is not None:
-            await self._entrance.check_signature(knock, webhook)
+            await self._entrance.check_signature(request, webhook)
             await self._entrance.charge(webhook)
 
-    async def take(self, knock: WebhookRequest) -> WebhookReceipt:
+    async def take(self, request: WebhookRequest) -> WebhookReceipt:
         """Records a call; returns when its run is on disk."""
         self._check_waiting()
-        source, size = knock.source, knock.size
+        source, size = request.source, request.size
         self._kept.take(source, size)
         written: asyncio.Future[Answer] | None = None
         try:
             async with asyncio.timeout(RECEIPT_SECONDS):
                 for _ in range(_TRIES):
-                    moment = await self._prepared(knock)
+                    moment = await self._prepared(request)
                     written = await self._handed_in(moment)
                     # It goes on when nobody waits for it any more: its sender may come
                     # again by its key.
@@ -246,7 +246,7 @@ class WebhookReceiver:
                         return answer
                     if isinstance(answer, Problem):
                         raise answer
-                    knock = await self._entrance.again(knock)
+                    request = await self._entrance.again(request)
             raise too_many_requests_error("This webhook is being changed all the time.", 1.0)
         except TimeoutError:
             raise receipt_timeout_error() from None
@@ -267,11 +267,11 @@ class WebhookReceiver:
         if self.waiting >= self._limits.webhook_waiting:
             raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
 
-    async def _prepared(self, knock: WebhookRequest) -> PreparedWebhook:
+    async def _prepared(self, webhook_request: WebhookRequest) -> PreparedWebhook:
         """The moment of a call; nothing is held while it is made, and much may be done."""
-        if knock.webhook is None:
-            knock = await self._entrance.again(knock)
-        webhook = knock.webhook
+        if webhook_request.webhook is None:
+            webhook_request = await self._entrance.again(webhook_request)
+        webhook = webhook_request.webhook
         assert webhook is not None
         if self._preparing.waiting_of(webhook.id) >= max(1, self._limits.webhook_waiting // 2):
             raise too_many_requests_error(
@@ -280,18 +280,18 @@ class WebhookReceiver:
         if not self._preparing.begin(webhook.id):
             await self._preparing.wait_for_slot(webhook.id)
         try:
-            request = await self._request(knock, webhook)
+            request = await self._request(webhook_request, webhook)
             prepared = await retry_lost_connection(lambda: self._dispatcher.prepare(request))
         finally:
             self._preparing.end(webhook.id)
-        return PreparedWebhook(knock, webhook, prepared)
+        return PreparedWebhook(webhook_request, webhook, prepared)
 
-    async def _request(self, knock: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
-        if knock.seal is not None and webhook.signing_secret is not None:
-            key: str | None = knock.seal.id
+    async def _request(self, request: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
+        if request.seal is not None and webhook.signing_secret is not None:
+            key: str | None = request.seal.id
         else:
-            key = sender_key(knock.idempotency_keys, knock.value)
-        inputs, broken = await self._map_inputs(knock, webhook)
+            key = sender_key(request.idempotency_keys, request.value)
+        inputs, broken = await self._map_inputs(request, webhook)
         return RunRequest(
             webhook.workspace_id,
             webhook.automation_id,
@@ -299,11 +299,11 @@ class WebhookReceiver:
             webhook.id,
             inputs=inputs,
             static=webhook.inputs,
-            payload=knock.value,
+            payload=request.value,
             key=None if key is None else f"key:{key}",
-            run_id=knock.run_id,
+            run_id=request.run_id,
             key_expires_at=webhook.now + KEY_LIFE,
-            body_hash=None if key is None else hash_content(knock.value),
+            body_hash=None if key is None else hash_content(request.value),
             last_fired_at=webhook.last_fired_at,
             measured=True,
             problem=broken,
@@ -311,30 +311,30 @@ class WebhookReceiver:
         )
 
     async def _map_inputs(
-        self, knock: WebhookRequest, webhook: WebhookTrigger
+        self, request: WebhookRequest, webhook: WebhookTrigger
     ) -> tuple[Mapping[str, Any], Problem | None]:
         mapping = webhook.config.get("input_mapping")
         if not mapping:
             return {}, None
         try:
-            return await self._mapper.map_inputs(mapping, knock.value, knock.size), None
+            return await self._mapper.map_inputs(mapping, request.value, request.size), None
         except LimitExceeded:
             raise
         except Problem as problem:
             return {}, problem
 
-    async def _handed_in(self, moment: PreparedWebhook) -> asyncio.Future[Answer]:
-        source = moment.webhook.id
+    async def _handed_in(self, prepared: PreparedWebhook) -> asyncio.Future[Answer]:
+        source = prepared.webhook.id
         if not self._turns.begin(source):
             await self._turns.wait_for_slot(source)
         # Whoever calls as often as a webhook may is a flood for now; a later call does not
         # overtake those that are written as one.
-        if source in self._flooding or self._entrance.is_flooded(moment.webhook):
+        if source in self._flooding or self._entrance.is_flooded(prepared.webhook):
             self._flooding[source] += 1
-            written = self._floods.submit(moment)
+            written = self._floods.submit(prepared)
             written.add_done_callback(lambda _: self._release_flood_slot(source))
         else:
-            written = self._writer.submit(moment)
+            written = self._writer.submit(prepared)
         written.add_done_callback(lambda _: self._turns.end(source))
         return written
 

@@ -144,9 +144,9 @@ async def check_account_change(tx: Transaction, actor: Actor, change: AccountCha
         )
 
 
-def _routes(grants: Iterable[Grant], words: Vocabulary) -> list[Any]:
+def _routes(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Any]:
     """Where the granted capabilities that write lead."""
-    granted = (words.capabilities.get(one.capability) for one in grants)
+    granted = (vocabulary.capabilities.get(one.capability) for one in grants)
     return [
         one.annotations.route
         for one in granted

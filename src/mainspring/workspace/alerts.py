@@ -228,10 +228,10 @@ async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -
     )
 
 
-async def set_mailed(tx: Transaction, letter: AlertMail) -> None:
-    await tx.execute(_MAILED, letter.workspace_id, letter.id)
+async def set_mailed(tx: Transaction, mail: AlertMail) -> None:
+    await tx.execute(_MAILED, mail.workspace_id, mail.id)
 
 
-async def give_up_mail(tx: Transaction, letter: AlertMail) -> None:
+async def give_up_mail(tx: Transaction, mail: AlertMail) -> None:
     """It stays in the inbox and is not tried again."""
-    await tx.execute(_GIVE_UP, letter.workspace_id, letter.id)
+    await tx.execute(_GIVE_UP, mail.workspace_id, mail.id)

@@ -67,12 +67,12 @@ class ApprovalPolicy:
         }
 
 
-def parse_approval_policy(told: Mapping[str, Any]) -> ApprovalPolicy:
+def parse_approval_policy(result: Mapping[str, Any]) -> ApprovalPolicy:
     """The policy that a workspace keeps; what it does not say is as it usually is."""
     return ApprovalPolicy(
-        int(told.get("approvers", 1)),
-        tuple(Role(name) for name in told.get("roles", ())),
-        bool(told.get("author_may_approve", True)),
+        int(result.get("approvers", 1)),
+        tuple(Role(name) for name in result.get("roles", ())),
+        bool(result.get("author_may_approve", True)),
     )
 
 

@@ -242,7 +242,7 @@ async def list_automations(
 async def list_with_signs(
     tx: Transaction,
     workspace_id: UUID,
-    wanted: AutomationQuery,
+    query: AutomationQuery,
     *,
     state: AutomationStatus | None,
     search: str | None,
@@ -251,7 +251,7 @@ async def list_with_signs(
 ) -> list[dict[str, Any]]:
     """The same, each with how it is doing."""
     rows = await list_automations(
-        tx, workspace_id, state=state, search=search, after=after, most=most, wanted=wanted
+        tx, workspace_id, state=state, search=search, after=after, most=most, wanted=query
     )
     signs = await read_signs(tx, workspace_id, [row["id"] for row in rows])
     return [{**row, **signs[row["id"]]} for row in rows]
@@ -281,9 +281,9 @@ async def read_automation(
     if row is None:
         raise no_automation_error()
     triggers = await list_triggers(tx, workspace_id, automation_id)
-    told = _describe_automation(row)
-    told["definition"] = merge_stored_triggers(told.pop("document"), triggers)
-    return {**told, "triggers": triggers}
+    result = _describe_automation(row)
+    result["definition"] = merge_stored_triggers(result.pop("document"), triggers)
+    return {**result, "triggers": triggers}
 
 
 def _describe_automation(row: Any) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class BuiltInAutomations:
         self._limits = limits
         self._words: Vocabulary | None = None
 
-    def open(self, words: Vocabulary) -> None:
-        self._words = words
+    def open(self, vocabulary: Vocabulary) -> None:
+        self._words = vocabulary
 
     async def keep(
         self,

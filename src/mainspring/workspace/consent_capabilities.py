@@ -84,7 +84,7 @@ class ToolConsents(Protocol):
 
 def consent_capabilities(
     limits: Limits,
-    words: LoadVocabulary,
+    vocabulary: LoadVocabulary,
     tools: ToolConsents,
     missing: FindMissingParts,
     address: str = "",
@@ -93,7 +93,7 @@ def consent_capabilities(
 
     ``address`` is the server's own.
     """
-    counter = _ConsentHandlers(limits, words, tools, missing, address)
+    counter = _ConsentHandlers(limits, vocabulary, tools, missing, address)
     return (
         build_capability(
             "list_consents",
@@ -142,14 +142,14 @@ class _ConsentHandlers:
     missing: FindMissingParts
     address: str
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        status, about = given.get("status", "waiting"), given.get("automation_id")
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        status, about = arguments.get("status", "waiting"), arguments.get("automation_id")
         kept = await list_consents(
             ctx.tx,
             ctx.actor.workspace_id,
             None if status == "any" else status,
             None if about is None else UUID(about),
-            given.get("limit", schemas.USUAL),
+            arguments.get("limit", schemas.USUAL),
         )
         found = [format_consent(one) for one in kept]
         if about is None and status in ("waiting", "any"):
@@ -158,12 +158,12 @@ class _ConsentHandlers:
             ctx.tx,
             ctx.actor.workspace_id,
             None if about is None else UUID(about),
-            given.get("limit", schemas.USUAL),
+            arguments.get("limit", schemas.USUAL),
         )
         return {"consents": found, "agreed_by_upgrade": upgraded}
 
-    async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = UUID(given["consent_id"])
+    async def show(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = UUID(arguments["consent_id"])
         try:
             return format_consent(await _find(ctx, wanted))
         except NotFound:

@@ -104,27 +104,27 @@ async def export_all(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
 
 async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[ImportCandidate]:
     """One definition, or an export of many, with every problem of each; nothing is stored."""
-    judged: list[ImportCandidate] = []
+    candidates: list[ImportCandidate] = []
     findings: list[Finding] = []
     for at, document in _iterate_documents(value):
         report = await asyncio.to_thread(validate, document, vocabulary, limits)
         findings += [replace(one, pointer=at + one.pointer) for one in report.findings]
         if report.ok:
-            judged.append(ImportCandidate(at, report))
-    findings += _find_duplicates(judged)
+            candidates.append(ImportCandidate(at, report))
+    findings += _find_duplicates(candidates)
     if findings:
         raise Invalid(
             "Nothing was imported: what was handed in has problems.",
             code="invalid_import",
             findings=findings,
         )
-    return judged
+    return candidates
 
 
 async def add_renamed_candidates(
     tx: Transaction,
     workspace_id: UUID,
-    judged: Sequence[ImportCandidate],
+    candidates: Sequence[ImportCandidate],
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> list[ImportCandidate]:
@@ -133,20 +133,20 @@ async def add_renamed_candidates(
     Judging takes its time, and nobody can give out a name while an import is stored.
     """
     used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)}
-    taken = {one.name for one in judged} & used
-    used |= {one.name for one in judged}
+    taken = {one.name for one in candidates} & used
+    used |= {one.name for one in candidates}
     return [
         replace(one, spare=await _rename_candidate(one, used, vocabulary, limits))
         if one.name in taken
         else one
-        for one in judged
+        for one in candidates
     ]
 
 
 async def import_judged(
     tx: Transaction,
     workspace_id: UUID,
-    judged: Sequence[ImportCandidate],
+    candidates: Sequence[ImportCandidate],
     author: UUID,
     vocabulary: Vocabulary,
     limits: Limits,
@@ -154,20 +154,20 @@ async def import_judged(
 ) -> list[ImportResult]:
     """Stores all of them or none, each of them paused."""
     await hold_names(tx, workspace_id)
-    names = [one.name for one in judged]
+    names = [one.name for one in candidates]
     if on_clash == "new_version":
         await hold_all(tx, workspace_id, await find_automation_ids(tx, workspace_id, names))
     taken = {row["name"]: row for row in await tx.fetch(_TAKEN, workspace_id, names)}
     if taken and on_clash == "refuse":
-        raise _name_conflict_error([one for one in judged if one.name in taken])
+        raise _name_conflict_error([one for one in candidates if one.name in taken])
     if taken and on_clash == "rename":
         used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)} | set(names)
-        judged = [
+        candidates = [
             await _rename_candidate(one, used, vocabulary, limits) if one.name in taken else one
-            for one in judged
+            for one in candidates
         ]
         taken = {}
-    made = [await _store(tx, workspace_id, one, taken.get(one.name), author) for one in judged]
+    made = [await _store(tx, workspace_id, one, taken.get(one.name), author) for one in candidates]
     await _tell(tx, workspace_id, made)
     return [
         one if one.name == before else replace(one, renamed_from=before)
@@ -255,9 +255,9 @@ def _validate_envelope(value: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(join_pointer("", key), detail, "unknown_key", suggest_nearest(key, _KEYS))
 
 
-def _find_duplicates(judged: Sequence[ImportCandidate]) -> Iterator[Finding]:
+def _find_duplicates(candidates: Sequence[ImportCandidate]) -> Iterator[Finding]:
     seen: set[str] = set()
-    for one in judged:
+    for one in candidates:
         if one.name in seen:
             detail = f"There are two automations called {one.name!r} in here."
             yield Finding(f"{one.at}/name", detail, "name_taken")

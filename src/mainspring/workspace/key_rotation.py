@@ -147,12 +147,12 @@ async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch
 async def _reencrypt_secret(
     tx: Transaction, keys: MasterKeys, target: MasterKey, row: DatabaseRow
 ) -> bool:
-    drawer = get_secret_scope(row)
+    scope = get_secret_scope(row)
     try:
-        value = read(keys, drawer, row)
+        value = read(keys, scope, row)
     except (Conflict, InternalError):
         return False
-    nonce, sealed = target.seal(value, build_associated_data(drawer, row["id"], str(row["name"])))
+    nonce, sealed = target.seal(value, build_associated_data(scope, row["id"], str(row["name"])))
     await tx.execute(_RESEAL, row["workspace_id"], row["id"], nonce, sealed, target.id)
     return True
 

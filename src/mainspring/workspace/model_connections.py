@@ -241,31 +241,31 @@ async def list_all_connections(database: QueryExecutor) -> tuple[ModelConnection
 
 
 async def connect(
-    tx: Transaction, vault: Vault, wish: ModelConnectionSpec
+    tx: Transaction, vault: Vault, spec: ModelConnectionSpec
 ) -> tuple[ModelConnection, bool]:
     """Makes or changes a connection and seals its key; whether it is new."""
-    space = wish.workspace_id
+    space = spec.workspace_id
     await tx.execute(_LOCK, str(space or "installation"))
-    found = await tx.fetchrow(_FIND, space, wish.name)
+    found = await tx.fetchrow(_FIND, space, spec.name)
     before = None if found is None else _build_connection(found)
     if before is None:
-        await _check_room(tx, space)
-    kind, url, offers, usual = _resolve_connection(wish, before)
+        await _check_connection_limit(tx, space)
+    kind, url, offers, usual = _resolve_connection(spec, before)
     _check_usual(usual, offers)
-    has_key = _check_key(wish, before, kind, url)
+    has_key = _check_key(spec, before, kind, url)
     was = before and (before.kind, before.base_url, before.offers, before.usual_model)
-    if wish.actor is not None and was != (kind, url, tuple(offers), usual):
+    if spec.actor is not None and was != (kind, url, tuple(offers), usual):
         # Whatever answers decides what is sent; another key alone changes nothing of that.
-        await check_account_change(tx, wish.actor, _connection_change(space, wish.name))
+        await check_account_change(tx, spec.actor, _connection_change(space, spec.name))
     if before is None:
         row = await tx.fetchrow(
-            _ADD, generate_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by
+            _ADD, generate_id(), space, spec.name, kind, url, list(offers), usual, has_key, spec.by
         )
     else:
         row = await tx.fetchrow(_CHANGE, space, before.id, kind, url, list(offers), usual, has_key)
     made = _build_connection(row)
-    if wish.key is not None:
-        await vault.put(tx, made.drawer, API_KEY, wish.key)
+    if spec.key is not None:
+        await vault.put(tx, made.drawer, API_KEY, spec.key)
     return made, before is None
 
 
@@ -277,8 +277,8 @@ async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str, acto
     if await tx.fetchrow(_OTHERS, workspace_id, row["kind"], row["base_url"]) is not None:
         # They would be asked instead.
         await check_account_change(tx, actor, _connection_change(workspace_id, name))
-    drawer = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
-    await delete_secret(tx, drawer, API_KEY)
+    scope = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
+    await delete_secret(tx, scope, API_KEY)
     return True
 
 
@@ -288,7 +288,7 @@ async def list_connection_users(tx: Transaction, workspace_id: UUID, name: str) 
     return [row["name"] for row in rows]
 
 
-async def _check_room(tx: Transaction, workspace_id: UUID | None) -> None:
+async def _check_connection_limit(tx: Transaction, workspace_id: UUID | None) -> None:
     row = await tx.fetchrow(_COUNT, workspace_id)
     if row["count"] >= MOST_CONNECTIONS:
         raise Conflict(
@@ -299,12 +299,12 @@ async def _check_room(tx: Transaction, workspace_id: UUID | None) -> None:
 
 
 def _resolve_connection(
-    wish: ModelConnectionSpec, before: ModelConnection | None
+    spec: ModelConnectionSpec, before: ModelConnection | None
 ) -> tuple[ModelKind, str, tuple[str, ...], str | None]:
     """The whole connection: what is said, then what there was, then what is usual."""
-    said = wish.said
+    said = spec.said
     if before is None:
-        known = wish.name if wish.name in HOME_URLS else "compatible"
+        known = spec.name if spec.name in HOME_URLS else "compatible"
         kind: ModelKind = said.get(KIND, known)
         url = said.get(URL) or HOME_URLS.get(kind)
     else:
@@ -340,10 +340,10 @@ def _check_usual(usual: str | None, offers: tuple[str, ...]) -> None:
 
 
 def _check_key(
-    wish: ModelConnectionSpec, before: ModelConnection | None, kind: ModelKind, url: str
+    spec: ModelConnectionSpec, before: ModelConnection | None, kind: ModelKind, url: str
 ) -> bool:
     """Whether it has a key then; a key that is there goes to no other place."""
-    if wish.key is not None:
+    if spec.key is not None:
         return True
     if before is not None and before.has_key:
         if (before.kind, before.base_url) != (kind, url):

@@ -117,7 +117,7 @@ async def keep_proposal(
     base: ProposalBase | None,
 ) -> StoredProposal:
     """Keeps a new proposal, unless too many wait to be decided already."""
-    await check_room(tx, workspace_id)
+    await check_proposal_limit(tx, workspace_id)
     automation_id, version = (None, None) if base is None else (base.automation_id, base.version)
     added = await tx.fetchrow(
         _ADD, workspace_id, generate_id(), author, LIFETIME, automation_id, version, dict(body)
@@ -125,7 +125,7 @@ async def keep_proposal(
     return StoredProposal(**dict(added))
 
 
-async def check_room(tx: Transaction, workspace_id: UUID) -> None:
+async def check_proposal_limit(tx: Transaction, workspace_id: UUID) -> None:
     """Refuses one more where too many wait already; asked before anything is paid for, too."""
     row = await tx.fetchrow(_OPEN, workspace_id)
     if row["open"] >= MOST_OPEN:

@@ -40,22 +40,22 @@ def connection_scope(workspace_id: UUID, connection_id: UUID) -> SecretScope:
     return SecretScope(workspace_id, connection_id, "connection")
 
 
-def build_associated_data(drawer: SecretScope, secret_id: UUID, name: str) -> bytes:
+def build_associated_data(scope: SecretScope, secret_id: UUID, name: str) -> bytes:
     """What a seal is bound to. All before the name has a fixed length or an end of its own,
     so no two places have the same spelling."""
-    ids = drawer.workspace_id.bytes + drawer.owner_id.bytes + secret_id.bytes
-    return _PURPOSE + ids + drawer.kind.encode() + b"\0" + name.encode()
+    ids = scope.workspace_id.bytes + scope.owner_id.bytes + secret_id.bytes
+    return _PURPOSE + ids + scope.kind.encode() + b"\0" + name.encode()
 
 
 def decrypt_secret(
-    key: MasterKey, drawer: SecretScope, secret_id: UUID, name: str, nonce: bytes, sealed: bytes
+    key: MasterKey, scope: SecretScope, secret_id: UUID, name: str, nonce: bytes, sealed: bytes
 ) -> str:
     """The value; InvalidTag or ValueError for a seal that does not belong here."""
     try:
-        return key.open(nonce, sealed, build_associated_data(drawer, secret_id, name))
+        return key.open(nonce, sealed, build_associated_data(scope, secret_id, name))
     except InvalidTag:
         # Before there were owners every secret was the first member's.
-        if drawer.kind != "automation" or drawer.owner_id != FIRST_MEMBER:
+        if scope.kind != "automation" or scope.owner_id != FIRST_MEMBER:
             raise
-        earlier = _EARLIER_PURPOSE + drawer.workspace_id.bytes + secret_id.bytes + name.encode()
+        earlier = _EARLIER_PURPOSE + scope.workspace_id.bytes + secret_id.bytes + name.encode()
         return key.open(nonce, sealed, earlier)

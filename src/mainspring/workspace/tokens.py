@@ -459,10 +459,10 @@ def _judge(
 
 def describe_token(stored: StoredToken) -> dict[str, Any]:
     """What the audit log says of a new token."""
-    told: dict[str, Any] = {"role": stored.role.value}
+    result: dict[str, Any] = {"role": stored.role.value}
     if stored.approves is not None:
-        told["approves"] = [str(one) for one in stored.approves]
-    return told
+        result["approves"] = [str(one) for one in stored.approves]
+    return result
 
 
 # Who holds a token, asked for many requests at once.

@@ -113,14 +113,14 @@ class Vault:
         self.keyring = Keyring(key_file, key_command)
 
     async def set(
-        self, drawer: SecretScope, name: str, value: str, description: str = ""
+        self, scope: SecretScope, name: str, value: str, description: str = ""
     ) -> StoredSecret:
         """Seals a value under a name, in a transaction of its own."""
-        self._check(drawer.kind, name, value, description)
+        self._check(scope.kind, name, value, description)
         # The first key takes a connection of its own; nobody may hold one meanwhile.
         await self._sealing_key()
         async with self._database.transaction() as tx:
-            return await self.put(tx, drawer, name, value, description)
+            return await self.put(tx, scope, name, value, description)
 
     async def put(
         self, tx: Transaction, drawer: SecretScope, name: str, value: str, description: str = ""
@@ -150,59 +150,59 @@ class Vault:
         )
         return _build_stored_secret(row)
 
-    async def ensure(self, drawer: SecretScope, name: str, value: str) -> str:
+    async def ensure(self, scope: SecretScope, name: str, value: str) -> str:
         """The value that is stored under a name; stores this one where there is none.
 
         Of several that come at once the first one is stored, and all get that one.
         """
-        self._check(drawer.kind, name, value, "")
+        self._check(scope.kind, name, value, "")
         await self._sealing_key()
         async with self._database.transaction() as tx:
             await tx.execute(HOLD_KEYS)
-            await tx.execute(_HOLD_NAME, str(drawer.workspace_id), name)
-            whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+            await tx.execute(_HOLD_NAME, str(scope.workspace_id), name)
+            whose = (scope.workspace_id, scope.kind, scope.owner_id)
             if await tx.fetchrow(_FIND, *whose, name) is None:
-                await self.put(tx, drawer, name, value)
-        return (await self.reveal(drawer, [name]))[name]
+                await self.put(tx, scope, name, value)
+        return (await self.reveal(scope, [name]))[name]
 
-    async def names(self, drawer: SecretScope) -> tuple[StoredSecret, ...]:
+    async def names(self, scope: SecretScope) -> tuple[StoredSecret, ...]:
         """All secrets of a drawer by name, never with their values."""
         async with self._database.acquire() as connection:
-            return await list_secrets(connection, drawer)
+            return await list_secrets(connection, scope)
 
-    async def delete(self, drawer: SecretScope, name: str) -> bool:
+    async def delete(self, scope: SecretScope, name: str) -> bool:
         """Forgets a secret; False when there was none of that name."""
         async with self._database.transaction() as tx:
-            return await delete_secret(tx, drawer, name)
+            return await delete_secret(tx, scope, name)
 
-    async def reveal(self, drawer: SecretScope, names: Iterable[str]) -> dict[str, str]:
+    async def reveal(self, scope: SecretScope, names: Iterable[str]) -> dict[str, str]:
         """The values of named secrets; one that is absent is named."""
         wanted = sorted(set(names))
         if not wanted:
             return {}
-        rows = await self._rows(drawer, wanted)
+        rows = await self._rows(scope, wanted)
         keys = await self.keyring.keys()
         if not _are_all_keys_known(rows, keys):
             # A rotation has gone on since the keys were read, or since the rows were.
             keys = await self.keyring.keys(anew=True)
-            rows = await self._rows(drawer, wanted)
+            rows = await self._rows(scope, wanted)
         self._check_there(keys)
-        return {name: read(keys, drawer, rows[name]) for name in wanted}
+        return {name: read(keys, scope, rows[name]) for name in wanted}
 
-    async def lend(self, drawer: SecretScope, names: Iterable[str]) -> dict[str, str]:
+    async def lend(self, scope: SecretScope, names: Iterable[str]) -> dict[str, str]:
         """The values for somebody who works for their owner, who must still be here.
 
         What belongs to the workspace is lent too, under the names that definitions use.
         """
         wanted = frozenset(names)
-        if wanted and drawer.kind == "automation":
-            await check_owner_here(self._database, drawer.workspace_id, drawer.owner_id)
+        if wanted and scope.kind == "automation":
+            await check_owner_here(self._database, scope.workspace_id, scope.owner_id)
         ours = filter_publisher_secrets(wanted)
-        found = await self.reveal(drawer, wanted - {PREFIX + name for name in ours})
+        found = await self.reveal(scope, wanted - {PREFIX + name for name in ours})
         if ours:
             check_sendable(ours)
-            await check_may_publish(self._database, drawer.workspace_id, drawer.owner_id)
-            held = await self.reveal(publisher_scope(drawer.workspace_id), ours)
+            await check_may_publish(self._database, scope.workspace_id, scope.owner_id)
+            held = await self.reveal(publisher_scope(scope.workspace_id), ours)
             found |= {PREFIX + name: value for name, value in held.items()}
         return found
 
@@ -253,19 +253,19 @@ class Vault:
                     yield row, True
             after = (rows[-1]["workspace_id"], rows[-1]["id"])
 
-    async def _rows(self, drawer: SecretScope, wanted: list[str]) -> dict[str, DatabaseRow]:
+    async def _rows(self, scope: SecretScope, wanted: list[str]) -> dict[str, DatabaseRow]:
         found = await self._database.fetch(
-            _OPEN, drawer.workspace_id, drawer.kind, drawer.owner_id, wanted
+            _OPEN, scope.workspace_id, scope.kind, scope.owner_id, wanted
         )
         rows: dict[str, DatabaseRow] = {str(row["name"]): row for row in found}
         for name in wanted:
             if name not in rows:
-                whose = "publisher secret" if drawer.kind == "publisher" else "secret"
+                whose = "publisher secret" if scope.kind == "publisher" else "secret"
                 raise NotFound(
                     f"There is no {whose} called {name}.",
                     code="secret_missing",
                     suggestion=format_set_hint(name)
-                    if drawer.kind == "publisher"
+                    if scope.kind == "publisher"
                     else f"Its owner adds it with `mainspring secrets set {name}`.",
                 )
         return rows
@@ -309,15 +309,15 @@ class Vault:
         return keys.current
 
 
-async def list_secrets(tx: Transaction, drawer: SecretScope) -> tuple[StoredSecret, ...]:
+async def list_secrets(tx: Transaction, scope: SecretScope) -> tuple[StoredSecret, ...]:
     """What may be told about the secrets of a drawer, by name."""
-    rows = await tx.fetch(_LIST, drawer.workspace_id, drawer.kind, drawer.owner_id)
+    rows = await tx.fetch(_LIST, scope.workspace_id, scope.kind, scope.owner_id)
     return tuple(_build_stored_secret(row) for row in rows)
 
 
-async def delete_secret(tx: Transaction, drawer: SecretScope, name: str) -> bool:
+async def delete_secret(tx: Transaction, scope: SecretScope, name: str) -> bool:
     """Forgets a secret; False when there was none of that name."""
-    whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+    whose = (scope.workspace_id, scope.kind, scope.owner_id)
     return await tx.fetchrow(_FORGET, *whose, name) is not None
 
 
@@ -381,14 +381,14 @@ SOME: Final = f"""
 """
 
 
-async def _check_case(tx: Transaction, drawer: SecretScope, name: str) -> None:
+async def _check_case(tx: Transaction, scope: SecretScope, name: str) -> None:
     """One name in two spellings would sooner or later be taken for the other.
 
     What connections hold is named by nobody, so it cannot be mistaken.
     """
-    if drawer.kind == "connection":
+    if scope.kind == "connection":
         return
-    other = await tx.fetchrow(_CASE, drawer.workspace_id, drawer.kind, name)
+    other = await tx.fetchrow(_CASE, scope.workspace_id, scope.kind, name)
     if other is not None:
         detail = f"There is a secret called {other['name']} in this workspace already."
         raise Conflict(

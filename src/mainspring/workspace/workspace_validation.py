@@ -46,19 +46,19 @@ async def load_vocabulary(
 async def judge_here(
     document: Any,
     whose: DefinitionOwner,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     models: ModelCatalog,
     limits: Limits,
     preflight: Preflight,
 ) -> ValidationReport:
     """The verdict, with the doubts of this house; a hostile document takes its time on a thread."""
     own = None if whose.automation_id is None else str(whose.automation_id)
-    report = await asyncio.to_thread(validate, document, words, limits, automation_id=own)
+    report = await asyncio.to_thread(validate, document, vocabulary, limits, automation_id=own)
     if report.definition is None:
         return report
     written = report.definition.as_dict()
     doubts = await find_missing_dependencies(
-        written, report.grants, words, models, preflight, whose
+        written, report.grants, vocabulary, models, preflight, whose
     )
     return replace(report, warnings=(*report.warnings, *doubts))
 
@@ -66,15 +66,15 @@ async def judge_here(
 async def find_missing_dependencies(
     document: Mapping[str, Any],
     grants: Iterable[Grant],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     models: ModelCatalog,
     preflight: Preflight,
     whose: DefinitionOwner,
 ) -> tuple[Finding, ...]:
     """What a definition counts on and would not find if it ran now."""
-    asking = {name for name, one in words.capabilities.items() if one.annotations.asks_models}
-    held = await asyncio.to_thread(list, _find_withheld_tools(document, words))
-    held += await preflight.findings(document, words, whose)
+    asking = {name for name, one in vocabulary.capabilities.items() if one.annotations.asks_models}
+    held = await asyncio.to_thread(list, _find_withheld_tools(document, vocabulary))
+    held += await preflight.findings(document, vocabulary, whose)
     if not any(grant.capability in asking for grant in grants):
         return tuple(held)
     asked = await asyncio.to_thread(list_named_models, document, asking)
@@ -85,12 +85,12 @@ async def find_missing_models(
     places: Iterable[tuple[str, str]], workspace_id: UUID, models: ModelCatalog
 ) -> tuple[Finding, ...]:
     """Those of the models that nobody here could ask now, each at its place."""
-    told: dict[str, Finding | None] = {}
+    result: dict[str, Finding | None] = {}
     found = []
     for at, name in places:
-        if name not in told and len(told) < _MOST_MODELS:
-            told[name] = await _explain_unavailable_model(name, workspace_id, models)
-        doubt = told.get(name)
+        if name not in result and len(result) < _MOST_MODELS:
+            result[name] = await _explain_unavailable_model(name, workspace_id, models)
+        doubt = result.get(name)
         if doubt is not None:
             found.append(replace(doubt, pointer=at))
     return tuple(found)
@@ -136,9 +136,9 @@ async def _explain_unavailable_model(
     )
 
 
-def _find_withheld_tools(document: Mapping[str, Any], words: Vocabulary) -> Iterator[Finding]:
+def _find_withheld_tools(document: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Finding]:
     for at, name in _iterate_tool_names(document):
-        tool = words.capabilities.get(name)
+        tool = vocabulary.capabilities.get(name)
         if tool is not None and tool.annotations.held_back:
             alias = name.partition(".")[0]
             way = f"`mainspring connections agree {alias}` shows what waits there, and asks."

@@ -40,8 +40,8 @@ def _token(server: Started) -> str:
     return (server.mainspring.home / "owner.token").read_text().strip()
 
 
-def _stdio(server: Started, *words: str, **settings: str) -> StdioServerParameters:
-    command, *arguments = server.mainspring.command("mcp", *words)
+def _stdio(server: Started, *text: str, **settings: str) -> StdioServerParameters:
+    command, *arguments = server.mainspring.command("mcp", *text)
     environment = server.mainspring.environment(settings)
     return StdioServerParameters(command=command, args=arguments, env=environment)
 
@@ -65,9 +65,9 @@ def _capability(tool: Tool) -> str:
 
 def _over_rest(server: Started, name: str, arguments: Json) -> tuple[bool, Json]:
     answer = server.program.post(f"/capabilities/{name}", json=arguments)
-    told: Json = answer.json()
-    told.pop("instance", None)
-    return answer.status_code == 200, told
+    result: Json = answer.json()
+    result.pop("instance", None)
+    return answer.status_code == 200, result
 
 
 # Rows and free disk space are other figures a moment later.
@@ -75,8 +75,8 @@ MEASURED_ANEW = frozenset({"admin_show_size"})
 
 
 def _over_mcp(result: CallToolResult) -> tuple[bool, Json]:
-    told: Json = result.structured_content
-    return not result.is_error, told
+    summary: Json = result.structured_content
+    return not result.is_error, summary
 
 
 def _wrong(tool: Tool) -> Iterator[Json]:
@@ -213,9 +213,9 @@ async def _as_client(server: Started, over: str, story: Any) -> None:
 async def _good(client: Client, name: str, arguments: Json) -> Json:
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.structured_content
-    told: Json = result.structured_content
-    assert json.loads(result.content[0].text) == told  # type: ignore[union-attr]
-    return told
+    summary: Json = result.structured_content
+    assert json.loads(result.content[0].text) == summary  # type: ignore[union-attr]
+    return summary
 
 
 def test_a_limited_token_is_as_limited_at_every_face(server: Started) -> None:

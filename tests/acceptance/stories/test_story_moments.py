@@ -34,10 +34,10 @@ A_MINUTE_PASSES = """
 
 def every_minute(name: str) -> Json:
     tick = trigger("tick", "schedule", cron="* * * * *", timezone="UTC")
-    said = "{{ inputs.greeting }} at {{ trigger.scheduled_for }}"
+    text = "{{ inputs.greeting }} at {{ trigger.scheduled_for }}"
     return definition(
         name,
-        [step("say", "transform_data", output=said)],
+        [step("say", "transform_data", output=text)],
         [{**tick, "inputs": {"greeting": "hello"}}],
         inputs={"schema": {"type": "object", "properties": {"greeting": {"type": "string"}}}},
     )

@@ -26,8 +26,8 @@ from tests.kit.processes import wait_until
 WHO = {"schema": {"type": "object", "properties": {"who": {"type": "string", "default": "you"}}}}
 
 
-def greeting(name: str, words: str = "Hello") -> Json:
-    said = step("greet", "transform_data", output=f"{words}, {{{{ inputs.who }}}}")
+def greeting(name: str, text: str = "Hello") -> Json:
+    said = step("greet", "transform_data", output=f"{text}, {{{{ inputs.who }}}}")
     return definition(name, [said], inputs=WHO)
 
 
@@ -254,16 +254,16 @@ def test_the_workspace_is_watched_and_what_happened_meanwhile_is_told(
     with server.watching("/stream") as events:
         first = server.run(by_hand)
         server.fire(hooked, server.token(hooked, "hook"), {})
-        told: list[Sent] = []
-        while not {by_hand, hooked, chained} <= succeeded(told):
-            told.append(next(events))
-    assert first in {sent.data["id"] for sent in told if sent.kind == "run"}
+        entries: list[Sent] = []
+        while not {by_hand, hooked, chained} <= succeeded(entries):
+            entries.append(next(events))
+    assert first in {sent.data["id"] for sent in entries if sent.kind == "run"}
 
     # Old enough that nothing but the id of the last event says that its end is news.
     wait_until(lambda: age(server.read(long_run)) > 12, SOON, "a run of some age")
     pages.let_go("/held/long")
     away = {server.ended(long_run)["id"], server.ended(server.run(by_hand))["id"]}
-    with server.watching("/stream", told[-1].id) as events:
+    with server.watching("/stream", entries[-1].id) as events:
         while away:
             sent = next(sent for sent in events if sent.kind == "run")
             assert sent.data["id"] not in away or sent.data["status"] == "succeeded"
@@ -274,10 +274,10 @@ def age(run: Json) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(run["created_at"])).total_seconds()
 
 
-def told_steps(told: list[Sent]) -> list[str]:
-    return [sent.data["step"] for sent in told if sent.kind == "step"]
+def told_steps(entries: list[Sent]) -> list[str]:
+    return [sent.data["step"] for sent in entries if sent.kind == "step"]
 
 
-def succeeded(told: list[Sent]) -> set[str]:
-    runs = [sent.data for sent in told if sent.kind == "run"]
+def succeeded(entries: list[Sent]) -> set[str]:
+    runs = [sent.data for sent in entries if sent.kind == "run"]
     return {run["automation_id"] for run in runs if run["status"] == "succeeded"}

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from tests.kit.authoring import CRON, Desk
+from tests.kit.authoring import CRON, CapabilityClient
 from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
 
@@ -40,7 +40,7 @@ return told;
 WIDER = "wider_than_its_author"
 
 
-async def _run(desk: Desk, source: str, **more: Any) -> Any:
+async def _run(desk: CapabilityClient, source: str, **more: Any) -> Any:
     """What a new automation with this source answers when it runs live."""
     one = await desk.save(source=source, **more)
     told = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
@@ -49,18 +49,23 @@ async def _run(desk: Desk, source: str, **more: Any) -> Any:
 
 
 async def _edit(
-    desk: Desk, name: str, target: str, edits: list[dict[str, Any]], tools: list[Any], **more: Any
+    desk: CapabilityClient,
+    name: str,
+    target: str,
+    edits: list[dict[str, Any]],
+    tools: list[Any],
+    **more: Any,
 ) -> list[str | None]:
     head = f"const TARGET = {json.dumps(target)};\nconst EDITS = {json.dumps(edits)};\n"
-    told: list[str | None] = await _run(
+    lines: list[str | None] = await _run(
         desk, head + EDITS, name=name, tool_grants=[UPDATE, *tools], **more
     )
-    return told
+    return lines
 
 
 async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench: Bench) -> None:
-    desk = Desk(bench)
-    first = await desk.call(
+    client = CapabilityClient(bench)
+    first = await client.call(
         "save_automation_draft",
         {
             "name": "the target",
@@ -71,7 +76,7 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
         },
     )
     target = first["automation_id"]
-    await desk.call(
+    await client.call(
         "update_automation",
         {
             "automation_id": target,
@@ -90,18 +95,18 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
         {"active_version_id": first["version_id"]},
         {"state": "paused"},
     ]
-    before = await desk.kept(target)
+    before = await client.kept(target)
     async with bench.worker():
-        assert await _edit(desk, "small", target, wide, []) == [WIDER] * len(wide)
-        after = await desk.kept(target)
+        assert await _edit(client, "small", target, wide, []) == [WIDER] * len(wide)
+        after = await client.kept(target)
         assert (after["definition"], after["state"]) == (before["definition"], "active")
 
         less: list[dict[str, Any]] = [{"description": "Other words."}, {"cost_cap_daily_usd": 0.5}]
-        assert await _edit(desk, "modest", target, less, []) == [None, None]
+        assert await _edit(client, "modest", target, less, []) == [None, None]
 
         own = {"acknowledged_http_fetch_hosts": ["a.example"]}
         equal = await _edit(
-            desk,
+            client,
             "equal",
             target,
             [source, {"state": "paused"}],
@@ -109,20 +114,22 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
             **own,
         )
         assert equal == [None, None]
-    kept = await desk.kept(target)
+    kept = await client.kept(target)
     assert kept["definition"]["plan"][0]["config"]["source"] == "return 3;"
     assert kept["state"] == "paused"
 
 
 async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(bench: Bench) -> None:
-    desk = Desk(bench)
-    await desk.call("automation_secret_set", {"name": "key", "value": "only-the-owner-knows-this"})
+    client = CapabilityClient(bench)
+    await client.call(
+        "automation_secret_set", {"name": "key", "value": "only-the-owner-knows-this"}
+    )
     sends = 'await brains.http_fetch({ url: "https://a.example/", headers: { a: "{{key}}" } });'
     acknowledged = {"acknowledged_http_fetch_hosts": ["a.example"]}
-    target = await desk.save(name="sends", source=sends, tool_grants=[FETCH], **acknowledged)
+    target = await client.save(name="sends", source=sends, tool_grants=[FETCH], **acknowledged)
     async with bench.worker():
         told = await _edit(
-            desk,
+            client,
             "sends nothing",
             target,
             [{"triggers": [{"kind": "webhook"}]}],
@@ -130,11 +137,11 @@ async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(ben
             **acknowledged,
         )
         assert told == ["secrets_widened"]
-    assert [one["type"] for one in (await desk.kept(target))["triggers"]] == ["schedule"]
+    assert [one["type"] for one in (await client.kept(target))["triggers"]] == ["schedule"]
 
 
 async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     tools = [{"tool": "save_automation_draft"}, UPDATE, {"tool": "get_board"}]
 
     def made(name: str, cap: float, **more: Any) -> dict[str, Any]:
@@ -155,23 +162,23 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
     ]
     async with bench.worker():
         child, refused, rest = await _run(
-            desk,
+            client,
             f"const DRAFTS = {json.dumps(drafts)};\n{SAVES}",
             name="author",
             cost_cap_daily_usd=1,
             tool_grants=tools,
         )
         assert refused == WIDER
-        assert await desk.names() == ["author", "child", "rest"]
+        assert await client.names() == ["author", "child", "rest"]
         # What a run made waits for a person.
         await agree_to_all(bench.house.database, bench.house.workspace_id)
-        ran = await desk.call("run_automation_once", {"automation_id": child, "dry_run": False})
+        ran = await client.call("run_automation_once", {"automation_id": child, "dry_run": False})
         output = (await bench.read(UUID(ran["run_id"])))["output"]
         assert output[0] == WIDER, "what it authored has no purse of its own"
-        assert await desk.names() == ["author", "child", "rest", "fits"]
+        assert await client.names() == ["author", "child", "rest", "fits"]
 
         raised = await _edit(
-            desk,
+            client,
             "other",
             rest,
             [{"cost_cap_daily_usd": 0.9}, {"cost_cap_daily_usd": 0.2}],
@@ -179,5 +186,5 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
             cost_cap_daily_usd=1,
         )
         assert raised == [WIDER, None], "another's purse is not its to give from"
-    metadata = [(await desk.kept(one))["definition"]["metadata"] for one in (child, output[1])]
+    metadata = [(await client.kept(one))["definition"]["metadata"] for one in (child, output[1])]
     assert len({one["authored_by_automation"] for one in metadata}) == 1

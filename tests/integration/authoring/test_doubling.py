@@ -11,12 +11,14 @@ import pytest
 from mainspring.authoring.skeletons import SKELETONS, ScriptSkeleton, fill_skeleton
 from mainspring.contracts.roles import Role
 from mainspring.runs.replay import replay
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 from tests.kit.members import member
 
 
-async def _save(desk: Desk, skeleton: ScriptSkeleton, board: str, name: str, **more: Any) -> str:
+async def _save(
+    client: CapabilityClient, skeleton: ScriptSkeleton, board: str, name: str, **more: Any
+) -> str:
     names = {
         "BOARD_ID": board,
         "DATASET": "default",
@@ -26,7 +28,7 @@ async def _save(desk: Desk, skeleton: ScriptSkeleton, board: str, name: str, **m
         "QUERY": "invoice",
         "PAGE_TYPE": "note",
     }
-    return await desk.save(
+    return await client.save(
         name=name,
         source=fill_skeleton(skeleton, names),
         tool_grants=skeleton.as_dict()["tool_grants"],
@@ -36,16 +38,16 @@ async def _save(desk: Desk, skeleton: ScriptSkeleton, board: str, name: str, **m
     )
 
 
-async def _run(desk: Desk, automation_id: str) -> dict[str, Any]:
-    told: dict[str, Any] = await desk.call(
+async def _run(desk: CapabilityClient, automation_id: str) -> dict[str, Any]:
+    result: dict[str, Any] = await desk.call(
         "run_automation_once", {"automation_id": automation_id, "dry_run": False}
     )
-    assert told["status"] == "succeeded", told
-    return told
+    assert result["status"] == "succeeded", result
+    return result
 
 
-async def _arrives(desk: Desk, number: int) -> None:
-    await desk.call(
+async def _arrives(client: CapabilityClient, number: int) -> None:
+    await client.call(
         "create_page",
         {
             "type": "note",
@@ -66,15 +68,17 @@ def _written(skeleton: ScriptSkeleton, rows: list[dict[str, Any]]) -> list[str]:
 async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
     bench: Bench, skeleton: ScriptSkeleton
 ) -> None:
-    desk = Desk(bench)
-    colleague = Desk(bench, await member(bench.house.database, desk.space, Role.EDITOR))
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    colleague = CapabilityClient(
+        bench, await member(bench.house.database, client.space, Role.EDITOR)
+    )
+    board = await client.board("CRM")
     if skeleton.id == "update_in_place":
         rows = [{"company": f"company-{number}"} for number in range(2)]
-        await desk.call("append_board_rows", {"board_id": board, "rows": rows})
+        await client.call("append_board_rows", {"board_id": board, "rows": rows})
     for number in range(3):
-        await _arrives(desk, number)
-    mine = await _save(desk, skeleton, board, "mine")
+        await _arrives(client, number)
+    mine = await _save(client, skeleton, board, "mine")
     theirs = await _save(
         colleague,
         skeleton,
@@ -85,24 +89,28 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
     )
 
     async def there() -> list[str]:
-        return _written(skeleton, await desk.rows(board))
+        return _written(skeleton, await client.rows(board))
 
     async with bench.worker():
-        first = await _run(desk, mine)
+        first = await _run(client, mine)
         assert len(await there()) == 3
-        await _run(desk, mine)
+        await _run(client, mine)
         assert len(await there()) == 3, "a second run"
 
-        house = bench.house
+        application = bench.house
         again = await replay(
-            house.database, house.dispatcher, house.limits, desk.space, UUID(first["run_id"])
+            application.database,
+            application.dispatcher,
+            application.limits,
+            client.space,
+            UUID(first["run_id"]),
         )
         assert (await bench.until(again.run_id))["status"] == "succeeded"
         assert len(await there()) == 3, "a replay"
 
         for number in range(3, 5):
-            await _arrives(desk, number)
-        await asyncio.gather(_run(desk, mine), _run(colleague, theirs))
+            await _arrives(client, number)
+        await asyncio.gather(_run(client, mine), _run(colleague, theirs))
         written = await there()
         assert len(written) == len(set(written)) == 5, "a teammate with the same trigger"
 
@@ -111,19 +119,19 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
 async def test_a_board_is_read_to_its_end_however_many_pages_it_has(
     bench: Bench, skeleton: ScriptSkeleton
 ) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
-    await _arrives(desk, 0)
-    [page] = (await desk.call("list_pages", {"type": "note"}))["pages"]
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
+    await _arrives(client, 0)
+    [page] = (await client.call("list_pages", {"type": "note"}))["pages"]
     rows = [{"upstream_id": f"old-{number}", "company": "nobody"} for number in range(1_000)]
     # The one row that matters stands on the second page.
     last = {"upstream_id": page["id"], "company": "company-0"}
-    await desk.call("append_board_rows", {"board_id": board, "rows": [*rows, last]})
-    one = await _save(desk, skeleton, board, "mine")
+    await client.call("append_board_rows", {"board_id": board, "rows": [*rows, last]})
+    one = await _save(client, skeleton, board, "mine")
     async with bench.worker():
-        told = await _run(desk, one)
+        told = await _run(client, one)
 
-    found = await desk.call("get_board", {"board_id": board, "offset": 1_000})
+    found = await client.call("get_board", {"board_id": board, "offset": 1_000})
     [row] = found["data"]["datasets"]["default"]["rows"]
     if skeleton.id == "update_in_place":
         assert told["stdout"] == "1 rows changed\n"

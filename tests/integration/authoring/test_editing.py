@@ -9,22 +9,22 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.roles import Role
-from tests.kit.authoring import CRON, Desk, draft
+from tests.kit.authoring import CRON, CapabilityClient, draft
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 
 FETCH = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
 
 
-async def _numbers(desk: Desk, automation_id: str) -> list[int]:
-    rows = await desk.bench.house.database.fetch(
+async def _numbers(client: CapabilityClient, automation_id: str) -> list[int]:
+    rows = await client.bench.house.database.fetch(
         "SELECT version FROM automation_versions WHERE automation_id = $1 ORDER BY version",
         UUID(automation_id),
     )
     return [row["version"] for row in rows]
 
 
-async def _refused(desk: Desk, automation_id: str, **fields: Any) -> Problem:
+async def _refused(desk: CapabilityClient, automation_id: str, **fields: Any) -> Problem:
     before = await desk.kept(automation_id)
     with pytest.raises(Problem) as refused:
         await desk.call("update_automation", {"automation_id": automation_id, **fields})
@@ -38,20 +38,20 @@ def _codes(problem: Problem) -> set[tuple[str, str]]:
 
 
 async def test_a_change_that_cannot_be_right_is_refused_and_changes_nothing(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
-    other = await desk.call("save_automation_draft", draft(name="another"))
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
+    other = await client.call("save_automation_draft", draft(name="another"))
 
-    nothing = await _refused(desk, one)
+    nothing = await _refused(client, one)
     assert nothing.code == "nothing_to_change"
-    alone = await _refused(desk, one, acknowledged_overlap=True)
+    alone = await _refused(client, one, acknowledged_overlap=True)
     assert alone.code == "nothing_to_change"
-    killed = await _refused(desk, one, state="killed")
+    killed = await _refused(client, one, state="killed")
     assert _codes(killed) == {("/state", "pattern")}
     assert "delete_automation" in killed.findings[0].detail
-    stranger = await _refused(desk, one, active_version_id=other["version_id"])
+    stranger = await _refused(client, one, active_version_id=other["version_id"])
     assert _codes(stranger) == {("/active_version_id", "no_version")}
-    mixed = await _refused(desk, one, active_version_id=other["version_id"], model="m")
+    mixed = await _refused(client, one, active_version_id=other["version_id"], model="m")
     assert _codes(mixed) == {("/model", "with_rollback")}
     for fields, place in (
         ({"tool_grants": [FETCH]}, ("/acknowledged_http_fetch_hosts", "hosts_not_acknowledged")),
@@ -67,19 +67,21 @@ async def test_a_change_that_cannot_be_right_is_refused_and_changes_nothing(benc
         ({"max_wall_seconds": 301}, ("/max_wall_seconds", "maximum")),
         ({"name": "another"}, ("/name", "name_taken")),
     ):
-        assert place in _codes(await _refused(desk, one, **fields))
+        assert place in _codes(await _refused(client, one, **fields))
     with pytest.raises(NotFound):
-        await desk.call("update_automation", {"automation_id": str(UUID(int=7)), "state": "paused"})
+        await client.call(
+            "update_automation", {"automation_id": str(UUID(int=7)), "state": "paused"}
+        )
 
 
 async def test_a_change_says_which_fields_say_something_new_and_makes_one_version(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
-    one = await desk.save()
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
+    one = await client.save()
 
-    same = await desk.call(
+    same = await client.call(
         "update_automation", {"automation_id": one, "source": draft()["source"], "triggers": [CRON]}
     )
     assert same["columns_changed"] == []
@@ -101,12 +103,12 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
         "dedupe_target_field": "updates",
         "writes_to_boards": [board],
     }
-    made = await desk.call("update_automation", {"automation_id": one, **fields})
+    made = await client.call("update_automation", {"automation_id": one, **fields})
 
     assert set(made["columns_changed"]) == set(fields)
     assert (made["version"], made["state"]) == (2, "paused")
-    assert await _numbers(desk, one) == [1, 2]
-    kept = (await desk.kept(one))["definition"]
+    assert await _numbers(client, one) == [1, 2]
+    kept = (await client.kept(one))["definition"]
     config = kept["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == ("return 2;", 90)
     assert kept["execution"]["cost_cap_daily_usd"] == kept["execution"]["budget_cap_usd"] == "2.5"
@@ -119,17 +121,17 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
 
 
 async def test_hosts_that_only_the_source_names_are_acknowledged_too(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     script = step("script", "script", {"source": "return 1;"})
     one = str((await bench.save(document(script, name="saved elsewhere"))).automation_id)
     fetches = 'await brains.http_fetch({ url: "https://evil.example/" });'
     hosts = "/acknowledged_http_fetch_hosts"
 
-    silent = await _refused(desk, one, source=fetches)
+    silent = await _refused(client, one, source=fetches)
     assert _codes(silent) == {(hosts, "hosts_not_acknowledged")}
-    other = await _refused(desk, one, source=fetches, acknowledged_http_fetch_hosts=["a.example"])
+    other = await _refused(client, one, source=fetches, acknowledged_http_fetch_hosts=["a.example"])
     assert _codes(other) == {(hosts, "hosts_mismatch")}
-    made = await desk.call(
+    made = await client.call(
         "update_automation",
         {
             "automation_id": one,
@@ -141,39 +143,39 @@ async def test_hosts_that_only_the_source_names_are_acknowledged_too(bench: Benc
 
 
 async def test_a_new_source_leaves_what_was_saved_elsewhere_as_it_is(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     script = step("script", "script", {"source": "return 1;"})
     written = document(script, name="saved elsewhere", description="In other words than its goal.")
     one = str((await bench.save(written)).automation_id)
-    before = (await desk.kept(one))["definition"]
+    before = (await client.kept(one))["definition"]
     for fields in ({"source": "return 2;"}, {"description": "Yet other words."}):
-        await desk.call("update_automation", {"automation_id": one, **fields})
-    after = (await desk.kept(one))["definition"]
+        await client.call("update_automation", {"automation_id": one, **fields})
+    after = (await client.kept(one))["definition"]
     assert after["plan"][0]["config"]["source"] == "return 2;"
     after["plan"][0]["config"]["source"] = "return 1;"
     assert after == {**before, "description": "Yet other words."}
 
 
 async def test_a_script_with_blanks_left_in_it_is_not_kept(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
     left = 'const a = "__MINE__";\nreturn brains.get_board({ board_id: "__BOARD_ID__" });'
-    problem = await _refused(desk, one, source=left)
+    problem = await _refused(client, one, source=left)
     assert _codes(problem) == {("/source", "blank_left")}
     assert "Line 2 still has the blank __BOARD_ID__" in problem.findings[0].detail
     with pytest.raises(Invalid) as refused:
-        await desk.call("save_automation_draft", draft(name="another", source=left))
+        await client.call("save_automation_draft", draft(name="another", source=left))
     assert _codes(refused.value) == {("/source", "blank_left")}
-    assert await desk.names() == [draft()["name"]]
+    assert await client.names() == [draft()["name"]]
 
 
 async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
-    first = await desk.call("save_automation_draft", draft())
+    client = CapabilityClient(bench)
+    first = await client.call("save_automation_draft", draft())
     one = first["automation_id"]
-    changed = await desk.call(
+    changed = await client.call(
         "update_automation",
         {
             "automation_id": one,
@@ -184,14 +186,14 @@ async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
             "name": "renamed",
         },
     )
-    back = await desk.call(
+    back = await client.call(
         "update_automation", {"automation_id": one, "active_version_id": first["version_id"]}
     )
 
     assert back["columns_changed"] == ["active_version_id"]
     assert (back["version"], back["version_id"]) == (1, first["version_id"])
-    assert await _numbers(desk, one) == [1, 2]
-    kept = await desk.kept(one)
+    assert await _numbers(client, one) == [1, 2]
+    kept = await client.kept(one)
     config = kept["definition"]["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == (draft()["source"], 60)
     assert [trigger["type"] for trigger in kept["triggers"]] == ["schedule"]
@@ -200,32 +202,32 @@ async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
     assert "get_board" in allowed
     assert "list_boards" not in allowed
 
-    again = await desk.call(
+    again = await client.call(
         "update_automation", {"automation_id": one, "active_version_id": first["version_id"]}
     )
     assert again["columns_changed"] == []
-    later = await desk.call("update_automation", {"automation_id": one, "source": "return 3;"})
+    later = await client.call("update_automation", {"automation_id": one, "source": "return 3;"})
     assert later["version"] == 3, "a number is never given twice"
-    forth = await desk.call(
+    forth = await client.call(
         "update_automation", {"automation_id": one, "active_version_id": changed["version_id"]}
     )
     assert forth["version"] == 2
-    assert (await desk.kept(one))["name"] == "renamed"
+    assert (await client.kept(one))["name"] == "renamed"
 
 
 async def test_a_run_refers_to_the_version_that_was_in_force(bench: Bench) -> None:
-    desk = Desk(bench)
-    first = await desk.call("save_automation_draft", draft(source="return 1;"))
+    client = CapabilityClient(bench)
+    first = await client.call("save_automation_draft", draft(source="return 1;"))
     one = first["automation_id"]
-    await desk.call("update_automation", {"automation_id": one, "source": "return 2;"})
+    await client.call("update_automation", {"automation_id": one, "source": "return 2;"})
     outputs = []
     async with bench.worker():
         for version_id in (None, first["version_id"]):
             if version_id is not None:
-                await desk.call(
+                await client.call(
                     "update_automation", {"automation_id": one, "active_version_id": version_id}
                 )
-            told = await desk.call("run_automation_once", {"automation_id": one})
+            told = await client.call("run_automation_once", {"automation_id": one})
             run = await bench.read(UUID(told["run_id"]))
             outputs.append((run["version"], run["output"]))
     assert outputs == [(2, 2), (1, 1)]
@@ -234,15 +236,17 @@ async def test_a_run_refers_to_the_version_that_was_in_force(bench: Bench) -> No
 async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
-    one = await desk.save()
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
-    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+    client = CapabilityClient(bench)
+    one = await client.save()
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+    )
+    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
 
     active = await operator.call("update_automation", {"automation_id": one, "state": "active"})
     assert (active["state"], active["columns_changed"]) == ("active", ["state"])
     assert "version" not in active
-    kept = await desk.kept(one)
+    kept = await client.kept(one)
     assert kept["triggers"][0]["armed_at"] is not None
     for fields in ({"source": "return 2;"}, {"state": "paused", "name": "mine"}):
         with pytest.raises(PermissionDenied):
@@ -251,18 +255,20 @@ async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
         await viewer.call("update_automation", {"automation_id": one, "state": "paused"})
     paused = await operator.call("update_automation", {"automation_id": one, "state": "paused"})
     assert paused["state"] == "paused"
-    assert (await desk.kept(one))["triggers"][0]["armed_at"] is None
+    assert (await client.kept(one))["triggers"][0]["armed_at"] is None
 
 
 async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Bench) -> None:
-    desk = Desk(bench)
-    await desk.call("automation_secret_set", {"name": "key", "value": "only-the-owner-knows-this"})
+    client = CapabilityClient(bench)
+    await client.call(
+        "automation_secret_set", {"name": "key", "value": "only-the-owner-knows-this"}
+    )
     source = 'await brains.http_fetch({ url: "https://a.example/", headers: { a: "{{key}}" } });'
-    first = await desk.call(
+    first = await client.call(
         "save_automation_draft",
         draft(source=source, tool_grants=[FETCH], acknowledged_http_fetch_hosts=["a.example"]),
     )
-    editor = Desk(bench, await member(bench.house.database, desk.space, Role.EDITOR))
+    editor = CapabilityClient(bench, await member(bench.house.database, client.space, Role.EDITOR))
     hosts = ["a.example", "b.example"]
     wider = {
         "automation_id": first["automation_id"],
@@ -272,8 +278,8 @@ async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Ben
     with pytest.raises(PermissionDenied) as refused:
         await editor.call("update_automation", wider)
     assert refused.value.code == "secrets_widened"
-    made = await desk.call("update_automation", wider)
-    await desk.call(
+    made = await client.call("update_automation", wider)
+    await client.call(
         "update_automation",
         {"automation_id": first["automation_id"], "active_version_id": first["version_id"]},
     )
@@ -287,13 +293,13 @@ async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Ben
 async def test_a_plan_of_steps_has_no_source_and_everything_else_can_be_changed(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     saved = await bench.save(document(step("tell", "test.echo", {"value": 1}), name="a plan"))
     one = str(saved.automation_id)
 
-    problem = await _refused(desk, one, source="return 1;", tool_grants=[{"tool": "get_board"}])
+    problem = await _refused(client, one, source="return 1;", tool_grants=[{"tool": "get_board"}])
     assert _codes(problem) == {("/source", "not_a_script"), ("/tool_grants", "not_a_script")}
-    made = await desk.call(
+    made = await client.call(
         "update_automation",
         {
             "automation_id": one,
@@ -306,23 +312,23 @@ async def test_a_plan_of_steps_has_no_source_and_everything_else_can_be_changed(
         },
     )
     assert made["state"] == "active"
-    kept = (await desk.kept(one))["definition"]
+    kept = (await client.kept(one))["definition"]
     assert kept["execution"]["timeout_seconds"] == 30
     assert kept["goal"] == "Show one promise."
     assert [entry["type"] for entry in kept["triggers"]] == ["schedule"]
 
 
 async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
     async with bench.worker():
-        ran = await desk.call("run_automation_once", {"automation_id": one})
-    await desk.call("update_automation", {"automation_id": one, "state": "active"})
+        ran = await client.call("run_automation_once", {"automation_id": one})
+    await client.call("update_automation", {"automation_id": one, "state": "active"})
 
     for _ in range(2):
-        told = await desk.call("delete_automation", {"automation_id": one})
+        told = await client.call("delete_automation", {"automation_id": one})
         assert told == {"automation_id": one, "state": "killed"}
-    kept = await desk.kept(one)
+    kept = await client.kept(one)
     assert kept["state"] == "archived"
     assert [trigger["armed_at"] for trigger in kept["triggers"]] == [None]
     assert (await bench.read(UUID(ran["run_id"])))["status"] == "succeeded"
@@ -332,13 +338,15 @@ async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> N
         ("update_automation", {"name": "again"}),
     ):
         with pytest.raises(Conflict) as refused:
-            await desk.call(capability, {"automation_id": one, **fields})
+            await client.call(capability, {"automation_id": one, **fields})
         assert refused.value.code == "archived"
-    await desk.save(source="return 2;")
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    await client.save(source="return 2;")
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+    )
     with pytest.raises(PermissionDenied):
         await operator.call("delete_automation", {"automation_id": one})
     with pytest.raises(NotFound):
-        await desk.call("delete_automation", {"automation_id": str(UUID(int=7))})
+        await client.call("delete_automation", {"automation_id": str(UUID(int=7))})
     with pytest.raises(Invalid):
-        await desk.call("delete_automation", {"automation_id": "count rows"})
+        await client.call("delete_automation", {"automation_id": "count rows"})

@@ -57,15 +57,15 @@ class Window:
     async def look(
         self, written: Mapping[str, Any], automation_id: UUID | None = None
     ) -> dict[str, Any]:
-        house = self.bench.house
-        walled = WorkspaceDatabase(house.database, house.workspace_id)
-        parts = ForecastDependencies(walled, self.models, SystemClock(), house.limits)
-        words = await house.registry.of(house.workspace_id)
+        application = self.bench.house
+        walled = WorkspaceDatabase(application.database, application.workspace_id)
+        parts = ForecastDependencies(walled, self.models, SystemClock(), application.limits)
+        words = await application.registry.of(application.workspace_id)
         told = await forecast(
-            parts, house.workspace_id, written, (), words, automation_id=automation_id
+            parts, application.workspace_id, written, (), words, automation_id=automation_id
         )
         shown = told.as_dict()
-        assert compile_schema(FORECAST_SCHEMA, house.limits).findings(shown, "") == []
+        assert compile_schema(FORECAST_SCHEMA, application.limits).findings(shown, "") == []
         ends = [Decimal(shown["usd_per_month"][end]) for end in ("low", "usual", "high")]
         assert sorted(ends) == ends
         assert ends[-1] <= Decimal(shown["caps"]["usd_per_month"])
@@ -174,21 +174,21 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
 
 
 async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench) -> None:
-    window, house = Window(bench, FakeModels()), bench.house
-    space, neighbour, now = house.workspace_id, generate_id(), datetime.now(UTC)
-    await add_workspace(house.database, neighbour, "next door")
-    await house.database.execute(AGE, space, now - timedelta(days=60), Decimal("0.5"))
+    window, application = Window(bench, FakeModels()), bench.house
+    space, neighbour, now = application.workspace_id, generate_id(), datetime.now(UTC)
+    await add_workspace(application.database, neighbour, "next door")
+    await application.database.execute(AGE, space, now - timedelta(days=60), Decimal("0.5"))
     pages = [{"type": "email" if n % 3 else "note", "title": f"Page {n}"} for n in range(21)]
-    told: list[tuple[UUID, str, Mapping[str, Any]]] = [
+    entries: list[tuple[UUID, str, Mapping[str, Any]]] = [
         *((space, "page.ingested", page) for page in pages),
         *((space, "board.changed", {"board_id": BOARD, "change": "rows_appended"}),) * 7,
         *((neighbour, "page.ingested", page) for page in pages),
     ]
-    for number, (where, kind, payload) in enumerate(told):
+    for number, (where, kind, payload) in enumerate(entries):
         at = now - timedelta(hours=number % 7 * 24 + 1)
         shown = orjson.dumps(payload).decode()
         row = UUID(int=get_lowest_id_at(at).int + number + 1)
-        await house.database.execute(EVENT, where, row, at, kind, shown)
+        await application.database.execute(EVENT, where, row, at, kind, shown)
 
     every = await window.rate(on("page_ingested"))
     assert (every["basis"], every["usual"]) == ("observed", 90)
@@ -207,7 +207,7 @@ async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench
 
 
 async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(bench: Bench) -> None:
-    window, house, space = Window(bench, FakeModels()), bench.house, bench.house.workspace_id
+    window, application, space = Window(bench, FakeModels()), bench.house, bench.house.workspace_id
     assert (await window.rate(on("webhook")))["basis"] == "unknown"
     hooked = await bench.save(
         document(
@@ -219,10 +219,10 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
     # The first call finds it paused, so that nothing runs.
     made = []
     for key in ("early", "a", "b", "c"):
-        one = await house.dispatcher.dispatch(
+        one = await application.dispatcher.dispatch(
             RunRequest(space, hooked.automation_id, trigger_type="webhook", key=key)
         )
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await set_state(tx, space, hooked.automation_id, "active")
         made.append(one.run_id)
     called = await window.rate(on("webhook"), of=hooked.automation_id)
@@ -242,8 +242,10 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
 
 
 async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Bench) -> None:
-    window, house = Window(bench, EmptyModelCatalog()), bench.house
-    await house.database.execute(AGE, house.workspace_id, datetime.now(UTC), Decimal("0.5"))
+    window, application = Window(bench, EmptyModelCatalog()), bench.house
+    await application.database.execute(
+        AGE, application.workspace_id, datetime.now(UTC), Decimal("0.5")
+    )
     # The workspace's own day is the cap.
     priced = await window.look(document(step("ask", LLM, {"prompt": "x"}), triggers=[WEEKDAYS]))
     assert priced["usd_per_run"]["basis"] == "unknown"

@@ -92,10 +92,10 @@ async def rows(database: Database) -> Rows:
     return Rows(database, ran, idle, tried, archived, last)
 
 
-async def _listed(rows: Rows, **given: Any) -> dict[str, Any]:
+async def _listed(rows: Rows, **value: Any) -> dict[str, Any]:
     studio: Any = SimpleNamespace(inside=lambda space: WorkspaceDatabase(rows.database, space))
     context: Any = SimpleNamespace(actor=Actor(HERE, "member", generate_id()))
-    found = await list_handler(studio)(context, given)
+    found = await list_handler(studio)(context, value)
     assert isinstance(found, dict)
     return found
 
@@ -172,7 +172,7 @@ async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
     assert not found[2].told(generate_id(), strict=False)["is_self"]
 
 
-def _living(**given: Any) -> ExistingAutomation:
+def _living(**value: Any) -> ExistingAutomation:
     row: dict[str, Any] = {
         "id": generate_id(),
         "name": "name",
@@ -187,7 +187,7 @@ def _living(**given: Any) -> ExistingAutomation:
         "intent": None,
         "goal": "",
         "triggers": None,
-        **given,
+        **value,
     }
     return _read(row, frozenset({"append"}))
 

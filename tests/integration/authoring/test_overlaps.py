@@ -12,7 +12,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, UpstreamError
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
-from tests.kit.authoring import CRON, Desk, draft
+from tests.kit.authoring import CRON, CapabilityClient, draft
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.neighbours import add_workspace
@@ -35,13 +35,13 @@ FIELDS = {
 }
 
 
-def _matches(told: dict[str, Any]) -> dict[str, bool]:
-    return {match["name"]: match["strict_overlap"] for match in told["matches"]}
+def _matches(result: dict[str, Any]) -> dict[str, bool]:
+    return {match["name"]: match["strict_overlap"] for match in result["matches"]}
 
 
 async def test_a_question_about_boards_that_are_not_there_is_refused(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     unknown = "01900000-0000-7000-8000-0000000000ff"
     for wrong, pointer in (
         ({}, "/writes_to_boards"),
@@ -51,7 +51,7 @@ async def test_a_question_about_boards_that_are_not_there_is_refused(bench: Benc
         ({"writes_to_boards": [board], "trigger_kind": "hourly"}, "/trigger_kind"),
     ):
         with pytest.raises((Invalid, NotFound)) as refused:
-            await desk.call("find_overlapping_automations", wrong)
+            await client.call("find_overlapping_automations", wrong)
         assert pointer in {finding.pointer for finding in refused.value.findings}
 
 
@@ -60,7 +60,7 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
 ) -> None:
     elsewhere = UUID(int=0x01900000000070008000000000000EEE)
     await add_workspace(database, elsewhere, "Elsewhere")
-    stranger = Desk(bench, await member(database, elsewhere, Role.OWNER))
+    stranger = CapabilityClient(bench, await member(database, elsewhere, Role.OWNER))
     stranger.space = elsewhere
     theirs = await stranger.board("Theirs")
     await stranger.save(
@@ -69,18 +69,18 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
         intent="Count all rows.",
         idempotency_key="of a stranger",
     )
-    desk = Desk(bench)
-    mine = await desk.board("Mine")
+    client = CapabilityClient(bench)
+    mine = await client.board("Mine")
 
     with pytest.raises(NotFound):
-        await desk.call("find_overlapping_automations", {"writes_to_boards": [theirs]})
+        await client.call("find_overlapping_automations", {"writes_to_boards": [theirs]})
     with pytest.raises(NotFound):
-        await desk.save(writes_to_boards=[theirs])
-    told = await desk.call(
+        await client.save(writes_to_boards=[theirs])
+    told = await client.call(
         "find_overlapping_automations", {"writes_to_boards": [mine], "intent": "Count all rows."}
     )
     assert told["matches"] == []
-    made = await desk.call(
+    made = await client.call(
         "save_automation_draft", draft(name="of a stranger", idempotency_key="of a stranger")
     )
     assert made["version"] == 1, "a key is its sender's own"
@@ -89,17 +89,17 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
 async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     bench: Bench, database: Database
 ) -> None:
-    desk = Desk(bench)
-    board, other = await desk.board("CRM"), await desk.board("Other")
-    colleague = Desk(bench, await member(database, desk.space, Role.EDITOR))
+    client = CapabilityClient(bench)
+    board, other = await client.board("CRM"), await client.board("Other")
+    colleague = CapabilityClient(bench, await member(database, client.space, Role.EDITOR))
     emails = {"kind": "page_ingested", "page_type": "email"}
     writes = {"writes_to_boards": [board]}
-    await desk.save(name="plain", **writes)
-    await desk.save(name="list", **writes, dedupe_target_field="updates", dedupe_key_field="id")
+    await client.save(name="plain", **writes)
+    await client.save(name="list", **writes, dedupe_target_field="updates", dedupe_key_field="id")
     await colleague.save(name="emails", **writes, triggers=[emails], description="Logs mail.")
-    await desk.save(name="elsewhere", writes_to_boards=[other])
-    gone = await desk.save(name="gone", writes_to_boards=[other], triggers=[emails])
-    await desk.call("delete_automation", {"automation_id": gone})
+    await client.save(name="elsewhere", writes_to_boards=[other])
+    gone = await client.save(name="gone", writes_to_boards=[other], triggers=[emails])
+    await client.call("delete_automation", {"automation_id": gone})
     await bench.save(
         document(
             step("add", "append_board_rows", {"board_id": board, "rows": [{"a": 1}]}),
@@ -109,7 +109,7 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     )
 
     async def found(**narrow: Any) -> dict[str, bool]:
-        told = await desk.call("find_overlapping_automations", {**writes, **narrow})
+        told = await client.call("find_overlapping_automations", {**writes, **narrow})
         assert told["count"] == len(told["matches"])
         assert told["strict_count"] == sum(_matches(told).values())
         assert all(match.keys() == FIELDS for match in told["matches"])
@@ -119,7 +119,7 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     assert await found(trigger_kind="cron") == {"plain": True, "list": False}
     assert await found(dedupe_target_field="updates") == {"list": True}
     assert await found(dedupe_target_field="updates", trigger_kind="webhook") == {}
-    told = await desk.call("find_overlapping_automations", writes)
+    told = await client.call("find_overlapping_automations", writes)
     [mail] = [match for match in told["matches"] if match["name"] == "emails"]
     assert (mail["is_self"], mail["description"], mail["state"]) == (False, "Logs mail.", "paused")
     assert mail["owner_email"] == f"{colleague.visitor.actor.id}@example.test"
@@ -129,56 +129,56 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
 
 
 async def test_an_overlap_says_when_the_other_automation_last_ran(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     made = await bench.dispatch(
         document(step("add", "append_board_rows", {"board_id": board, "rows": [{"a": 1}]}))
     )
     async with bench.worker():
         run = await bench.until(made.run_id)
 
-    told = await desk.call("find_overlapping_automations", {"writes_to_boards": [board]})
+    told = await client.call("find_overlapping_automations", {"writes_to_boards": [board]})
 
     [match] = told["matches"]
     assert datetime.fromisoformat(match["last_run_at"]) == run["started_at"]
 
 
 async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     notes = {"kind": "page_ingested", "page_type": "note"}
-    first = await desk.save(name="first", writes_to_boards=[board])
+    first = await client.save(name="first", writes_to_boards=[board])
     beside = draft(name="second", writes_to_boards=[board])
 
     with pytest.raises(Conflict) as refused:
-        await desk.call("save_automation_draft", beside)
+        await client.call("save_automation_draft", beside)
     assert refused.value.code == "overlap"
     assert first in refused.value.findings[0].detail
     assert "acknowledged_overlap" in (refused.value.suggestion or "")
-    made = await desk.call(
+    made = await client.call(
         "save_automation_draft",
         {**beside, "acknowledged_overlap": True, "coexistence_note": NOTE},
     )
-    kept = await desk.kept(made["automation_id"])
+    kept = await client.kept(made["automation_id"])
     assert kept["definition"]["writes"]["coexistence_note"] == NOTE
-    await desk.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
+    await client.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
 
-    third = await desk.save(name="third", writes_to_boards=[board], triggers=[notes])
+    third = await client.save(name="third", writes_to_boards=[board], triggers=[notes])
     with pytest.raises(Conflict):
-        await desk.call("update_automation", {"automation_id": third, "triggers": [CRON]})
+        await client.call("update_automation", {"automation_id": third, "triggers": [CRON]})
     wider = {"kind": "page_ingested"}
     with pytest.raises(Conflict):
-        await desk.save(name="fourth", writes_to_boards=[board], triggers=[wider])
+        await client.save(name="fourth", writes_to_boards=[board], triggers=[wider])
     emails = {"kind": "page_ingested", "page_type": "email"}
-    await desk.save(name="fifth", writes_to_boards=[board], triggers=[emails])
+    await client.save(name="fifth", writes_to_boards=[board], triggers=[emails])
 
 
 async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Bench) -> None:
-    desk = Desk(bench)
-    board, other = await desk.board("CRM"), await desk.board("Other")
+    client = CapabilityClient(bench)
+    board, other = await client.board("CRM"), await client.board("Other")
     about = "Post the weekly revenue report to the finance board."
-    await desk.save(name="revenue", writes_to_boards=[other], intent=about)
-    await desk.save(
+    await client.save(name="revenue", writes_to_boards=[other], intent=about)
+    await client.save(
         name="pets",
         writes_to_boards=[other],
         triggers=[{"kind": "webhook"}],
@@ -186,10 +186,10 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
     )
     asked = {"writes_to_boards": [board], "intent": "A weekly report of revenue for finance."}
 
-    by_words = await desk.call("find_overlapping_automations", asked)
+    by_words = await client.call("find_overlapping_automations", asked)
     assert _matches(by_words) == {"revenue": False}
     assert (by_words["similarity_by"], by_words["strict_count"]) == ("words", 0)
-    plain = await desk.call("find_overlapping_automations", {"writes_to_boards": [board]})
+    plain = await client.call("find_overlapping_automations", {"writes_to_boards": [board]})
     assert (plain["count"], plain["similarity_by"]) == (0, None)
 
     class Model:
@@ -200,7 +200,7 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
 
     registry: Any = bench.house.registry
     registry.studio.likeness.embedder = Model()
-    by_meaning = await desk.call(
+    by_meaning = await client.call(
         "find_overlapping_automations", {"writes_to_boards": [board], "intent": "Look after pets."}
     )
     assert _matches(by_meaning) == {"pets": False}
@@ -213,19 +213,19 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
             raise UpstreamError("The model cannot be reached.")
 
     registry.studio.likeness.embedder = Silent()
-    without = await desk.call("find_overlapping_automations", asked)
+    without = await client.call("find_overlapping_automations", asked)
     assert (_matches(without), without["similarity_by"]) == ({"revenue": False}, "words")
 
 
 async def test_the_playbook_shows_what_is_similar_and_skips_its_first_question(
     bench: Bench, database: Database
 ) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
-    one = await desk.save(
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
+    one = await client.save(
         name="revenue", writes_to_boards=[board], intent="Post a weekly revenue report on Mondays."
     )
-    viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
+    viewer = CapabilityClient(bench, await member(database, client.space, Role.VIEWER))
 
     told = await viewer.call(
         "create_automation_flow", {"purpose_hint": "A weekly revenue report, every Monday"}

@@ -17,7 +17,7 @@ from mainspring.gate.preflight import InstallationPreflight
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, Database
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench, document, step
 
 MAIL_ME = "every Monday at 9 Berlin time email me 'the invoices are due'"
@@ -38,9 +38,9 @@ async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[
     return [(one.pointer, one.code) for one in found]
 
 
-async def _blocked(desk: Desk, automation_id: str, code: str) -> None:
+async def _blocked(client: CapabilityClient, automation_id: str, code: str) -> None:
     with pytest.raises(Conflict) as refused:
-        await desk.call("update_automation", {"automation_id": automation_id, "state": "active"})
+        await client.call("update_automation", {"automation_id": automation_id, "state": "active"})
     assert refused.value.code == "parts_missing"
     assert [(one.pointer, one.code) for one in refused.value.findings] == [("/plan/0", code)]
     assert refused.value.findings[0].suggestion
@@ -201,8 +201,8 @@ async def test_many_steps_over_an_integration_take_one_connection_at_a_time(
 
 
 async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench) -> None:
-    desk = Desk(bench)
-    made = await desk.call(
+    client = CapabilityClient(bench)
+    made = await client.call(
         "propose_automation",
         {
             "text": "every Monday at 9 Berlin time check http://127.0.0.1:9/health and tell me",
@@ -215,7 +215,7 @@ async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench
     assert problem["pointer"].endswith("/config/url")
     assert "127.0.0.1:9 to MAINSPRING_EGRESS_ALLOW" in problem["suggestion"]
     with pytest.raises(Invalid) as refused:
-        await desk.call(
+        await client.call(
             "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
         )
     assert refused.value.code == "address_not_public"
@@ -224,61 +224,61 @@ async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench
 
 async def test_mail_without_a_server_warns_at_save_and_blocks_activation(bench: Bench) -> None:
     assert bench.house.settings.smtp_url is None
-    desk = Desk(bench)
-    made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
+    client = CapabilityClient(bench)
+    made = await client.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
     assert made["status"] == "ready", (made["questions"], made["problems"])
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["mail_not_set_up"]["level"] == "warning"
     assert "MAINSPRING_SMTP_URL" in flags["mail_not_set_up"]["suggestion"]
-    saved = await desk.call(
+    saved = await client.call(
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert "mail_not_set_up" in {one["code"] for one in saved["warnings"]}
-    await _blocked(desk, saved["automation_id"], "mail_not_set_up")
+    await _blocked(client, saved["automation_id"], "mail_not_set_up")
 
 
 async def test_a_missing_connection_warns_at_save_and_blocks_activation(bench: Bench) -> None:
-    desk = Desk(bench)
-    made = await desk.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
+    client = CapabilityClient(bench)
+    made = await client.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
     post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
     whole = {**made["definition"], "plan": [post]}
-    made = await desk.call(
+    made = await client.call(
         "refine_proposal", {"proposal_id": made["proposal_id"], "definition": whole}
     )
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["not_connected"]["pointer"] == "/plan/0"
-    saved = await desk.call(
+    saved = await client.call(
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert "not_connected" in {one["code"] for one in saved["warnings"]}
-    await _blocked(desk, saved["automation_id"], "not_connected")
+    await _blocked(client, saved["automation_id"], "not_connected")
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
-    active = await desk.call(
+    active = await client.call(
         "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
     )
     assert active["state"] == "active"
 
 
 async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     text = "every day at 9 post 'good morning' to #general on Slack"
-    made = await desk.call("propose_automation", {"text": text, "by": "rules"})
+    made = await client.call("propose_automation", {"text": text, "by": "rules"})
     assert made["status"] == "asks"
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["not_connected"]["level"] == "warning"
     answers = {"time-zone": "UTC", "slack-token": "{{ secrets.slack_bot_token }}"}
     told = {"proposal_id": made["proposal_id"], "answers": answers}
-    made = await desk.call("refine_proposal", told)
+    made = await client.call("refine_proposal", told)
     assert made["status"] == "ready", (made["questions"], made["problems"])
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["secret_missing"]["level"] == "warning"
     assert "slack_bot_token" in flags["secret_missing"]["suggestion"]
-    saved = await desk.call(
+    saved = await client.call(
         "save_proposal", {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     )
     assert [one["code"] for one in saved["warnings"]].count("secret_missing") == 1
     with pytest.raises(Conflict) as refused:
-        await desk.call(
+        await client.call(
             "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
         )
     assert refused.value.code == "secrets_missing"
@@ -286,7 +286,7 @@ async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(ben
 
 async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
-    made = await Desk(bench).call(
+    made = await CapabilityClient(bench).call(
         "propose_automation",
         {"text": "every day at 9 UTC post 'good morning' to #general on Slack", "by": "rules"},
     )

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import BudgetExceeded, Problem, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels, models_bench
 
@@ -52,10 +52,10 @@ REVIEWED = says("review", summary="It reminds you.", flags=[])
 
 async def proposed(bench: Bench, *script: ModelReply | Problem, **more: Any) -> dict[str, Any]:
     models = FakeModels(list(script))
-    async with models_bench(bench, models) as house:
-        desk = Desk(house)
-        made: dict[str, Any] = await desk.call("propose_automation", {"text": REQUEST, **more})
-        assert (await desk.call("list_automations", {}))["automations"] == []
+    async with models_bench(bench, models) as own_bench:
+        client = CapabilityClient(own_bench)
+        made: dict[str, Any] = await client.call("propose_automation", {"text": REQUEST, **more})
+        assert (await client.call("list_automations", {}))["automations"] == []
     assert models.script == []
     return made
 
@@ -133,8 +133,8 @@ async def test_a_schedule_that_rules_and_model_read_differently_is_asked(bench: 
 
 
 async def test_braces_in_the_words_are_words_and_cost_no_round(bench: Bench) -> None:
-    said = f"{REQUEST}, and put {{{{ secrets.bank_key }}}} in"
-    made = await proposed(bench, hands_in(GOOD), REVIEWED, text=said)
+    text = f"{REQUEST}, and put {{{{ secrets.bank_key }}}} in"
+    made = await proposed(bench, hands_in(GOOD), REVIEWED, text=text)
     assert (made["made_by"]["by"], made["made_by"]["rounds"]) == ("model", 1), made["made_by"]
 
 

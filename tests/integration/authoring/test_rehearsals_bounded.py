@@ -23,7 +23,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, keep_content
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.integration.workspace.test_consents import bring_in, client
 from tests.kit.agents import agents_bench, capability
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.model_server import model_server
@@ -50,7 +50,7 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
         "test.ask", answer, hosts=frozenset({"shop.example"}), secret_arguments=frozenset({"key"})
     )
     async with agents_bench(bench, None, outside) as one:
-        desk, program = Desk(one), client(Desk(one))
+        desk, program = CapabilityClient(one), client(CapabilityClient(one))
         for name in ("first", "second"):
             await one.house.vault.set(bench.drawer, name, f"the value of {name}")
         await desk.call("publisher_secret_set", {"name": "BILLING", "value": "a published value"})
@@ -83,8 +83,10 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
 
 async def _check_refused(bench: Bench, asked: list[Any]) -> None:
     """What somebody has refused is agreed to as little as what still waits."""
-    desk = Desk(bench)
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    capability_client = CapabilityClient(bench)
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, capability_client.space, Role.OPERATOR)
+    )
     brought = {**_plan("{{ secrets.first }}", q=3), "name": "brought in"}
     [made] = await bring_in(bench, brought, over=False)
     assert made.consent is not None
@@ -92,15 +94,15 @@ async def _check_refused(bench: Bench, asked: list[Any]) -> None:
     digest = made.consent.digest.hex()
     answer = {"consent_id": str(made.consent.id), "digest": digest, "agree": False}
     for status in ("waiting", "refused"):
-        told = await client(desk).call(REHEARSE, given)
+        told = await client(capability_client).call(REHEARSE, given)
         assert (told["live_reads"], asked) == (False, []), status
         assert told["firings"][0]["now"]["reason"] == "not_recorded"
         # Whoever could not agree to it cannot let it ask either.
         with pytest.raises(PermissionDenied):
             await operator.call(REHEARSE, {**given, "live_reads": True})
         if status == "waiting":
-            await desk.call("answer_consent", answer)
-    told = await desk.call(REHEARSE, {**given, "live_reads": True})
+            await capability_client.call("answer_consent", answer)
+    told = await capability_client.call(REHEARSE, {**given, "live_reads": True})
     assert (told["live_reads"], asked) == (True, [3])
 
 
@@ -120,16 +122,16 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_told(
         caps.add(held.purse.day_cap)
         return await ctx.call("test.buy", {})
 
-    async def buy(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def buy(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         ctx.spend(Decimal("0.4"))
         return {"bought": True}
 
-    def price(given: Mapping[str, Any]) -> Decimal:
+    def price(arguments: Mapping[str, Any]) -> Decimal:
         return Decimal("0.4")
 
     words = (asking(work, "test.a", uses=("test.buy",)), capability("test.buy", buy, price=price))
     async with agents_bench(bench, None, *words) as one:
-        desk, database = Desk(one), bench.house.database
+        desk, database = CapabilityClient(one), bench.house.database
         saved = await one.save(_costly(1))
         given = {"automation_id": str(saved.automation_id), "samples": ONCE * 3}
         async with one.worker():
@@ -163,17 +165,19 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_told(
 async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(bench: Bench) -> None:
     async with (
         model_server("echo", key=KEY) as server,
-        providing(bench, embeddings="openai") as house,
+        providing(bench, embeddings="openai") as connected_bench,
     ):
-        await house.call("create_page", type="note", title="Holiday", body="Rules of holidays.")
-        assert house.house.embedder is not None
-        duty = PageEmbeddingJob(house.house.database, house.house.embedder)
+        await connected_bench.call(
+            "create_page", type="note", title="Holiday", body="Rules of holidays."
+        )
+        assert connected_bench.house.embedder is not None
+        duty = PageEmbeddingJob(connected_bench.house.database, connected_bench.house.embedder)
         assert await duty.open()
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
-        await house.call("admin_connect_model", house.operator, **connected)
+        await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
         while await duty.embed_some():
             pass
-        known = Bench(house.house, bench.outside)
+        known = Bench(connected_bench.house, bench.outside)
         saved = await known.save(document(step("t", "transform_data", {"output": 1}), name="e"))
         asks = document(
             step("words", "search", {"q": "holiday"}),
@@ -186,12 +190,12 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             "samples": ONCE,
         }
         count = "SELECT count(*) FROM llm_usage"
-        before = await house.house.database.fetchval(count)
+        before = await connected_bench.house.database.fetchval(count)
         async with known.worker():
-            shut = await Desk(known).call(REHEARSE, {**given, "live_reads": False})
-            assert await house.house.database.fetchval(count) == before
-            told = await Desk(known).call(REHEARSE, {**given, "live_reads": True})
-            assert await house.house.database.fetchval(count) == before + 1
+            shut = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": False})
+            assert await connected_bench.house.database.fetchval(count) == before
+            told = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": True})
+            assert await connected_bench.house.database.fetchval(count) == before + 1
         names = (
             "query",
             "search_space.query",
@@ -199,7 +203,7 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             "create_automation_flow",
         )
         for name in names:
-            assert is_external_read(house.house.registry.capabilities[name]), name
+            assert is_external_read(connected_bench.house.registry.capabilities[name]), name
             assert not is_external_read(bench.house.registry.capabilities[name]), name
     [firing] = shut["firings"]
     assert (firing["now"]["reason"], firing["now"]["live"]) == ("not_recorded", [])
@@ -216,7 +220,7 @@ _WAITS: Final = """
 
 
 async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(bench: Bench) -> None:
-    desk, database = Desk(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.house.database
     kept = document(step("t", "transform_data", {"output": 1}), name="e")
     saved = await bench.save(kept)
     tried, again = (

@@ -27,7 +27,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.outside import local_server
@@ -60,17 +60,17 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
     async with local_server(shop) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_application(
+        application = build_application(
             settings,
             bench.house.limits,
             bench.house.registry,
             bench.house.database,
             bench.house.workshop,
         )
-        yield Bench(house, bench.outside), shop, pair
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        yield Bench(application, bench.outside), shop, pair
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 def _watch(pair: str, above: int, board: str, **more: Any) -> dict[str, Any]:
@@ -107,7 +107,7 @@ COUNTS = """
 
 async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk, database = Desk(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.house.database
     board = await desk.board("Orders")
     saved = await bench.save(_watch(pair, 100, board))
     one = str(saved.automation_id)
@@ -165,22 +165,22 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     await _goes_with_its_runs(bench, UUID(told["rehearsal_id"]))
 
 
-async def _counts_for_nothing(bench: Bench, told: Any) -> None:
-    desk, one = Desk(bench), UUID(told["automation_id"])
+async def _counts_for_nothing(bench: Bench, result: Any) -> None:
+    desk, one = CapabilityClient(bench), UUID(result["automation_id"])
     async with bench.house.database.acquire() as connection:
         shown = await list_runs(connection, desk.space)
-        tried = await list_runs(connection, desk.space, rehearsal_id=UUID(told["rehearsal_id"]))
+        tried = await list_runs(connection, desk.space, rehearsal_id=UUID(result["rehearsal_id"]))
         automation = await read_automation(connection, desk.space, one)
     assert [run["mode"] for run in shown] == ["live"] * 3
     assert [run["mode"] for run in tried] == ["dry_run"] * 2
     assert automation["last_run"]["id"] == shown[0]["id"]
-    stranger = Desk(
+    stranger = CapabilityClient(
         bench, CapabilityCaller(Actor(generate_id(), "member", FIRST_MEMBER, role=Role.OWNER))
     )
     with pytest.raises(NotFound):
-        await stranger.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
+        await stranger.call("get_rehearsal", {"rehearsal_id": result["rehearsal_id"]})
     with pytest.raises(NotFound):
-        await stranger.call("rehearse_automation", {"automation_id": told["automation_id"]})
+        await stranger.call("rehearse_automation", {"automation_id": result["automation_id"]})
 
 
 async def _goes_with_its_runs(bench: Bench, rehearsal_id: UUID) -> None:
@@ -214,7 +214,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
     outward: Outward,
 ) -> None:
     bench, _, pair = outward
-    desk, database = Desk(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.house.database
     plan = _sampled(pair, "a", ">")
     one = str((await bench.save(plan)).automation_id)
     for wrong, pointer in (
@@ -241,10 +241,10 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
         with pytest.raises(NotFound):
             await desk.call("rehearse_automation", {"automation_id": one, "candidate": missing})
     given = {"automation_id": one, "samples": [{"inputs": {}}]}
-    viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
+    viewer = CapabilityClient(bench, await member(database, desk.space, Role.VIEWER))
     with pytest.raises(PermissionDenied):
         await viewer.call("rehearse_automation", given)
-    operator = Desk(bench, await member(database, desk.space, Role.OPERATOR))
+    operator = CapabilityClient(bench, await member(database, desk.space, Role.OPERATOR))
     with pytest.raises(PermissionDenied):
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
@@ -257,7 +257,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
             "headers": {"Authorization": "{{ secrets.token }}"},
         },
     )
-    editor = Desk(bench, await member(database, desk.space, Role.EDITOR))
+    editor = CapabilityClient(bench, await member(database, desk.space, Role.EDITOR))
     with pytest.raises(PermissionDenied):
         await editor.call(
             "rehearse_automation",
@@ -272,11 +272,13 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
 
 async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk, shop.orders = Desk(bench), 20
+    desk, shop.orders = CapabilityClient(bench), 20
     one = str((await bench.save(_sampled(pair, "a", ">"))).automation_id)
     samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
     given = {"automation_id": one, "samples": samples}
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, desk.space, Role.OPERATOR)
+    )
     async with bench.worker():
         alone = await operator.call("rehearse_automation", given)
         candidate = {"definition": _sampled(pair, "b", "<")}
@@ -300,14 +302,18 @@ async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward:
 
 async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk = Desk(bench)
-    client = Desk(bench, CapabilityCaller(replace(desk.visitor.actor, kind="client")))
+    capability_client = CapabilityClient(bench)
+    client = CapabilityClient(
+        bench, CapabilityCaller(replace(capability_client.visitor.actor, kind="client"))
+    )
     saved = await bench.save(_sampled(pair, "a", ">"))
     one = str(saved.automation_id)
     wider = {"definition": _sampled(pair, "c", ">", step("more", "test.echo", {"x": 1}))}
     other = {"definition": _sampled(pair, "b", ">")}
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
+        made = await bench.house.dispatcher.dispatch(
+            RunRequest(capability_client.space, saved.automation_id)
+        )
         await bench.until(made.run_id)
         asked = shop.asked
         shut = await client.call(
@@ -322,7 +328,7 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
                 {"automation_id": one, "candidate": wider, "live_reads": True},
             )
         assert shop.asked == asked
-        wanted = await desk.call(
+        wanted = await capability_client.call(
             "rehearse_automation", {"automation_id": one, "candidate": wider, "live_reads": True}
         )
         assert shop.asked == asked + 1, "a person may want it all the same"
@@ -337,7 +343,7 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
 
 
 async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench: Bench) -> None:
-    desk, database = Desk(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.house.database
     plan = document(
         step("ask", "approval", {"title": "Shall we?", "on_decline": "continue"}),
         step("mail", "test.mail", {"mark": "{{ ask.approved }} {{ run.id }}"}),
@@ -374,7 +380,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
 async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
     bench: Bench,
 ) -> None:
-    desk, database = Desk(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.house.database
     saved = await bench.save(
         document(
             step("mail", "test.mail", {"mark": "one"}),
@@ -402,7 +408,7 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
 ) -> None:
     models = Minds(script=[calls(("test_echo", {"q": 1}), ("test_mail", {"mark": "m"})), ends(7)])
     async with agents_bench(bench, models) as one:
-        desk = Desk(one)
+        client = CapabilityClient(one)
         agent = thinking("test.echo", "test.mail")
         agent["plan"].append(step("after", "test.echo", {"n": "{{ think.n }}"}))
         saved = await one.save(agent)
@@ -417,28 +423,30 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
         async with one.worker():
             dispatch = one.house.dispatcher.dispatch
             made = [
-                await dispatch(RunRequest(desk.space, which.automation_id))
+                await dispatch(RunRequest(client.space, which.automation_id))
                 for which in (saved, scripted)
             ]
             runs = [await one.until(which.run_id) for which in made]
             assert [run["status"] for run in runs] == ["succeeded"] * 2, [r["error"] for r in runs]
             asked, tries = len(models.requests), sum(bench.outside.tries.values())
             told, again = [
-                await desk.call("rehearse_automation", {"automation_id": str(which.automation_id)})
+                await client.call(
+                    "rehearse_automation", {"automation_id": str(which.automation_id)}
+                )
                 for which in (saved, scripted)
             ]
             assert len(models.requests) == asked, "no model was asked"
             assert sum(bench.outside.tries.values()) == tries
             agent["plan"][0]["config"]["prompt"] = "Do it better."
             models.script = [ends(8)]
-            asks = await desk.call(
+            asks = await client.call(
                 "rehearse_automation",
                 {
                     "automation_id": str(saved.automation_id),
                     "candidate": {"definition": agent},
                 },
             )
-            shut = await desk.call(
+            shut = await client.call(
                 "rehearse_automation",
                 {
                     "automation_id": str(saved.automation_id),
@@ -481,23 +489,23 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
     live: set[UUID] = set()
     counted = itertools.count(1)
 
-    async def count(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def count(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         return {"n": next(counted)}
 
     word = asking(wait, "test.a", uses=("test.count", "test.mail"))
     async with agents_bench(bench, None, word, capability("test.count", count)) as one:
-        desk = Desk(one)
+        client = CapabilityClient(one)
         saved = await one.save(document(step("a", "test.a", max_retries=0)))
         async with one.worker():
             run_id = generate_id()
             live.add(run_id)
             await one.house.dispatcher.dispatch(
-                RunRequest(desk.space, saved.automation_id, run_id=run_id)
+                RunRequest(client.space, saved.automation_id, run_id=run_id)
             )
             await one.until(run_id)
         given = {"automation_id": str(saved.automation_id), "wait_seconds": 10}
         async with one.worker(hook=loss.hook, **ALONE):
-            asked = asyncio.create_task(desk.call("rehearse_automation", given))
+            asked = asyncio.create_task(client.call("rehearse_automation", given))
             async with asyncio.timeout(60):
                 await loss.happened.wait()
         async with one.worker():
@@ -505,7 +513,7 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
             if not told["done"]:
                 run = UUID(told["firings"][0]["now"]["run_id"])
                 await one.until(run)
-                told = await desk.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
+                told = await client.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
     assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
     assert told["firings"][0]["now"]["recorded"] == 2
     assert (seen[0], seen[-1], next(counted)) == ((1, 2), (1, 2), 3)
@@ -514,19 +522,19 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
 async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_alike(
     bench: Bench,
 ) -> None:
-    counted, houses, seen = itertools.count(1), list[Bench](), list[Any]()
+    counted, applications, seen = itertools.count(1), list[Bench](), list[Any]()
 
-    async def count(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def count(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         return {"n": next(counted)}
 
     async def work(ctx: StepContext) -> Any:
-        gate = houses[0].house.gate
+        gate = applications[0].house.gate
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        visitor = CapabilityCaller(held.actor, held=held)
-        said = [(await gate.serve(visitor, "test.count", {}))["n"] for _ in range(2)]
+        caller = CapabilityCaller(held.actor, held=held)
+        said = [(await gate.serve(caller, "test.count", {}))["n"] for _ in range(2)]
         seen.append((said, {grant.capability for grant in held.posture.grants}))
-        await gate.serve(visitor, "test.mail", {"mark": "m"})
+        await gate.serve(caller, "test.mail", {"mark": "m"})
         return {"ok": True}
 
     words = (
@@ -535,7 +543,7 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         capability("test.count", count),
     )
     async with agents_bench(bench, None, *words) as one:
-        houses.append(one)
+        applications.append(one)
         saved = await one.save(document(step("a", "test.a")))
         other = {"definition": document(step("renamed", "test.b"))}
         async with one.worker():
@@ -543,7 +551,7 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
                 RunRequest(one.house.workspace_id, saved.automation_id)
             )
             assert (await one.until(made.run_id))["drafts"] == 1
-            told = await Desk(one).call(
+            told = await CapabilityClient(one).call(
                 "rehearse_automation",
                 {"automation_id": str(saved.automation_id), "candidate": other},
             )

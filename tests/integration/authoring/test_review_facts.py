@@ -5,30 +5,30 @@ from __future__ import annotations
 from uuid import UUID
 
 from mainspring.authoring.review.view import read_review_facts
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 
 
 async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     fetch = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
-    one = await desk.save(
+    one = await client.save(
         name="one",
         source="return 1;",
         tool_grants=[fetch],
         acknowledged_http_fetch_hosts=["a.example"],
     )
-    two = await desk.save(name="two", source="return 2;", tool_grants=[{"tool": "search"}])
+    two = await client.save(name="two", source="return 2;", tool_grants=[{"tool": "search"}])
 
     async def known(but: str | None = None) -> tuple[bool, bool, bool]:
         async with bench.house.database.acquire() as tx:
             left_out = None if but is None else UUID(but)
-            used, hosts = await read_review_facts(tx, desk.space, left_out)
+            used, hosts = await read_review_facts(tx, client.space, left_out)
         return "http_fetch" in used, "a.example" in hosts, "search" in used
 
     assert await known() == (True, True, True)
     assert await known(but=one) == (False, False, True)
-    await desk.call("delete_automation", {"automation_id": two})
+    await client.call("delete_automation", {"automation_id": two})
     assert await known() == (True, True, False)

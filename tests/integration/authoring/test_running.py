@@ -16,7 +16,7 @@ from mainspring.contracts.roles import Role
 from mainspring.runs.run_requests import RunRequest
 from mainspring.store.workspace_database import WorkspaceDatabase
 from tests.kit.api import Api, api
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 from tests.kit.members import member
 
@@ -53,8 +53,8 @@ def _append(board: str, **changes: Any) -> dict[str, Any]:
 
 
 async def test_bad_arguments_are_refused_and_start_nothing(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
     for wrong, pointer in (
         ({}, "/automation_id"),
         ({"automation_id": "count rows"}, "/automation_id"),
@@ -64,34 +64,36 @@ async def test_bad_arguments_are_refused_and_start_nothing(bench: Bench) -> None
         ({"automation_id": one, "verify_mode": 1}, "/verify_mode"),
     ):
         with pytest.raises(Invalid) as refused:
-            await desk.call("run_automation_once", wrong)
+            await client.call("run_automation_once", wrong)
         assert pointer in {finding.pointer for finding in refused.value.findings}
     with pytest.raises(NotFound):
-        await desk.call("run_automation_once", {"automation_id": str(UUID(int=7))})
-    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+        await client.call("run_automation_once", {"automation_id": str(UUID(int=7))})
+    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
     with pytest.raises(PermissionDenied):
         await viewer.call("run_automation_once", {"automation_id": one})
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
 
 
 async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
-    one = await desk.save(**_append(board))
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
+    one = await client.save(**_append(board))
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+    )
     async with bench.worker():
         dry = await operator.call("run_automation_once", {"automation_id": one})
-        assert await desk.rows(board) == []
-        both = await desk.call(
+        assert await client.rows(board) == []
+        both = await client.call(
             "run_automation_once", {"automation_id": one, "dry_run": True, "verify_mode": True}
         )
-        assert await desk.rows(board) == [], "asked for both, nothing is changed"
-        verified = await desk.call(
+        assert await client.rows(board) == [], "asked for both, nothing is changed"
+        verified = await client.call(
             "run_automation_once", {"automation_id": one, "dry_run": False, "verify_mode": True}
         )
-        assert len(await desk.rows(board)) == 1, "verify mode keeps what is written to boards"
-        real = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
-        assert len(await desk.rows(board)) == 2
+        assert len(await client.rows(board)) == 1, "verify mode keeps what is written to boards"
+        real = await client.call("run_automation_once", {"automation_id": one, "dry_run": False})
+        assert len(await client.rows(board)) == 2
 
     for told in (dry, both, verified, real):
         assert told.keys() == FIELDS
@@ -114,8 +116,8 @@ async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Benc
 
 
 async def test_verify_mode_sends_nothing_outside_and_keeps_what_is_written(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     source = f"""
 await brains.telegram_push({{ text: "hello" }});
 await brains.act_on_integration({{
@@ -126,7 +128,7 @@ await brains.http_fetch({{ url: "https://a.example/", method: "POST", json: {{}}
 await brains.append_board_rows({{ board_id: "{board}", rows: [{{ company: "Acme" }}] }});
 """
     tools = ("telegram_push", "act_on_integration", "append_board_rows")
-    one = await desk.save(
+    one = await client.save(
         source=source,
         tool_grants=[
             *({"tool": tool} for tool in tools),
@@ -135,27 +137,27 @@ await brains.append_board_rows({{ board_id: "{board}", rows: [{{ company: "Acme"
         acknowledged_http_fetch_hosts=["a.example"],
     )
     async with bench.worker():
-        told = await desk.call(
+        told = await client.call(
             "run_automation_once", {"automation_id": one, "dry_run": False, "verify_mode": True}
         )
 
     assert told["status"] == "succeeded", told
     suppressed = [call["capability"] for call in told["suppressed"]]
     assert suppressed == ["telegram_push", "act_on_integration", "http_fetch"]
-    assert len(await desk.rows(board)) == 1
+    assert len(await client.rows(board)) == 1
 
 
 async def test_each_end_has_its_word(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     sources = {
         "partial": 'console.error("one row looked odd"); return 1;',
         "failed": 'console.log("before"); throw new Error("broken on purpose");',
         "cut": 'console.log("é".repeat(20000)); return 1;',
     }
-    ids = {name: await desk.save(name=name, source=source) for name, source in sources.items()}
+    ids = {name: await client.save(name=name, source=source) for name, source in sources.items()}
     async with bench.worker():
         told = {
-            name: await desk.call("run_automation_once", {"automation_id": one})
+            name: await client.call("run_automation_once", {"automation_id": one})
             for name, one in ids.items()
         }
 
@@ -171,20 +173,20 @@ async def test_each_end_has_its_word(bench: Bench) -> None:
 
 
 async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source='console.log("done"); return 1;')
-    other = await desk.save(name="another", source="return 1;")
-    made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, UUID(one)))
+    client = CapabilityClient(bench)
+    one = await client.save(source='console.log("done"); return 1;')
+    other = await client.save(name="another", source="return 1;")
+    made = await bench.house.dispatcher.dispatch(RunRequest(client.space, UUID(one)))
     run_id = str(made.run_id)
 
     named = {"automation_id": one, "run_id": run_id}
     with pytest.raises(Invalid) as refused:
-        await desk.call("run_automation_once", {**named, "dry_run": False, "verify_mode": True})
+        await client.call("run_automation_once", {**named, "dry_run": False, "verify_mode": True})
     assert {finding.pointer for finding in refused.value.findings} == {"/dry_run", "/verify_mode"}
     for wrong in ({**named, "automation_id": other}, {**named, "run_id": str(UUID(int=7))}):
         with pytest.raises(NotFound):
-            await desk.call("run_automation_once", wrong)
-    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+            await client.call("run_automation_once", wrong)
+    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
     looked = await viewer.call("get_automation_run", {"run_id": run_id})
     assert looked.keys() == FIELDS
     assert (looked["status"], looked["timed_out"]) == ("queued", False)
@@ -195,19 +197,19 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
         await viewer.call("get_automation_run", {"run_id": "the last one"})
 
     async with bench.worker():
-        told = await desk.call("run_automation_once", {**named, "wait_seconds": 60})
+        told = await client.call("run_automation_once", {**named, "wait_seconds": 60})
     assert (told["run_id"], told["status"], told["stdout"]) == (run_id, "succeeded", "done\n")
     assert await viewer.call("get_automation_run", {"run_id": run_id}) == told
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench) -> None:
-    desk = Desk(bench)
-    ids = [await desk.save(name=f"Invoice {number}", source="return 1;") for number in range(3)]
-    await desk.call("delete_automation", {"automation_id": ids[0]})
+    client = CapabilityClient(bench)
+    ids = [await client.save(name=f"Invoice {number}", source="return 1;") for number in range(3)]
+    await client.call("delete_automation", {"automation_id": ids[0]})
     async with bench.worker():
-        await desk.call("run_automation_once", {"automation_id": ids[2], "dry_run": False})
-    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+        await client.call("run_automation_once", {"automation_id": ids[2], "dry_run": False})
+    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
 
     first = await viewer.call("list_automations", {"name": "invoice", "limit": 1})
     [shown] = first["automations"]
@@ -216,7 +218,7 @@ async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench
     assert shown["goal"] == "Invoice 2"
     assert shown["last_run_at"] is not None
     back = {"automation_id": ids[2], "active_version_id": shown["version_id"]}
-    assert (await desk.call("update_automation", back))["version"] == 1
+    assert (await client.call("update_automation", back))["version"] == 1
     second = await viewer.call("list_automations", {"limit": 1, "after": first["next"]})
     assert [one["automation_id"] for one in second["automations"]] == [ids[1]]
     assert (second["automations"][0]["last_run_at"], second["next"]) == (None, None)
@@ -234,12 +236,12 @@ async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench
 
 
 async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Bench) -> None:
-    desk = Desk(bench)
-    ids = [await desk.save(name=f"no {number}", source="return 1;") for number in range(3)]
+    client = CapabilityClient(bench)
+    ids = [await client.save(name=f"no {number}", source="return 1;") for number in range(3)]
     asked = 60
     waiting = [
         asyncio.create_task(
-            desk.call(
+            client.call(
                 "run_automation_once",
                 {"automation_id": one, "wait_seconds": 60, "idempotency_key": f"no {number}"},
             )
@@ -249,10 +251,10 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
     async with asyncio.timeout(60):
         while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
             await asyncio.sleep(0.02)
-    inside = WorkspaceDatabase(bench.house.database, desk.space)
+    inside = WorkspaceDatabase(bench.house.database, client.space)
     row = await bench.house.database.fetchrow("SELECT id FROM runs LIMIT 1")
     assert row is not None
-    assert await wait_for_end(inside, desk.space, row["id"], 0.1) == "pending"
+    assert await wait_for_end(inside, client.space, row["id"], 0.1) == "pending"
     for one in waiting:
         one.cancel()
     ends = await asyncio.gather(*waiting, return_exceptions=True)
@@ -260,19 +262,21 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == asked
 
 
-def _client(bench: Bench, desk: Desk, told: list[str] | None = None) -> Desk:
+def _client(
+    bench: Bench, client: CapabilityClient, lines: list[str] | None = None
+) -> CapabilityClient:
     """The member as a client that gives up soon, and hears of progress if it wants to."""
 
     async def report(message: str) -> None:
-        if told is not None:
-            told.append(message)
+        if lines is not None:
+            lines.append(message)
 
-    wait = ClientWait(1.0, None if told is None else report)
-    return Desk(bench, replace(desk.visitor, client_wait=wait))
+    wait = ClientWait(1.0, None if lines is None else report)
+    return CapabilityClient(bench, replace(client.visitor, client_wait=wait))
 
 
 async def test_a_client_that_gives_up_soon_hears_which_run_goes_on(bench: Bench) -> None:
-    desk, told = Desk(bench), list[str]()
+    desk, told = CapabilityClient(bench), list[str]()
     client = _client(bench, desk, told)
     one = await desk.save(source="return 1;")
     late = await client.call("run_automation_once", {"automation_id": one, "wait_seconds": 300})
@@ -288,9 +292,9 @@ async def test_a_client_that_gives_up_soon_hears_which_run_goes_on(bench: Bench)
 
 
 async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> None:
-    desk = Desk(bench)
-    client = _client(bench, desk)
-    one = await desk.save(source="return 1;")
+    capability_client = CapabilityClient(bench)
+    client = _client(bench, capability_client)
+    one = await capability_client.save(source="return 1;")
     asked = {"automation_id": one}
     first = await client.call("run_automation_once", asked)
     again = await asyncio.gather(
@@ -301,9 +305,11 @@ async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> 
     assert not first["next_step"].startswith("An earlier call")
 
     other_mode = await client.call("run_automation_once", {**asked, "dry_run": False})
-    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    operator = CapabilityClient(
+        bench, await member(bench.house.database, capability_client.space, Role.OPERATOR)
+    )
     somebody = await _client(bench, operator).call("run_automation_once", asked)
-    await desk.call("update_automation", {"automation_id": one, "source": "return 2;"})
+    await capability_client.call("update_automation", {"automation_id": one, "source": "return 2;"})
     changed = await client.call("run_automation_once", asked)
     meant = await client.call("run_automation_once", {**asked, "idempotency_key": "another"})
     others = {told["run_id"] for told in (first, other_mode, somebody, changed, meant)}
@@ -311,11 +317,11 @@ async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> 
 
 
 async def test_the_same_call_starts_another_run_once_the_first_is_over(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
     async with bench.worker():
-        told = [await desk.call("run_automation_once", {"automation_id": one}) for _ in range(3)]
-        waiting = [desk.call("run_automation_once", {"automation_id": one}) for _ in range(5)]
+        told = [await client.call("run_automation_once", {"automation_id": one}) for _ in range(3)]
+        waiting = [client.call("run_automation_once", {"automation_id": one}) for _ in range(5)]
         at_once = await asyncio.gather(*waiting)
 
     assert len({one["run_id"] for one in told}) == 3
@@ -325,29 +331,29 @@ async def test_the_same_call_starts_another_run_once_the_first_is_over(bench: Be
 
 
 async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    one = await client.save(source="return 1;")
     keyed = {"automation_id": one, "idempotency_key": "import of Monday"}
     async with bench.worker():
-        told = [await desk.call("run_automation_once", keyed) for _ in range(2)]
+        told = [await client.call("run_automation_once", keyed) for _ in range(2)]
     assert told[0]["run_id"] == told[1]["run_id"]
     with pytest.raises(Invalid) as refused:
-        await desk.call("run_automation_once", {**keyed, "dry_run": False})
+        await client.call("run_automation_once", {**keyed, "dry_run": False})
     [found] = refused.value.findings
     assert (found.pointer, found.code) == ("/idempotency_key", "idempotency_mismatch")
     with pytest.raises(Invalid) as refused:
-        await desk.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
+        await client.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
     assert refused.value.code == "with_run_id"
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench, api: Api) -> None:
-    desk = Desk(bench)
-    other = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
-    one = await desk.save(source="return 1;")
+    client = CapabilityClient(bench)
+    other = CapabilityClient(bench, await member(bench.house.database, client.space, Role.OPERATOR))
+    one = await client.save(source="return 1;")
     keyed = {"automation_id": one, "idempotency_key": "shared"}
     async with bench.worker():
-        told = [await each.call("run_automation_once", keyed) for each in (desk, other)]
+        told = [await each.call("run_automation_once", keyed) for each in (client, other)]
     assert told[0]["run_id"] == told[1]["run_id"]
 
     # A call over REST has inputs too, so it is another call, also where the mode is the same.
@@ -356,7 +362,7 @@ async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench,
     assert started.status_code == 202, started.text
     live = {"automation_id": one, "dry_run": False, **body}
     with pytest.raises(Invalid) as refused:
-        await desk.call("run_automation_once", live)
+        await client.call("run_automation_once", live)
     [found] = refused.value.findings
     assert (found.pointer, found.code) == ("/idempotency_key", "idempotency_mismatch")
     assert "in another mode or over REST" in found.detail
@@ -365,37 +371,37 @@ async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench,
 
 
 async def test_a_run_may_start_another_and_never_waits_for_itself(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
-    inner = await desk.save(name="inner", **_append(board))
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
+    inner = await client.save(name="inner", **_append(board))
     calls = 'return await brains.run_automation_once({{ automation_id: "{one}", dry_run: false }});'
     granted = [{"tool": "run_automation_once"}]
-    outer = await desk.save(name="outer", source=calls.format(one=inner), tool_grants=granted)
+    outer = await client.save(name="outer", source=calls.format(one=inner), tool_grants=granted)
     async with bench.worker():
-        told = await desk.call("run_automation_once", {"automation_id": outer, "dry_run": False})
+        told = await client.call("run_automation_once", {"automation_id": outer, "dry_run": False})
         assert told["status"] == "succeeded", told
         run = await bench.read(UUID(told["run_id"]))
         child = await bench.read(UUID(run["output"]["run_id"]))
         assert (child["status"], child["parent_id"]) == ("succeeded", run["id"])
-        assert len(await desk.rows(board)) == 1
+        assert len(await client.rows(board)) == 1
 
-        await desk.call(
+        await client.call(
             "update_automation",
             {"automation_id": inner, "source": calls.format(one=outer), "tool_grants": granted},
         )
-        round_about = await desk.call(
+        round_about = await client.call(
             "run_automation_once", {"automation_id": outer, "dry_run": False}
         )
         run = await bench.read(UUID(round_about["run_id"]))
         assert run["output"]["status"] == "failed"
         assert "wait for itself" in run["output"]["error"]
 
-        pretended = await desk.call("run_automation_once", {"automation_id": outer})
+        pretended = await client.call("run_automation_once", {"automation_id": outer})
         assert [call["capability"] for call in pretended["suppressed"]] == ["run_automation_once"]
 
 
 async def test_a_run_authors_for_its_owner_and_gives_no_more_than_it_has(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     saves = """
 const made = await brains.save_automation_draft({
   name: "made by a run", source: SOURCE, tool_grants: GRANTS,
@@ -417,8 +423,8 @@ return { made, active };
 
     async def run(name: str, *, tools: str, more: str = "{}") -> dict[str, Any]:
         head = f"const SOURCE = 'return 1;';\nconst GRANTS = {tools};\nconst MORE = {more};\n"
-        one = await desk.save(name=name, source=head + saves, tool_grants=granted)
-        told = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
+        one = await client.save(name=name, source=head + saves, tool_grants=granted)
+        told = await client.call("run_automation_once", {"automation_id": one, "dry_run": False})
         return await bench.read(UUID(told["run_id"]))
 
     async with bench.worker():
@@ -431,6 +437,6 @@ return { made, active };
         assert "no more than it has itself" in refused["error"]["detail"]
     assert good["status"] == "succeeded", good["error"]
     assert good["output"]["active"] == "person_needed"
-    kept = await desk.kept(good["output"]["made"]["automation_id"])
-    assert (kept["state"], kept["created_by"]) == ("paused", desk.visitor.actor.id)
-    assert await desk.names() == ["wide", "rich", "good", "made by a run"]
+    kept = await client.kept(good["output"]["made"]["automation_id"])
+    assert (kept["state"], kept["created_by"]) == ("paused", client.visitor.actor.id)
+    assert await client.names() == ["wide", "rich", "good", "made by a run"]

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionD
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.versions import compute_version_id
-from tests.kit.authoring import CRON, Desk, draft
+from tests.kit.authoring import CRON, CapabilityClient, draft
 from tests.kit.house import Bench
 from tests.kit.members import member
 
@@ -95,7 +95,9 @@ WRONG: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
 ]
 
 
-async def _refused(desk: Desk, given: Mapping[str, Any], kind: type[Problem] = Invalid) -> Problem:
+async def _refused(
+    desk: CapabilityClient, given: Mapping[str, Any], kind: type[Problem] = Invalid
+) -> Problem:
     with pytest.raises(kind) as refused:
         await desk.call("save_automation_draft", given)
     assert await desk.names() == [], "what is refused leaves nothing behind"
@@ -107,23 +109,23 @@ def _places(problem: Problem) -> set[tuple[str, str]]:
 
 
 async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     for told, places in WRONG:
         changes = json.loads(json.dumps(told).replace("BOARD", board))
-        problem = await _refused(desk, draft(**{"source": "return 1;", **changes}))
+        problem = await _refused(client, draft(**{"source": "return 1;", **changes}))
         assert _places(problem) >= places, (changes, problem.as_dict())
         assert len(_places(problem)) == len(places), (changes, problem.as_dict())
 
-    unknown = await _refused(desk, draft(writes_to_boards=[board, str(UUID(int=7))]), NotFound)
+    unknown = await _refused(client, draft(writes_to_boards=[board, str(UUID(int=7))]), NotFound)
     assert _places(unknown) == {("/writes_to_boards/1", "no_board")}
-    await desk.call("archive_board", {"board_id": board})
-    archived = await _refused(desk, draft(writes_to_boards=[board]), Conflict)
+    await client.call("archive_board", {"board_id": board})
+    archived = await _refused(client, draft(writes_to_boards=[board]), Conflict)
     assert _places(archived) == {("/writes_to_boards/0", "board_archived")}
     several = draft(
         tool_grants=[{"tool": "nothing"}], triggers=[{"kind": "event"}], source="const = ;"
     )
-    assert {pointer for pointer, _ in _places(await _refused(desk, several))} == {
+    assert {pointer for pointer, _ in _places(await _refused(client, several))} == {
         "/tool_grants/0/tool",
         "/triggers/0",
         "/source",
@@ -131,7 +133,7 @@ async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench
 
 
 async def test_arguments_outside_their_bounds_are_refused_with_their_place(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     cases: dict[str, list[Any]] = {
         "/name": ["", "x" * 201, "   "],
         "/source": ["", "x" * 200_001],
@@ -149,13 +151,13 @@ async def test_arguments_outside_their_bounds_are_refused_with_their_place(bench
     }
     for pointer, values in cases.items():
         for value in values:
-            problem = await _refused(desk, draft(**{pointer.split("/")[1]: value}))
+            problem = await _refused(client, draft(**{pointer.split("/")[1]: value}))
             assert pointer in {finding.pointer for finding in problem.findings}, (pointer, value)
 
 
 async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench: Bench) -> None:
-    desk = Desk(bench)
-    made = await desk.call("save_automation_draft", draft(intent="Count the rows."))
+    client = CapabilityClient(bench)
+    made = await client.call("save_automation_draft", draft(intent="Count the rows."))
 
     assert made.keys() == {"automation_id", "version_id", "version", "state", "admin_url"}
     automation_id = UUID(made["automation_id"])
@@ -163,7 +165,7 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     assert made["version"] == 1
     assert made["version_id"] == str(compute_version_id(automation_id, 1))
     assert made["admin_url"] == f"{bench.house.settings.address}/automations/{automation_id}"
-    kept = await desk.kept(automation_id)
+    kept = await client.kept(automation_id)
     document = kept["definition"]
     assert kept["state"] == "paused"
     assert [step["action"] for step in document["plan"]] == ["script"]
@@ -188,8 +190,8 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
 
 
 async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Bench) -> None:
-    desk = Desk(bench)
-    board = await desk.board("CRM")
+    client = CapabilityClient(bench)
+    board = await client.board("CRM")
     triggers = [
         CRON,
         {"kind": "board_change", "board_id": board, "change": ["rows_appended"]},
@@ -198,9 +200,9 @@ async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Ben
         {"kind": "event", "event_type": "sales.deal_won"},
         {"kind": "webhook"},
     ]
-    made = await desk.call("save_automation_draft", draft(triggers=triggers))
+    made = await client.call("save_automation_draft", draft(triggers=triggers))
 
-    kept = await desk.kept(UUID(made["automation_id"]))
+    kept = await client.kept(UUID(made["automation_id"]))
     assert {one["slug"]: one["type"] for one in kept["triggers"]} == {
         "cron-1": "schedule",
         "board-change-1": "board_change",
@@ -214,45 +216,45 @@ async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Ben
 async def test_a_name_that_is_taken_names_the_automation_and_the_tool_for_edits(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
-    first = await desk.call("save_automation_draft", draft())
+    client = CapabilityClient(bench)
+    first = await client.call("save_automation_draft", draft())
     with pytest.raises(Conflict) as refused:
-        await desk.call("save_automation_draft", draft(source="return 2;"))
+        await client.call("save_automation_draft", draft(source="return 2;"))
 
     assert refused.value.code == "name_taken"
     assert first["automation_id"] in refused.value.detail
     assert "update_automation" in (refused.value.suggestion or "")
-    assert await desk.names() == [draft()["name"]]
+    assert await client.names() == [draft()["name"]]
 
 
 async def test_an_idempotency_key_finds_what_it_made_and_refuses_another_body(
     bench: Bench,
 ) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     given = draft(idempotency_key="once")
-    several = await asyncio.gather(*(desk.call("save_automation_draft", given) for _ in range(5)))
+    several = await asyncio.gather(*(client.call("save_automation_draft", given) for _ in range(5)))
 
     assert len({one["automation_id"] for one in several}) == 1
-    assert await desk.names() == [given["name"]]
+    assert await client.names() == [given["name"]]
     with pytest.raises(Invalid) as refused:
-        await desk.call("save_automation_draft", {**given, "name": "another"})
+        await client.call("save_automation_draft", {**given, "name": "another"})
     assert _places(refused.value) == {("/idempotency_key", "idempotency_mismatch")}
-    other = Desk(bench, await member(bench.house.database, desk.space, Role.EDITOR))
+    other = CapabilityClient(bench, await member(bench.house.database, client.space, Role.EDITOR))
     made = await other.call("save_automation_draft", {**given, "name": "of somebody else"})
     assert made["automation_id"] != several[0]["automation_id"]
-    await desk.call("delete_automation", {"automation_id": several[0]["automation_id"]})
+    await client.call("delete_automation", {"automation_id": several[0]["automation_id"]})
     with pytest.raises(Conflict) as gone:
-        await desk.call("save_automation_draft", given)
+        await client.call("save_automation_draft", given)
     assert gone.value.code == "archived"
 
 
 async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     source = (
         'const r = await brains.http_fetch({ url: "https://api.example.com/v1", '
         "headers: { Authorization: `Bearer {{stripe_key}}` } }); return r.status;"
     )
-    made = await desk.call(
+    made = await client.call(
         "save_automation_draft",
         draft(
             source=source,
@@ -263,33 +265,33 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
 
     [warning] = made["warnings"]
     assert (warning["pointer"], warning["code"]) == ("/source", "secret_missing")
-    kept = await desk.kept(UUID(made["automation_id"]))
+    kept = await client.kept(UUID(made["automation_id"]))
     assert kept["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
         "api.example.com",
         "spare.example.com",
     ]
     with pytest.raises(Conflict) as refused:
-        await desk.call(
+        await client.call(
             "update_automation", {"automation_id": made["automation_id"], "state": "active"}
         )
     assert refused.value.code == "secrets_missing"
-    await desk.call(
+    await client.call(
         "automation_secret_set", {"name": "stripe_key", "value": "sk-test-value-for-nobody"}
     )
-    active = await desk.call(
+    active = await client.call(
         "update_automation", {"automation_id": made["automation_id"], "state": "active"}
     )
     assert active["state"] == "active"
 
 
 async def test_only_whoever_may_edit_saves(bench: Bench) -> None:
-    space = Desk(bench).space
+    space = CapabilityClient(bench).space
     for role in Role:
         somebody: CapabilityCaller = await member(bench.house.database, space, role)
-        desk = Desk(bench, somebody)
+        client = CapabilityClient(bench, somebody)
         given = draft(name=f"of a {role.value}")
         if role in (Role.VIEWER, Role.OPERATOR):
             with pytest.raises(PermissionDenied):
-                await desk.call("save_automation_draft", given)
+                await client.call("save_automation_draft", given)
         else:
-            assert (await desk.call("save_automation_draft", given))["state"] == "paused"
+            assert (await client.call("save_automation_draft", given))["state"] == "paused"

@@ -35,11 +35,11 @@ async def _watched(bench: Bench, source: str, settings: dict[str, Any]) -> Any:
         ("discord", "channels", "Channels to follow"),
     ],
 )
-@pytest.mark.parametrize("said", [None, "", " "])
+@pytest.mark.parametrize("text", [None, "", " "])
 async def test_an_empty_setting_is_named_with_what_to_do(
-    bench: Bench, source: str, field: str, label: str, said: str | None
+    bench: Bench, source: str, field: str, label: str, text: str | None
 ) -> None:
-    made = await _watched(bench, source, {} if said is None else {field: said})
+    made = await _watched(bench, source, {} if text is None else {field: text})
 
     assert made["state"] == "active"
     assert made["hint"].startswith(f"Nothing is read yet: {label!r} is empty")

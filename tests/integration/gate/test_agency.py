@@ -70,14 +70,16 @@ async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> 
     """What it did until then is in the run, with the most that the turn under way can cost."""
     database = bench.house.database
     ended, asked_again = asyncio.Event(), asyncio.Event()
-    houses: list[Any] = []
+    applications: list[Any] = []
     agents: list[asyncio.Task[Any]] = []
 
     async def begin(ctx: StepContext) -> Any:
         held = await find_pass(database, (await ctx.start()).token)
         assert held is not None
         given = {"prompt": "Go.", "tools": [POST], "output_schema": NUMBER, "max_tokens": 64}
-        called = houses[0].gate.serve(CapabilityCaller(held.actor, held=held), "agent.run", given)
+        called = applications[0].gate.serve(
+            CapabilityCaller(held.actor, held=held), "agent.run", given
+        )
         agents.append(asyncio.create_task(called))
         await asyncio.wait_for(asked_again.wait(), 20)
 
@@ -92,7 +94,7 @@ async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> 
     models = Minds(reply=calls(("inbox_post_notification", {"title": "n"})), moments={2: hold})
     words = (asking(begin, "test.a", uses=("agent.run", POST)), asking(wait, "test.b", uses=()))
     async with agents_bench(bench, models, *words) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(document(step("a", "test.a"), step("b", "test.b")))
     with pytest.raises(Unauthenticated):
         await agents[0]

@@ -16,7 +16,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
@@ -39,9 +39,9 @@ class World:
     def __init__(self, bench: Bench, slack: SlackDouble, hook: Hook) -> None:
         self.bench, self.slack, self.hook = bench, slack, hook
 
-    async def call(self, name: str, **given: Any) -> Any:
+    async def call(self, name: str, **value: Any) -> Any:
         actor = Actor(self.bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, given)
+        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, value)
 
     async def run(self, *plan: Any, **more: Any) -> dict[str, Any]:
         return await self.bench.run(document(*plan, **more))
@@ -69,8 +69,10 @@ async def world(bench: Bench) -> AsyncIterator[World]:
     await bench.house.vault.set(bench.drawer, "hook_token", SECRET)
     async with slack_double() as slack, serving(Hook()) as hook:
         allowed = frozenset({slack.pair, hook.pair})
-        async with own_house(bench, slack_url=slack.url, egress_allow=allowed) as house:
-            yield World(house, slack, hook)
+        async with open_own_application(
+            bench, slack_url=slack.url, egress_allow=allowed
+        ) as own_bench:
+            yield World(own_bench, slack, hook)
 
 
 async def test_an_automatic_write_is_sent_and_its_step_has_the_real_answer(world: World) -> None:
@@ -105,8 +107,8 @@ async def test_an_automatic_write_that_may_have_left_is_not_sent_again(world: Wo
 
 
 async def test_where_two_people_must_agree_nothing_is_automatic(world: World) -> None:
-    house = world.bench.house
-    await member(house.database, house.workspace_id, Role.OWNER)
+    application = world.bench.house
+    await member(application.database, application.workspace_id, Role.OWNER)
     await world.call("set_approval_policy", approvers=2)
     assert (await world.run(world.post(approval="automatic")))["outcome"] == "drafts_waiting"
     assert world.slack.messages == []
@@ -176,17 +178,19 @@ async def test_a_callback_waits_unless_its_step_is_automatic(world: World) -> No
 
 
 async def test_a_stored_definition_of_the_older_format_sends_what_it_sent(world: World) -> None:
-    house = world.bench.house
+    application = world.bench.house
     saved = await world.bench.save(
         document(world.fetch(approval="automatic"), world.post(), name="From before")
     )
     # As the release before has stored it.
-    await house.database.execute(
+    await application.database.execute(
         """UPDATE definitions SET document = (
             jsonb_set(document::jsonb, '{schema_version}', '"1.1"') #- '{plan,0,approval}'
         )"""
     )
-    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, saved.automation_id))
+    made = await application.dispatcher.dispatch(
+        RunRequest(application.workspace_id, saved.automation_id)
+    )
     async with world.bench.worker():
         run = await world.bench.until(made.run_id)
     assert run["status"] == "succeeded", run["error"]

@@ -44,8 +44,8 @@ async def _promised(bench: Bench) -> tuple[int, Decimal]:
     return row["open"], row["booked"]
 
 
-def _one(given: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    return document(step("a", LLM, given, **{"max_retries": 0, **more}))
+def _one(arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return document(step("a", LLM, arguments, **{"max_retries": 0, **more}))
 
 
 async def test_a_call_s_own_cap_cuts_what_is_written_or_keeps_the_call_from_being_made(
@@ -233,9 +233,9 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
         await ctx.called(LLM, HELLO)
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
+        await applications[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
 
-    houses: list[Any] = []
+    applications: list[Any] = []
     plan = document(
         step("plain", LLM, HELLO),
         step(
@@ -249,7 +249,7 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
         step("program", "test.program"),
     )
     async with models_bench(bench, models, asking(work)) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(plan)
     assert run["status"] == "succeeded", run["error"]
     rows = await _ledger(bench)

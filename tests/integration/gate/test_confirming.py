@@ -315,13 +315,13 @@ async def _while_it_hangs(here: Office, draft: str) -> Any:
 
 
 async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Office) -> None:
-    house = here.bench.house
+    application = here.bench.house
     (draft,) = await here.posts("Ada")
     own = await here.nudge()
-    await add_workspace(house.database, NEIGHBOUR, "Next door")
-    viewer = await member(house.database, house.workspace_id, Role.VIEWER)
-    operator = await member(house.database, house.workspace_id, Role.OPERATOR)
-    stranger = await member(house.database, NEIGHBOUR, Role.OWNER)
+    await add_workspace(application.database, NEIGHBOUR, "Next door")
+    viewer = await member(application.database, application.workspace_id, Role.VIEWER)
+    operator = await member(application.database, application.workspace_id, Role.OPERATOR)
+    stranger = await member(application.database, NEIGHBOUR, Role.OWNER)
     client = CapabilityCaller(replace(operator.actor, kind="client", token_id=generate_id()))
     limited = CapabilityCaller(client.actor, capabilities=frozenset({"list_pending_actions"}))
     refusals: list[tuple[CapabilityCaller, str, type[Problem], str]] = [
@@ -331,13 +331,13 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
         (operator, own, PermissionDenied, "not_your_draft"),
         (client, draft, PermissionDenied, "person_needed"),
     ]
-    for visitor, whose, kind, code in refusals:
+    for caller, whose, kind, code in refusals:
         with pytest.raises(kind) as refused:
-            await here.confirm(whose, visitor)
+            await here.confirm(whose, caller)
         assert refused.value.code == code
-    for visitor in (viewer, stranger):
+    for caller in (viewer, stranger):
         with pytest.raises(Problem):
-            await here.ask("discard_action", {"draft_id": draft}, visitor)
+            await here.ask("discard_action", {"draft_id": draft}, caller)
     assert (await here.ask("list_pending_actions", {}, stranger))["drafts"] == []
     assert here.slack.requests == here.telegram.requests == []
 
@@ -347,17 +347,17 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
 
 
 async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here: Office) -> None:
-    house = here.bench.house
+    application = here.bench.house
     bob, carol, dave = [
-        await member(house.database, house.workspace_id, Role.EDITOR) for _ in range(3)
+        await member(application.database, application.workspace_id, Role.EDITOR) for _ in range(3)
     ]
     (draft,) = await here.posts("Ada")
-    await house.database.execute("UPDATE automation_versions SET author = $1", bob.actor.id)
+    await application.database.execute("UPDATE automation_versions SET author = $1", bob.actor.id)
     await here.ask("set_approval_policy", {"author_may_approve": False})
 
-    async def turned_away(named: str, visitor: CapabilityCaller, **more: Any) -> None:
+    async def turned_away(named: str, caller: CapabilityCaller, **more: Any) -> None:
         with pytest.raises(PermissionDenied) as refused:
-            await here.ask("confirm_action", {"draft_id": named, **more}, visitor)
+            await here.ask("confirm_action", {"draft_id": named, **more}, caller)
         assert refused.value.code == "author_may_not_approve"
 
     for author in (here.owner, bob):

@@ -24,7 +24,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.runs.inbox_counts import waiting_for
 from tests.kit.house import Bench
-from tests.kit.letters import LetterBox, letter_box
+from tests.kit.letters import MailDrafts, letter_box
 from tests.kit.members import member
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
 
@@ -33,7 +33,7 @@ UNSET = {"draft_seconds": None, "held_seconds": None}
 
 
 @pytest_asyncio.fixture
-async def box(bench: Bench) -> AsyncIterator[LetterBox]:
+async def box(bench: Bench) -> AsyncIterator[MailDrafts]:
     async with letter_box(bench, draft_seconds=600.0) as made:
         yield made
 
@@ -44,7 +44,7 @@ async def _refused(kind: type[Problem], asking: Any) -> Problem:
     return refused.value
 
 
-async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: LetterBox) -> None:
+async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: MailDrafts) -> None:
     draft = await box.draft("Hello", seal="red")
     assert (draft["kind"], draft["action"]) == ("draft", "send_letter")
     # What cannot be edited, or would not be valid, changes nothing and sends nothing.
@@ -108,7 +108,7 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     assert [name for name, _ in told].count("draft.edited") == 1
 
 
-async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: LetterBox) -> None:
+async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: MailDrafts) -> None:
     draft = await box.draft("Hello")
     answer = await box.confirm(draft, hash=draft["hash"], edits={"body": "Mine"})
     assert box.sent[0]["body"] == "Mine"
@@ -130,7 +130,7 @@ async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: Letter
     assert len(box.sent) == 2
 
 
-async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: LetterBox) -> None:
+async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: MailDrafts) -> None:
     batch = str(generate_id())
     drafts = [
         await box.draft(body, batch_id=batch, notify=["inbox", "telegram"])
@@ -193,7 +193,7 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: L
     ]
 
 
-async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: LetterBox) -> None:
+async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: MailDrafts) -> None:
     content = base64.b64encode(b"%PDF secret bytes").decode()
     file = {"filename": "a.pdf", "content_base64": content}
     for wrong, pointer in (
@@ -229,7 +229,7 @@ async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: Letter
     assert sent["body"] == "See the file"
 
 
-async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: LetterBox) -> None:
+async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: MailDrafts) -> None:
     space = box.house.workspace_id
     lasting = await box.draft("Lasting")
     row = await box.row(lasting)
@@ -276,7 +276,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
 
 
 async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
-    box: LetterBox,
+    box: MailDrafts,
 ) -> None:
     async def stand(draft: Any, assignment: str) -> None:
         await box.house.database.execute(
@@ -328,7 +328,7 @@ async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
 
 
 async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
-    box: LetterBox,
+    box: MailDrafts,
 ) -> None:
     admin, editor = await box.member(Role.ADMIN), await box.member(Role.EDITOR)
     for policy, pointer in (
@@ -406,7 +406,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
 
 
 async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
-    box: LetterBox,
+    box: MailDrafts,
 ) -> None:
     draft = await box.draft("Race")
     asked = {"draft_id": draft["draft_id"], "hash": draft["hash"]}
@@ -448,7 +448,7 @@ async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
 
 
 async def test_a_decision_is_recorded_once_for_each_person_and_sends_nothing(
-    box: LetterBox,
+    box: MailDrafts,
 ) -> None:
     draft = await box.draft("Decide")
     asked = {"id": draft["draft_id"], "decision": "approved"}

@@ -436,7 +436,7 @@ async def test_a_broken_answer_is_a_problem_and_the_connection_is_dropped(
 
 
 @pytest.mark.parametrize(
-    ("method", "said"),
+    ("method", "content"),
     [
         ("HEAD", HEAD + b"Content-Length: 99\r\nContent-Encoding: gzip\r\n\r\n"),
         ("GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
@@ -445,9 +445,9 @@ async def test_a_broken_answer_is_a_problem_and_the_connection_is_dropped(
     ],
 )
 async def test_an_answer_without_a_body_is_an_answer(
-    visit: Visit, method: str, said: bytes
+    visit: Visit, method: str, content: bytes
 ) -> None:
-    outing = await visit(always(said))
+    outing = await visit(always(content))
 
     for _ in range(2):
         assert (await outing.send(method)).body == b""

@@ -259,9 +259,9 @@ async def test_nobody_but_a_run_is_offered_it_over_rest_or_mcp(bench: Bench) -> 
         tools = await wire.tools()
         refused = await wire.send("tools/call", {"name": LLM, "arguments": HELLO})
         for role in Role:
-            visitor = await member(bench.house.database, bench.house.workspace_id, role)
+            caller = await member(bench.house.database, bench.house.workspace_id, role)
             with pytest.raises(NotFound):
-                await api.house.gate.serve(visitor, LLM, HELLO)
+                await api.house.gate.serve(caller, LLM, HELLO)
     assert LLM not in {one["id"] for one in listed}
     assert LLM not in tools
     assert (called.status_code, called.json()["code"]) == (404, "unknown_capability")
@@ -275,7 +275,7 @@ async def test_a_program_with_the_run_s_token_asks_over_mcp_and_rest(bench: Benc
 
     async def work(ctx: StepContext) -> Any:
         token = (await ctx.start()).token
-        async with served(houses[0]) as api:
+        async with served(applications[0]) as api:
             known = {"Authorization": f"Bearer {token}"}
             path = f"/api/v1/capabilities/{LLM}"
             answers.append((await api.stranger.post(path, json=HELLO, headers=known)).json())
@@ -283,9 +283,9 @@ async def test_a_program_with_the_run_s_token_asks_over_mcp_and_rest(bench: Benc
             answers.append((await wire.call(LLM, HELLO))["structuredContent"])
         return "done"
 
-    houses: list[Any] = []
+    applications: list[Any] = []
     async with models_bench(bench, models, asking(work)) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(document(step("a", "test.program", max_retries=0)))
     assert run["status"] == "succeeded", run["error"]
     assert [str(answer).count("Hello.") for answer in answers] == [1, 1]

@@ -58,13 +58,13 @@ async def test_nothing_leaves_under_a_rule_that_was_taken_back(world: World) -> 
     (rule,) = await world.rules("proposed")
     await world.call("decide_standing_rule", rule_id=rule["rule_id"], decision="accept")
     sent = len(world.slack.messages)
-    house = world.bench.house
-    actor = Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-    async with house.database.transaction() as tx:
+    application = world.bench.house
+    actor = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    async with application.database.transaction() as tx:
         # The run still finds the rule, and then wants to note that it uses it.
         await end_rule(tx, actor, UUID(rule["rule_id"]))
         running = asyncio.create_task(world.run(text="Once more"))
-        await until_in_line(house.database)
+        await until_in_line(application.database)
     run = await running
     assert (run["outcome"], len(world.slack.messages) - sent) == ("drafts_waiting", 0)
 

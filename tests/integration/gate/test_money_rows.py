@@ -101,18 +101,18 @@ class Ledger:
             None if usd is None else Decimal(usd),
         )
 
-    def ask(self, *, in_run: bool = True, **purse: Any) -> CapabilityCall:
+    def ask(self, *, in_run: bool = True, **budget: Any) -> CapabilityCall:
         run = RunRef(self.runs[0], self.automations[0], "a") if in_run else None
-        given = {"cap": ENDLESS, **purse}
+        given = {"cap": ENDLESS, **budget}
         actor = Actor(HERE, "run" if in_run else "member", generate_id())
         return CapabilityCall("x.y", {}, actor, run, 1, RunPolicy(()), RunBudget(**given))
 
     async def promise(
         self, ask: CapabilityCall, usd: Decimal = CENT, **rest: Any
     ) -> budget_reservations.BudgetReservation:
-        promise = budget_reservations.build_reservation(ask, generate_id(), usd)
-        await budget_reservations.reserve_budget(self.tx, promise, ask, HOUR, **rest)
-        return promise
+        reservation = budget_reservations.build_reservation(ask, generate_id(), usd)
+        await budget_reservations.reserve_budget(self.tx, reservation, ask, HOUR, **rest)
+        return reservation
 
     async def refused(self, ask: CapabilityCall, usd: Decimal = CENT) -> tuple[str, str]:
         """The code of a refusal, and what it says was spent or promised before."""
@@ -222,11 +222,11 @@ async def test_the_last_cent_of_every_cap_can_be_spent(ledger: Ledger) -> None:
 
 async def test_what_a_call_cost_is_booked_once_and_the_rest_given_back(ledger: Ledger) -> None:
     ask = ledger.ask()
-    promise = await ledger.promise(ask, Decimal(5))
-    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(2)) == Decimal(
-        2
-    )
-    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(3)) is None
+    reservation = await ledger.promise(ask, Decimal(5))
+    assert await budget_reservations.settle_reservation(
+        ledger.tx, reservation, Decimal(2)
+    ) == Decimal(2)
+    assert await budget_reservations.settle_reservation(ledger.tx, reservation, Decimal(3)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     second = await ledger.promise(ask, Decimal(6))
     # A call may come to less than a dollar, and to more than it was promised.
@@ -238,8 +238,8 @@ async def test_what_a_call_cost_is_booked_once_and_the_rest_given_back(ledger: L
 
 async def test_what_a_person_calls_is_booked_without_an_automation(ledger: Ledger) -> None:
     ask = ledger.ask(in_run=False)
-    promise = await ledger.promise(ask, Decimal(5))
-    assert await budget_reservations.settle_reservation(ledger.tx, promise, Decimal(2)) is None
+    reservation = await ledger.promise(ask, Decimal(5))
+    assert await budget_reservations.settle_reservation(ledger.tx, reservation, Decimal(2)) is None
     assert await ledger.kept() == [(Decimal(5), Decimal(2))]
     assert await ledger.tx.fetchval("SELECT count(*) FROM spend") == 0
 
@@ -262,8 +262,8 @@ async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: 
     await full.cap(7)
     await full.cap(8, THERE)
     ask = full.ask(in_run=True, day_spent=Decimal(1))
-    promise = budget_reservations.build_reservation(ask, generate_id(), CENT)
-    await budget_reservations.settle_run_budget(full.tx, ask.purse, promise, Decimal(2))
+    reservation = budget_reservations.build_reservation(ask, generate_id(), CENT)
+    await budget_reservations.settle_run_budget(full.tx, ask.purse, reservation, Decimal(2))
     assert ask.purse.day_spent == Decimal(50_000_000_000_002)
     assert ask.purse.space_cap == 7
     assert ask.purse.space_spent == Decimal(650_000_900_000_002)
@@ -287,9 +287,9 @@ async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: 
     assert free.purse.space_cap == own.purse.space_cap == ENDLESS
 
     await full.cap(None)
-    purse = RunBudget(ENDLESS)
-    await budget_reservations.refresh_workspace_budget(full.tx, purse, HERE)
-    assert (purse.space_cap, purse.space_spent) == (ENDLESS, Decimal(0))
+    budget = RunBudget(ENDLESS)
+    await budget_reservations.refresh_workspace_budget(full.tx, budget, HERE)
+    assert (budget.space_cap, budget.space_spent) == (ENDLESS, Decimal(0))
 
 
 async def test_what_a_step_has_spent_is_known_from_promises_and_from_records(
@@ -346,8 +346,8 @@ async def test_tokens_of_one_run_are_counted(ledger: Ledger) -> None:
 async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) -> None:
     await _with_tokens(ledger)
 
-    async def room(cap: int | None, writes: int = 10, **purse: Any) -> int:
-        ask = ledger.ask(token_cap=cap, **purse)
+    async def room(cap: int | None, writes: int = 10, **budget: Any) -> int:
+        ask = ledger.ask(token_cap=cap, **budget)
         return await budget_reservations.find_available_tokens(ledger.tx, ask, 6, writes)
 
     assert await room(50) == 10
@@ -380,19 +380,22 @@ async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, wh
 
 
 def test_a_promise_belongs_to_its_run_or_to_nobody() -> None:
-    run, promise_id = RunRef(generate_id(), generate_id(), "a"), generate_id()
+    run, reservation_id = RunRef(generate_id(), generate_id(), "a"), generate_id()
     for given, expected in (
         (
             run,
             budget_reservations.BudgetReservation(
-                HERE, promise_id, run.automation_id, run.id, "a", CENT, 0
+                HERE, reservation_id, run.automation_id, run.id, "a", CENT, 0
             ),
         ),
-        (None, budget_reservations.BudgetReservation(HERE, promise_id, None, None, "", CENT, 0)),
+        (
+            None,
+            budget_reservations.BudgetReservation(HERE, reservation_id, None, None, "", CENT, 0),
+        ),
     ):
         actor = Actor(HERE, "run", generate_id())
         ask = CapabilityCall("x.y", {}, actor, given, 1, RunPolicy(()), RunBudget(ENDLESS))
-        assert budget_reservations.build_reservation(ask, promise_id, CENT) == expected
+        assert budget_reservations.build_reservation(ask, reservation_id, CENT) == expected
 
 
 @pytest.mark.parametrize("price", [Decimal(0), CENT, Decimal("0.5"), Decimal(7)])

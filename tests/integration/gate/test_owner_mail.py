@@ -46,10 +46,10 @@ class Side:
 
     async def alerted(self) -> list[str]:
         """Who gets a mail when an alert is posted about it."""
-        before, house = len(self.post.envelopes), self.bench.house
+        before, application = len(self.post.envelopes), self.bench.house
         alert = Alert(
             generate_id(),
-            house.workspace_id,
+            application.workspace_id,
             self.automation_id,
             generate_id(),
             "error",
@@ -57,11 +57,13 @@ class Side:
             "So.",
             mail=True,
         )
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await post_alert(tx, alert)
-        postman = AlertMailer(house.database, house.mailer, house.settings.owner_mail)
-        assert await postman.once()
-        assert not await postman.once()
+        mailer = AlertMailer(
+            application.database, application.mailer, application.settings.owner_mail
+        )
+        assert await mailer.once()
+        assert not await mailer.once()
         return self._reached(before)
 
     async def called(self, email: str, state: str = "verified") -> None:
@@ -74,11 +76,11 @@ class Side:
 
 
 async def _side(bench: Bench, post: Post, workspace_id: UUID, person: UUID) -> Side:
-    house = replace(bench.house, workspace_id=workspace_id)
-    report = validate(TELL, house.registry, house.limits)
-    async with house.database.transaction() as tx:
+    application = replace(bench.house, workspace_id=workspace_id)
+    report = validate(TELL, application.registry, application.limits)
+    async with application.database.transaction() as tx:
         made = await save(tx, workspace_id, report.accepted(), report.grants, person, via="page")
-    return Side(Bench(house, bench.outside), post, person, made.automation_id)
+    return Side(Bench(application, bench.outside), post, person, made.automation_id)
 
 
 @asynccontextmanager

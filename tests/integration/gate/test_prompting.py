@@ -23,7 +23,7 @@ from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
 ADA = int(CHAT)
@@ -34,24 +34,24 @@ class World:
 
     def __init__(self, bench: Bench, telegram: TelegramDouble) -> None:
         self.bench, self.telegram = bench, telegram
-        house = bench.house
-        assert house.lines is not None
-        chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
-        self.telling = PromptDelivery(house.database, chats, None, None)
-        self.pressing = ButtonPressConsumer(house.database, house.gate, chats)
+        application = bench.house
+        assert application.lines is not None
+        chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+        self.telling = PromptDelivery(application.database, chats, None, None)
+        self.pressing = ButtonPressConsumer(application.database, application.gate, chats)
 
-    async def call(self, name: str, **given: Any) -> Any:
+    async def call(self, name: str, **value: Any) -> Any:
         space = self.bench.house.workspace_id
-        visitor = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
-        return await self.bench.house.gate.direct(visitor, name, given)
+        caller = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+        return await self.bench.house.gate.direct(caller, name, value)
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
         payload = {"data": data, "chat_id": user, "user_id": user}
         return await self.pressing.answer(self.bench.house.workspace_id, payload)
 
-    async def link(self, **told: Any) -> bool:
+    async def link(self, **result: Any) -> bool:
         async with self.bench.house.database.transaction() as tx:
-            return await link_chat(tx, self.bench.house.workspace_id, told)
+            return await link_chat(tx, self.bench.house.workspace_id, result)
 
     async def nudge(self, text: str) -> dict[str, Any]:
         """A draft that asks to be told on Telegram."""
@@ -73,11 +73,11 @@ class World:
 async def world(bench: Bench) -> AsyncIterator[World]:
     async with (
         telegram_double() as telegram,
-        own_house(
+        open_own_application(
             bench, telegram_url=telegram.url, egress_allow=frozenset({telegram.pair})
-        ) as house,
+        ) as own_bench,
     ):
-        found = World(house, telegram)
+        found = World(own_bench, telegram)
         await found.call("connect_integration", integration="telegram", fields={"token": TOKEN})
         yield found
 
@@ -159,9 +159,9 @@ async def test_an_old_button_does_not_send_what_was_changed_since(world: World) 
 
 
 async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: World) -> None:
-    house = world.bench.house
+    application = world.bench.house
     for name, value in (("telegram_bot_token", TOKEN), ("telegram_chat_id", CHAT)):
-        await house.vault.set(world.bench.drawer, name, value)
+        await application.vault.set(world.bench.drawer, name, value)
     link = await world.call("link_telegram")
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     direct = await world.call("telegram_push", text="For my chat")
@@ -182,10 +182,10 @@ async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: 
         return problem.value.code
 
     async def put(assignment: str) -> None:
-        await house.database.execute(f"UPDATE integration_connections SET {assignment}")
+        await application.database.execute(f"UPDATE integration_connections SET {assignment}")
 
     chat = "settings = jsonb_set(settings, '{{chat_id}}', '{}')"
-    own = await house.database.fetchval("SELECT id FROM integration_connections")
+    own = await application.database.fetchval("SELECT id FROM integration_connections")
     for there, back in (
         ("account = '@eves_bot'", "account = '@adas_nudge_bot'"),
         (chat.format(666), chat.format(ADA)),
@@ -305,13 +305,13 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     link = await world.call("link_telegram")
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     await world.call("share_integration_connection", integration="telegram")
-    house = world.bench.house
-    assert house.lines is not None
-    chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
-    other = await member(house.database, house.workspace_id, Role.EDITOR)
-    await chats.over("telegram", house.workspace_id, FIRST_MEMBER)
+    application = world.bench.house
+    assert application.lines is not None
+    chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+    other = await member(application.database, application.workspace_id, Role.EDITOR)
+    await chats.over("telegram", application.workspace_id, FIRST_MEMBER)
     with pytest.raises(Problem) as refused:
-        await chats.over("telegram", house.workspace_id, other.actor.id)
+        await chats.over("telegram", application.workspace_id, other.actor.id)
     assert refused.value.code == "not_connected"
 
 

@@ -125,11 +125,11 @@ async def _direct(bench: Bench) -> list[tuple[str, str]]:
 
 async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: Bench) -> None:
     async with gate_bench(bench, Market()) as one:
-        gate, visitor = one.house.gate, _visitor(one)
-        await gate.serve(visitor, "test.keep", {"mark": 1, "slug": "thing"})
+        gate, caller = one.house.gate, _visitor(one)
+        await gate.serve(caller, "test.keep", {"mark": 1, "slug": "thing"})
         assert await _direct(bench) == [("test.keep", "kept")]
         for number in range(50):
-            await gate.serve(visitor, "test.echo", {"n": number})
+            await gate.serve(caller, "test.echo", {"n": number})
         with pytest.raises(PermissionDenied):
             await gate.serve(_visitor(one, Role.VIEWER), "test.keep", {})
     # The gate is closed with the house, and nothing is lost.
@@ -164,8 +164,8 @@ async def test_records_of_direct_calls_are_kept_for_a_month(bench: Bench) -> Non
         "UPDATE direct_calls SET at = now() - interval '31 days' "
         "WHERE id = (SELECT min(id::text)::uuid FROM direct_calls)"
     )
-    keeper = Housekeeper(database, bench.house.blobs, clock, bench.house.limits)
-    removed = await keeper.once(clock.now() + timedelta(seconds=1))
+    housekeeper = Housekeeper(database, bench.house.blobs, clock, bench.house.limits)
+    removed = await housekeeper.once(clock.now() + timedelta(seconds=1))
     assert (removed.direct_calls, removed.failed) == (1, ())
     assert len(await _direct(bench)) == 1
 

@@ -20,7 +20,7 @@ from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.surfaces.rest.route_access import is_open_to_runs, is_public
 from tests.kit.api import Api, served
-from tests.kit.gate import Hand, Market, gate_bench
+from tests.kit.gate import Market, TokenStep, gate_bench
 from tests.kit.house import Bench, document, step
 from tests.kit.sending import everything
 
@@ -40,7 +40,7 @@ class Held:
     """A run in the middle of a step that has handed out its token."""
 
     bench: Bench
-    hand: Hand
+    hand: TokenStep
     token: str
     run_id: UUID
 
@@ -49,9 +49,9 @@ class Held:
         return None if found is None else CapabilityCaller(found.actor, held=found)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        visitor = await self.visitor()
-        assert visitor is not None
-        return await self.bench.house.gate.serve(visitor, name, arguments)
+        caller = await self.visitor()
+        assert caller is not None
+        return await self.bench.house.gate.serve(caller, name, arguments)
 
     async def ended(self) -> dict[str, Any]:
         self.hand.release.set()
@@ -60,7 +60,7 @@ class Held:
 
 @asynccontextmanager
 async def held_run(bench: Bench, *, beats: float = 0.5, **more: Any) -> AsyncIterator[Held]:
-    hand = Hand()
+    hand = TokenStep()
     async with gate_bench(bench, Market(), hand) as one:
         plan = document(step("a", "test.hand", {"grants": GRANTS}, max_retries=0), **more)
         made = await one.dispatch(plan)
@@ -100,9 +100,9 @@ async def test_a_token_calls_as_its_run_with_records_of_its_own(bench: Bench) ->
 
 async def test_what_a_token_is_offered_shows_the_pins(bench: Bench) -> None:
     async with held_run(bench) as held:
-        visitor = await held.visitor()
-        assert visitor is not None
-        offers = {one.capability.id: one for one in await held.bench.house.gate.offers(visitor)}
+        caller = await held.visitor()
+        assert caller is not None
+        offers = {one.capability.id: one for one in await held.bench.house.gate.offers(caller)}
         assert set(offers) == {grant["capability"] for grant in GRANTS}
         async with served(held.bench.house) as api:
             known = {"Authorization": f"Bearer {held.token}"}
@@ -185,23 +185,23 @@ async def _is_refused(held: Held) -> bool:
 
 async def test_a_token_dies_with_its_run_at_once(bench: Bench) -> None:
     async with held_run(bench) as held:
-        visitor = await held.visitor()
-        assert visitor is not None
+        caller = await held.visitor()
+        assert caller is not None
         await held.ended()
         assert await _is_refused(held)
         # Somebody who was let in a moment before is refused at the next call.
         with pytest.raises(Unauthenticated):
-            await held.bench.house.gate.serve(visitor, "test.echo", ECHO)
+            await held.bench.house.gate.serve(caller, "test.echo", ECHO)
 
 
 async def test_a_token_dies_with_the_wish_to_cancel(bench: Bench) -> None:
     async with held_run(bench) as held:
-        visitor = await held.visitor()
-        assert visitor is not None
+        caller = await held.visitor()
+        assert caller is not None
         await held.bench.house.control.cancel(held.bench.house.workspace_id, held.run_id)
         assert await _is_refused(held)
         with pytest.raises(Unauthenticated):
-            await held.bench.house.gate.serve(visitor, "test.keep", {})
+            await held.bench.house.gate.serve(caller, "test.keep", {})
         run = await held.bench.until(held.run_id)
         assert (run["status"], run["calls"]) == ("cancelled", [])
 
@@ -271,11 +271,11 @@ async def test_a_token_is_of_no_use_to_another_run_and_cannot_be_guessed(bench: 
 
 async def test_who_takes_a_run_over_goes_on_counting(bench: Bench) -> None:
     async with held_run(bench) as held:
-        visitor = await held.visitor()
-        assert visitor is not None
-        assert visitor.held is not None
+        caller = await held.visitor()
+        assert caller is not None
+        assert caller.held is not None
         await held.call("test.echo", ECHO)
-        ours = visitor.held
+        ours = caller.held
         gate, space = bench.house.gate, ours.actor.workspace_id
         held.token = (await gate.start(space, ours.run, ours.fence)).token
         await held.call("test.echo", ECHO)

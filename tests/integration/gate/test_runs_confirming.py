@@ -25,7 +25,7 @@ from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.run_tokens import find_pass
 from mainspring.registry import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.gate import ANYTHING, Hand, Market, gate_bench
+from tests.kit.gate import ANYTHING, Market, TokenStep, gate_bench
 from tests.kit.house import Bench, document, step
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
@@ -71,7 +71,7 @@ async def world(bench: Bench) -> AsyncIterator[World]:
 
 @asynccontextmanager
 async def running(world: World, name: str, **more: Any) -> AsyncIterator[At]:
-    hand, (bench, telegram) = Hand(), world
+    hand, (bench, telegram) = TokenStep(), world
     egress = frozenset({telegram.pair})
     async with gate_bench(
         bench, Market(), hand, telegram_url=telegram.url, egress_allow=egress
@@ -195,22 +195,22 @@ async def test_a_draft_that_cannot_be_paid_for_now_waits_on(bench: Bench) -> Non
     )
     database, space = bench.house.database, bench.house.workspace_id
     registry = build_registry(Limits(), capabilities=(priced,))
-    house = build_application(bench.house.settings, Limits(), registry, database)
+    application = build_application(bench.house.settings, Limits(), registry, database)
     owner = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
-    draft = (await house.gate.direct(owner, "test.order", {}))["draft_id"]
+    draft = (await application.gate.direct(owner, "test.order", {}))["draft_id"]
     await database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.1")
     with pytest.raises(BudgetExceeded):
-        await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
+        await application.gate.direct(owner, "confirm_action", {"draft_id": draft})
     waiting = await database.fetchval("SELECT status FROM drafts")
     await database.execute("UPDATE workspaces SET cost_cap_daily_usd = 1")
 
-    answer = await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
+    answer = await application.gate.direct(owner, "confirm_action", {"draft_id": draft})
 
     assert (waiting, answer["outcome"]) == ("pending", "sent")
     assert bought == [f"draft/{draft}"]
     assert await database.fetchval("SELECT sum(spent) FROM reservations") == Decimal("0.4")
     costs = await database.fetch("SELECT cost_usd FROM direct_calls WHERE outcome = 'sent'")
     assert [row["cost_usd"] for row in costs] == [Decimal("0.4")]
-    await house.gate.aclose()
-    await house.waker.aclose()
-    await house.egress.aclose()
+    await application.gate.aclose()
+    await application.waker.aclose()
+    await application.egress.aclose()

@@ -165,16 +165,16 @@ async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api
     async with local_server(parrot) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_application(settings, bench.house.limits, None, bench.house.database)
+        application = build_application(settings, bench.house.limits, None, bench.house.database)
         try:
-            async with served(house) as api:
-                yield Bench(house, bench.outside), api, pair
+            async with served(application) as api:
+                yield Bench(application, bench.outside), api, pair
         finally:
-            if house.workshop is not None:
-                await house.workshop.aclose()
-            await house.blobs.aclose()
-            await house.waker.aclose()
-            await house.egress.aclose()
+            if application.workshop is not None:
+                await application.workshop.aclose()
+            await application.blobs.aclose()
+            await application.waker.aclose()
+            await application.egress.aclose()
 
 
 async def _plant(api: Api, hay: Haystack) -> None:
@@ -214,18 +214,18 @@ def _heard(hay: Haystack, answer: httpx2.Response, *expected: int) -> httpx2.Res
 
 async def _run_all(bench: Bench, pair: str) -> dict[UUID, str]:
     """Two runs for each secret, over all ways; one of them over a vault that fails."""
-    house, made = bench.house, dict[UUID, str]()
+    application, made = bench.house, dict[UUID, str]()
     wanted = [(name, "echo") for name in SECRETS]
     wanted += [(name, WAYS[1 + place % 7]) for place, name in enumerate(SECRETS)]
     async with bench.worker(slots=16):
         for name, way in wanted:
             saved = await bench.save(_plan(name, way, pair))
-            done = await house.dispatcher.dispatch(
-                RunRequest(house.workspace_id, saved.automation_id)
+            done = await application.dispatcher.dispatch(
+                RunRequest(application.workspace_id, saved.automation_id)
             )
             made[done.run_id] = way
         ended = [await bench.until(run_id, patience=PATIENCE) for run_id in made]
-        await house.database.execute(
+        await application.database.execute(
             "UPDATE secrets SET ciphertext = ciphertext || '\\x00' WHERE name = 'planted_3'"
         )
         broken = {**_plan("planted_3", "echo", pair), "name": "spoilt", "execution": {}}
@@ -273,8 +273,8 @@ async def test_fifty_secrets_through_a_hundred_runs_are_found_nowhere(
     parrot, hay = Parrot(), Haystack()
     async with _house(bench, parrot) as (whole, api, pair):
         await _plant(api, hay)
-        drawer = SecretScope(whole.house.workspace_id, FIRST_MEMBER)
-        assert await whole.house.vault.reveal(drawer, SECRETS) == SECRETS
+        scope = SecretScope(whole.house.workspace_id, FIRST_MEMBER)
+        assert await whole.house.vault.reveal(scope, SECRETS) == SECRETS
         runs = await _run_all(whole, pair)
         assert len(runs) > 100
         await _read_back(api, runs, hay)

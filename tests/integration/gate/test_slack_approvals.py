@@ -25,7 +25,7 @@ from tests.kit.api import Api, served
 from tests.kit.doubles.slack_app import SIGNING_SECRET, SlackApp, slack_app
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 
 PATIENCE = 60.0
 
@@ -35,16 +35,16 @@ class World:
 
     def __init__(self, bench: Bench, slack: SlackApp, api: Api) -> None:
         self.bench, self.slack, self.api = bench, slack, api
-        house = bench.house
-        assert house.lines is not None
-        chats = MemberChats(house.lines, house.clock, "http://localhost:8321")
-        self.telling = PromptDelivery(house.database, chats, None, None)
-        self.url = f"/api/v1/integrations/slack/interactions/{house.workspace_id}"
-        self.owner = Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        application = bench.house
+        assert application.lines is not None
+        chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+        self.telling = PromptDelivery(application.database, chats, None, None)
+        self.url = f"/api/v1/integrations/slack/interactions/{application.workspace_id}"
+        self.owner = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
 
-    async def call(self, name: str, /, *, actor: Actor | None = None, **given: Any) -> Any:
+    async def call(self, name: str, /, *, actor: Actor | None = None, **value: Any) -> Any:
         return await self.bench.house.gate.direct(
-            CapabilityCaller(actor or self.owner), name, given
+            CapabilityCaller(actor or self.owner), name, value
         )
 
     async def connect(self) -> None:
@@ -118,7 +118,7 @@ async def world(bench: Bench) -> AsyncIterator[World]:
             "slack.token_url": f"{slack.url}/oauth.v2.access",
         }
         async with (
-            own_house(
+            open_own_application(
                 bench,
                 slack_url=slack.url,
                 integration_urls=places,

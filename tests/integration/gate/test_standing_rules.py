@@ -24,7 +24,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.scripted import http_answer
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
@@ -49,20 +49,20 @@ class World:
         self.bench, self.slack = bench, slack
         self.automation: Any = None
 
-    async def call(self, name: str, *, program: bool = False, **given: Any) -> Any:
+    async def call(self, name: str, *, program: bool = False, **value: Any) -> Any:
         actor = Actor(
             self.bench.house.workspace_id,
             "client" if program else "member",
             FIRST_MEMBER,
             role=Role.OWNER,
         )
-        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, given)
+        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, value)
 
     async def run(self, **inputs: str) -> dict[str, Any]:
         """One run of the automation, to its end."""
-        house = self.bench.house
-        made = await house.dispatcher.dispatch(
-            RunRequest(house.workspace_id, self.automation, inputs=inputs)
+        application = self.bench.house
+        made = await application.dispatcher.dispatch(
+            RunRequest(application.workspace_id, self.automation, inputs=inputs)
         )
         return await self.bench.until(made.run_id)
 
@@ -85,11 +85,13 @@ async def world(bench: Bench) -> AsyncIterator[World]:
     await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
-        own_house(bench, slack_url=slack.url, egress_allow=frozenset({slack.pair})) as house,
+        open_own_application(
+            bench, slack_url=slack.url, egress_allow=frozenset({slack.pair})
+        ) as own_bench,
     ):
-        found = World(house, slack)
-        found.automation = (await house.save(PLAN)).automation_id
-        async with house.worker():
+        found = World(own_bench, slack)
+        found.automation = (await own_bench.save(PLAN)).automation_id
+        async with own_bench.worker():
             yield found
 
 
@@ -163,24 +165,24 @@ async def test_an_edit_earns_nothing_and_a_version_that_sends_the_same_keeps_its
 async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
     world: World,
 ) -> None:
-    house = world.bench.house
+    application = world.bench.house
     await world.confirmed(ENOUGH)
     (rule,) = await world.rules("proposed")
-    bob = await member(house.database, house.workspace_id, Role.EDITOR)
-    await member(house.database, house.workspace_id, Role.OWNER)
+    bob = await member(application.database, application.workspace_id, Role.EDITOR)
+    await member(application.database, application.workspace_id, Role.OWNER)
     await world.call("set_approval_policy", approvers=2)
     accept = {"rule_id": rule["rule_id"], "decision": "accept"}
     with pytest.raises(Conflict):
-        await house.gate.direct(bob, "decide_standing_rule", accept)
+        await application.gate.direct(bob, "decide_standing_rule", accept)
     await world.call("set_approval_policy", approvers=1)
-    await house.gate.direct(bob, "decide_standing_rule", accept)
+    await application.gate.direct(bob, "decide_standing_rule", accept)
 
     # It may have arrived: it is tried no second time, and it is told where it was sent.
     asked = len(world.slack.requests)
     world.slack.script = [http_answer(504, b"late")]
     run = await world.run(text="Pay 100")
     assert (run["status"], len(world.slack.requests) - asked) == ("failed", 1)
-    row = await house.database.fetchrow(
+    row = await application.database.fetchrow(
         "SELECT id, status, outcome, answered_kind, rule_id, call_id, run_id FROM drafts"
         " WHERE rule_id IS NOT NULL"
     )
@@ -204,7 +206,7 @@ async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
     assert (await world.run())["outcome"] == "drafts_waiting"
     await world.call("set_approval_policy", roles=[])
     assert (await world.run())["outcome"] == "effects"
-    await house.database.execute("DELETE FROM members WHERE user_id = $1", bob.actor.id)
+    await application.database.execute("DELETE FROM members WHERE user_id = $1", bob.actor.id)
     assert (await world.run())["outcome"] == "drafts_waiting"
     (ended,) = await world.rules("withdrawn")
     assert ended["ended_reason"] == "accepter_left"
@@ -235,11 +237,11 @@ async def test_what_was_edited_before_it_was_drafted_again_and_what_was_declined
 
 async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> list[Any]:
     """What a rule says to the first call of a step in one of its tries, once more."""
-    house = world.bench.house
+    application = world.bench.house
     run = RunRef(run_id, world.automation, "post", "", attempt)
     given = {"channel": "C0TEAM", "text": text}
-    actor = Actor(house.workspace_id, "run", run_id)
+    actor = Actor(application.workspace_id, "run", run_id)
     ask = CapabilityCall("slack_post", given, actor, run, 1, RunPolicy(()), RunBudget(ENDLESS))
-    passage = CallState(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
-    async with house.database.transaction() as tx:
-        return [await claim_preapproved(tx, passage, house.clock.now(), DraftLifetimes())]
+    state = CallState(ask, application.registry.capabilities["slack_post"], given, b"", 0.0)
+    async with application.database.transaction() as tx:
+        return [await claim_preapproved(tx, state, application.clock.now(), DraftLifetimes())]

@@ -51,8 +51,8 @@ class Visit:
         found, portions = await all_portions(self.built.polls[0].read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
 
-    async def call(self, at: int, **given: Any) -> Any:
-        return await self.built.capabilities[at].handler(self.ctx, given)
+    async def call(self, at: int, **value: Any) -> Any:
+        return await self.built.capabilities[at].handler(self.ctx, value)
 
 
 @asynccontextmanager
@@ -335,9 +335,9 @@ async def test_a_write_that_was_refused_says_that_nothing_has_happened() -> None
     async with visit() as one:
         good = {"summary": "x", "start": "2026-06-02", "end": "2026-06-03", "calendar_id": ADA}
 
-        async def problem(at: int, **given: Any) -> Problem:
+        async def problem(at: int, **value: Any) -> Problem:
             with pytest.raises(Problem) as caught:
-                await one.call(at, **given)
+                await one.call(at, **value)
             return caught.value
 
         one.double.planned = {

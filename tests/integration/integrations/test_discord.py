@@ -53,12 +53,12 @@ async def _world() -> AsyncIterator[World]:
             yield discord, built, ctx
 
 
-async def _all(world: World, given: dict[str, Any]) -> list[Item | UnreadableItem]:
+async def _all(world: World, arguments: dict[str, Any]) -> list[Item | UnreadableItem]:
     (source,) = world[1].sources
     found: list[Item | UnreadableItem] = []
     cursor, more = None, True
     while more:
-        portion = await source.read(world[2], given, cursor)
+        portion = await source.read(world[2], arguments, cursor)
         found, cursor, more = [*found, *portion.items], portion.cursor, portion.more
     return found
 
@@ -181,7 +181,7 @@ async def test_a_message_is_posted_once_and_calls_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "retryable", "pausing"),
+    ("content", "retryable", "pausing"),
     [
         (http_answer(429, b"", "X-RateLimit-Reset-After: 2.5"), True, 2.5),
         (http_answer(502, b"<html>"), True, None),
@@ -194,10 +194,10 @@ async def test_a_message_is_posted_once_and_calls_nobody() -> None:
     ids=["429", "502", "html", "object", "redirect", "403", "huge"],
 )
 async def test_what_is_not_an_answer_is_a_clear_problem(
-    said: bytes, retryable: bool, pausing: float | None
+    content: bytes, retryable: bool, pausing: float | None
 ) -> None:
     async with _world() as world:
-        world[0].script = [said]
+        world[0].script = [content]
         with pytest.raises(Problem) as failed:
             await _all(world, {"channel_id": ONE})
         assert (failed.value.retryable, failed.value.retry_after) == (retryable, pausing)

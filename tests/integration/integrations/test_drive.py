@@ -42,15 +42,15 @@ class Visit:
     ctx: CallContext
     clock: Still
 
-    async def fetched(self, **given: Any) -> list[Item | UnreadableItem]:
-        return (await all_portions(self.built.sources[0].read, self.ctx, given))[0]
+    async def fetched(self, **value: Any) -> list[Item | UnreadableItem]:
+        return (await all_portions(self.built.sources[0].read, self.ctx, value))[0]
 
     async def looked(self, cursor: Any, poll: int = 0) -> tuple[list[Item | UnreadableItem], Any]:
         found, portions = await all_portions(self.built.polls[poll].read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
 
-    async def made(self, **given: Any) -> Any:
-        return await self.built.capabilities[0].handler(self.ctx, given)
+    async def made(self, **value: Any) -> Any:
+        return await self.built.capabilities[0].handler(self.ctx, value)
 
 
 @asynccontextmanager

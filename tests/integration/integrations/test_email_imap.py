@@ -79,12 +79,12 @@ async def _world(
         await egress.aclose()
 
 
-async def _all(world: World, given: dict[str, Any]) -> list[Item | UnreadableItem]:
+async def _all(world: World, arguments: dict[str, Any]) -> list[Item | UnreadableItem]:
     (source,) = world[1].sources
     found: list[Item | UnreadableItem] = []
     cursor, more = None, True
     while more:
-        portion = await source.read(world[2], given, cursor)
+        portion = await source.read(world[2], arguments, cursor)
         found, cursor, more = [*found, *portion.items], portion.cursor, portion.more
     return found
 

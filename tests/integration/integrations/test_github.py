@@ -59,8 +59,8 @@ class Visit:
         (found,) = [one for one in self.built.polls if one.name == name]
         return await found.read(self.ctx, {"repositories": repositories}, cursor)
 
-    async def search(self, cursor: Any = None, **given: Any) -> ItemBatch:
-        return await self.built.sources[0].read(self.ctx, given, cursor)
+    async def search(self, cursor: Any = None, **value: Any) -> ItemBatch:
+        return await self.built.sources[0].read(self.ctx, value, cursor)
 
     def asked(self) -> str:
         """The last request line."""
@@ -341,7 +341,7 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "pause", "unsent"),
+    ("content", "kind", "pause", "unsent"),
     [
         (
             told(
@@ -379,9 +379,9 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refused_write_says_what_happened_and_whether_anything_left(
-    visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:
-    visit.double.script = [said]
+    visit.double.script = [content]
     with pytest.raises(kind) as refused:
         await visit.write("open_issue", **ISSUE)
     assert type(refused.value) is kind
@@ -389,9 +389,9 @@ async def test_a_refused_write_says_what_happened_and_whether_anything_left(
     assert refused.value.unsent is unsent
     assert refused.value.retryable is (pause is not None)
     assert TOKEN not in str(refused.value.as_dict())
-    if b"errors" in said:
+    if b"errors" in content:
         (finding,) = refused.value.findings
-        assert finding.pointer == ("/labels" if b"No such label" in said else "/title")
+        assert finding.pointer == ("/labels" if b"No such label" in content else "/title")
 
 
 async def test_a_search_brings_the_kind_it_names_and_both_where_it_names_none(

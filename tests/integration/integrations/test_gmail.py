@@ -54,17 +54,17 @@ class Visit:
     def poll(self) -> Poll:
         return self.built.polls[0]
 
-    async def fetched(self, **given: Any) -> tuple[list[Item | UnreadableItem], list[ItemBatch]]:
+    async def fetched(self, **value: Any) -> tuple[list[Item | UnreadableItem], list[ItemBatch]]:
         """All portions of one fetch."""
-        return await all_portions(self.source.read, self.ctx, given)
+        return await all_portions(self.source.read, self.ctx, value)
 
     async def looked(self, cursor: Any) -> tuple[list[Item | UnreadableItem], Any]:
         """All portions of one look of the poll, and where it ended."""
         found, portions = await all_portions(self.poll.read, self.ctx, {}, cursor)
         return found, portions[-1].cursor
 
-    async def sent(self, **given: Any) -> Any:
-        return await self.built.capabilities[0].handler(self.ctx, given)
+    async def sent(self, **value: Any) -> Any:
+        return await self.built.capabilities[0].handler(self.ctx, value)
 
 
 @asynccontextmanager
@@ -258,7 +258,7 @@ async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
             Subject="Next week",
             References="<a1@example.com> nonsense <b1@example.com>",
         )
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "to": ["noah@example.com", "iva@bücher.example"],
             "cc": ["legal@example.com"],
             "bcc": ["eve@example.com"],
@@ -270,7 +270,7 @@ async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
                 {"filename": "m.eml", "content_base64": "eA==", "mime_type": "message/rfc822"},
             ],
         }
-        assert await one.sent(**given) == {"message_id": "sent1"}
+        assert await one.sent(**arguments) == {"message_id": "sent1"}
         (mail,) = one.double.sent
         assert mail["From"] == ADDRESS
         assert mail["To"] == "noah@example.com, iva@xn--bcher-kva.example"
@@ -281,12 +281,13 @@ async def test_mail_answers_in_its_thread_with_files_and_leaves_once() -> None:
         assert one.double.messages == [{"threadId": "t1"}]
         text, *files = [part for part in mail.walk() if not part.is_multipart()]
         assert (
-            text.get_payload(decode=True) == given["body"].replace("\n", "\r\n").encode() + b"\r\n"
+            text.get_payload(decode=True)
+            == arguments["body"].replace("\n", "\r\n").encode() + b"\r\n"
         )
         assert [part.get_filename() for part in files] == ["Größe.txt", "m.eml"]
         assert files[1].get_content_type() == "application/octet-stream"
         # The same call again, after its answer was lost.
-        assert await one.sent(**given) == {"message_id": "sent1"}
+        assert await one.sent(**arguments) == {"message_id": "sent1"}
         assert len(one.double.sent) == 1
 
 

@@ -47,8 +47,8 @@ class Visit:
     async def create(self, **arguments: Any) -> Any:
         return await self.built.capabilities[0].handler(self.ctx, {**ISSUE, **arguments})
 
-    async def search(self, cursor: Any = None, **given: Any) -> ItemBatch:
-        return await self.built.sources[0].read(self.ctx, given, cursor)
+    async def search(self, cursor: Any = None, **value: Any) -> ItemBatch:
+        return await self.built.sources[0].read(self.ctx, value, cursor)
 
     async def poll(self, cursor: Any = None) -> ItemBatch:
         return await self.built.polls[0].read(self.ctx, {}, cursor)
@@ -218,7 +218,7 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "pause", "unsent"),
+    ("content", "kind", "pause", "unsent"),
     [
         (
             refusal(
@@ -248,9 +248,9 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refusal_says_what_happened_and_whether_anything_left(
-    visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:
-    visit.double.script = [said]
+    visit.double.script = [content]
     with pytest.raises(kind) as refused:
         await visit.create()
     assert type(refused.value) is kind

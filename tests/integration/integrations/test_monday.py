@@ -159,7 +159,7 @@ OLD = {
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "pause", "unsent"),
+    ("content", "kind", "pause", "unsent"),
     [
         (
             refusal("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity", retry_in_seconds=15),
@@ -199,9 +199,9 @@ OLD = {
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refused_update_says_what_happened_and_whether_anything_left(
-    visit: Visit, said: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
 ) -> None:
-    visit.double.script = [said]
+    visit.double.script = [content]
     with pytest.raises(kind) as refused:
         await visit.post()
     assert type(refused.value) is kind

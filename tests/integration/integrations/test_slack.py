@@ -57,13 +57,13 @@ async def _world(token: str = TOKEN) -> AsyncIterator[World]:
             yield slack, built, ctx
 
 
-async def _all(world: World, given: dict[str, Any]) -> tuple[list[Item | UnreadableItem], int]:
+async def _all(world: World, arguments: dict[str, Any]) -> tuple[list[Item | UnreadableItem], int]:
     """Everything that a source brings, and in how many portions."""
     (source,) = world[1].sources
     found: list[Item | UnreadableItem] = []
     cursor, portions = None, 0
     while True:
-        portion = await source.read(world[2], given, cursor)
+        portion = await source.read(world[2], arguments, cursor)
         found += portion.items
         portions += 1
         if not portion.more:

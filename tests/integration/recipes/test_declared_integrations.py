@@ -23,7 +23,7 @@ from tests.kit.boards import Boards
 from tests.kit.codex import Codex, recipe
 from tests.kit.declared import PRINTED
 from tests.kit.house import Bench
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
 
 KEY = "b54bcf4d-1bca-4e8e-9a24-22ff2c3d462c"
@@ -89,8 +89,10 @@ class Here:
         return (await self.bench.save(made)).automation_id
 
     async def run(self, automation: UUID) -> dict[str, Any]:
-        house = self.bench.house
-        made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation))
+        application = self.bench.house
+        made = await application.dispatcher.dispatch(
+            RunRequest(application.workspace_id, automation)
+        )
         return await self.bench.until(made.run_id)
 
     async def output(self, automation: UUID) -> dict[str, Any]:
@@ -123,7 +125,7 @@ class Here:
 async def place(bench: Bench) -> AsyncIterator[Here]:
     async with (
         serving(Source()) as api,
-        own_house(bench, egress_allow=frozenset({api.pair})) as here,
+        open_own_application(bench, egress_allow=frozenset({api.pair})) as here,
         here.worker(),
     ):
         yield Here(here, Boards(here.house), api)
@@ -163,14 +165,18 @@ def market(coins: list[str]) -> Callable[[str, dict[str, str], bytes], bytes]:
 
 async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -> None:
     async with place(bench) as here:
-        member, house = here.member, here.bench.house
+        member, application = here.member, here.bench.house
         here.api.answer = market([*COINS])
         automation = await here.saved(printed(here.api.url))
         assert await here.code(automation) == "secret_missing"
         made = compile_automation("integration", printed(here.api.url), name="", description="")
         with pytest.raises(Conflict) as lacking:
             await check_secrets_there(
-                house.database, house.workspace_id, FIRST_MEMBER, made, house.limits
+                application.database,
+                application.workspace_id,
+                FIRST_MEMBER,
+                made,
+                application.limits,
             )
         (finding,) = lacking.value.findings
         assert finding.pointer == "/plan/0/config/headers/X-CMC_PRO_API_KEY"
@@ -182,13 +188,13 @@ async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -
         assert "value" not in kept
         with pytest.raises(Conflict, match="CMC_API_KEY"):
             await member.call("automation_secret_set", name="cmc_api_key", value="x")
-        await rotate(house.database, house.vault.keyring)
+        await rotate(application.database, application.vault.keyring)
         assert (await here.output(automation))["ingested_count"] == 2
 
         everything = await _everything(here.bench)
         assert KEY not in everything
         assert "publisher.CMC_API_KEY" in everything, "the audit log says which secret was used"
-        await house.database.execute(
+        await application.database.execute(
             "UPDATE members SET role = 'editor' WHERE user_id = $1", FIRST_MEMBER
         )
         assert await here.code(automation) == "publisher_secret_denied"

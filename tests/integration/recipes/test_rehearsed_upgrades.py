@@ -19,14 +19,14 @@ def _teller(version: str, title: str) -> dict[str, Any]:
 
 
 async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) -> None:
-    codex, house = Codex(bench.house), bench.house
+    codex, application = Codex(bench.house), bench.house
     await codex.publish(_teller("1.0.0", "Good morning"))
     made = (await codex.apply("teller"))["created"]
     assert (await codex.check(made))["definition"] is None, "there is nothing newer"
-    await agree_to_all(house.database, house.workspace_id)
+    await agree_to_all(application.database, application.workspace_id)
     async with bench.worker():
-        request = RunRequest(house.workspace_id, UUID(made["id"]))
-        await bench.until((await house.dispatcher.dispatch(request)).run_id)
+        request = RunRequest(application.workspace_id, UUID(made["id"]))
+        await bench.until((await application.dispatcher.dispatch(request)).run_id)
         await codex.publish(_teller("1.1.0", "Good night"))
 
         found = (await codex.check(made))["definition"]
@@ -36,11 +36,11 @@ async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) 
     assert (told["done"], told["otherwise"]) == (True, 1)
     [firing] = told["firings"]
     assert "Good night" in str(firing["differences"])
-    messages = await house.database.fetch("SELECT title FROM notifications")
+    messages = await application.database.fetch("SELECT title FROM notifications")
     assert "Good night" not in {row["title"] for row in messages}
 
     await codex.upgrade(made)
-    now = await house.database.fetchrow(
+    now = await application.database.fetchrow(
         "SELECT d.document FROM automations a JOIN automation_versions v "
         "ON v.automation_id = a.id AND v.version = a.version "
         "JOIN definitions d ON d.hash = v.definition_hash WHERE a.id = $1",

@@ -48,8 +48,8 @@ def _person(bench: Bench, role: Role = Role.OWNER) -> CapabilityCaller:
     return CapabilityCaller(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=role))
 
 
-async def _call(bench: Bench, name: str, role: Role = Role.OWNER, **given: Any) -> Any:
-    return await bench.house.gate.direct(_person(bench, role), name, given)
+async def _call(bench: Bench, name: str, role: Role = Role.OWNER, **value: Any) -> Any:
+    return await bench.house.gate.direct(_person(bench, role), name, value)
 
 
 async def _asked(bench: Bench) -> dict[str, Any]:

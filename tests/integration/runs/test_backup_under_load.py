@@ -54,12 +54,12 @@ async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Ben
     registry = build_registry(
         Limits(), database=database, capabilities=outside.capabilities(), workshop=workshop
     )
-    house = build_application(settings, Limits(), registry, database, workshop)
+    application = build_application(settings, Limits(), registry, database, workshop)
     try:
-        yield Bench(house, outside)
+        yield Bench(application, outside)
     finally:
         await workshop.aclose()
-        for part in (house.gate, house.waker, house.egress):
+        for part in (application.gate, application.waker, application.egress):
             await part.aclose()
         await database.close()
 
@@ -75,20 +75,20 @@ async def ticks(bench: Bench) -> Counter[str]:
 
 async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None:
     """Work of all kinds, without end: runs by hand, and a schedule that goes off."""
-    house = bench.house
-    scheduler = Scheduler(house.database, house.dispatcher, house.limits)
+    application = bench.house
+    scheduler = Scheduler(application.database, application.dispatcher, application.limits)
     moment = first
     while True:
         await scheduler.once(moment)
         moment += MINUTE
         for automation in automations:
-            await house.dispatcher.dispatch(RunRequest(house.workspace_id, automation))
+            await application.dispatcher.dispatch(RunRequest(application.workspace_id, automation))
 
 
 async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     bench: Bench, empty_database_url: str, tmp_path: Path
 ) -> None:
-    house = bench.house
+    application = bench.house
     quick = await bench.save(document(*(step(name, "test.note") for name in "abc"), name="quick"))
     stuck = await bench.save(
         document(
@@ -107,10 +107,12 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
             triggers=[clock(misfire="fire_all", catch_up_seconds=3600)],
         )
     )
-    async with house.database.transaction() as tx:
-        await set_state(tx, house.workspace_id, timed.automation_id, "active")
-    first = await house.database.fetchval("SELECT next_due_at FROM triggers")
-    made = await house.dispatcher.dispatch(RunRequest(house.workspace_id, stuck.automation_id))
+    async with application.database.transaction() as tx:
+        await set_state(tx, application.workspace_id, timed.automation_id, "active")
+    first = await application.database.fetchval("SELECT next_due_at FROM triggers")
+    made = await application.dispatcher.dispatch(
+        RunRequest(application.workspace_id, stuck.automation_id)
+    )
     async with bench.worker():
         await asyncio.wait_for(bench.outside.started.wait(), PATIENCE)
         load = asyncio.create_task(
@@ -119,7 +121,7 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
         async with asyncio.timeout(PATIENCE):
             while (await states(bench)).get("succeeded", 0) < 20:
                 await asyncio.sleep(0.01)
-        backup = await make_backup(house.database, tmp_path / "a", None)
+        backup = await make_backup(application.database, tmp_path / "a", None)
         assert not load.done()
         load.cancel()
         await asyncio.gather(load, return_exceptions=True)

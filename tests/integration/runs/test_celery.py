@@ -27,7 +27,7 @@ from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK, Broker,
 from mainspring.runs.transport.celery_sender import PORTION, CeleryHintSender
 from mainspring.workspace.automations import SavedAutomation
 from tests.kit.house import Bench, document, step
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.processes import ROOT
 from tests.kit.redis import RedisServer, running_redis
 
@@ -53,18 +53,18 @@ def redis_server() -> Iterator[RedisServer]:
 async def fleet(bench: Bench, redis_server: RedisServer) -> AsyncIterator[Bench]:
     """A house whose runs are told of by the broker."""
     redis_server.client().flushall()
-    async with own_house(
+    async with open_own_application(
         bench, transport="celery", broker_url=redis_server.url, poll_seconds=_SECONDS_OF_POLL
-    ) as house:
-        yield house
+    ) as own_bench:
+        yield own_bench
 
 
 @contextlib.asynccontextmanager
 async def worker_process(
-    fleet: Bench, tmp_path: Path, *words: str, poll: float = _SECONDS_OF_POLL, ready: bool = True
+    fleet: Bench, tmp_path: Path, *text: str, poll: float = _SECONDS_OF_POLL, ready: bool = True
 ) -> AsyncIterator[subprocess.Popen[str]]:
     """``mainspring worker`` as people start it; ready once it listens to the broker."""
-    process = _started(fleet, tmp_path, words, poll)
+    process = _started(fleet, tmp_path, text, poll)
     try:
         if ready:
             await _until_heard(fleet, process)
@@ -203,16 +203,16 @@ async def test_a_broker_that_is_away_costs_time_and_nothing_else(
 
 
 async def _until_logged(
-    caplog: pytest.LogCaptureFixture, words: str, fleet: Bench, saved: SavedAutomation
+    caplog: pytest.LogCaptureFixture, text: str, fleet: Bench, saved: SavedAutomation
 ) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not _times(caplog, words):
+        while not _times(caplog, text):
             await _fire(fleet, saved)
             await asyncio.sleep(0.1)
 
 
-def _times(caplog: pytest.LogCaptureFixture, words: str) -> int:
-    return sum(words == record.getMessage() for record in caplog.records)
+def _times(caplog: pytest.LogCaptureFixture, text: str) -> int:
+    return sum(text == record.getMessage() for record in caplog.records)
 
 
 def _broker(fleet: Bench) -> Broker:

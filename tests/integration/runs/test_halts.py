@@ -28,11 +28,11 @@ WHY = "It writes to the wrong list."
 N = {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
 
 
-async def call(bench: Bench, capability: str, **given: Any) -> dict[str, Any]:
+async def call(bench: Bench, capability: str, **value: Any) -> dict[str, Any]:
     actor = Actor(
         bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    answer = await bench.house.gate.direct(CapabilityCaller(actor), capability, given)
+    answer = await bench.house.gate.direct(CapabilityCaller(actor), capability, value)
     assert isinstance(answer, dict)
     return answer
 
@@ -191,25 +191,25 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
 async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
     bench: Bench,
 ) -> None:
-    house, elsewhere = bench.house, generate_id()
-    await add_workspace(house.database, elsewhere, "Elsewhere")
-    here, there = Codex(house), Codex(house, elsewhere)
+    application, elsewhere = bench.house, generate_id()
+    await add_workspace(application.database, elsewhere, "Elsewhere")
+    here, there = Codex(application), Codex(application, elsewhere)
     await here.publish(automation("checker"), bundle("both", "checker"), shared=True)
     await here.apply("both")
     installed = {
-        house.workspace_id: await house.database.fetchval(
+        application.workspace_id: await application.database.fetchval(
             "SELECT entity_id FROM recipe_installs WHERE slug = 'checker' AND workspace_id = $1",
-            house.workspace_id,
+            application.workspace_id,
         ),
         elsewhere: UUID((await there.apply("checker"))["created"]["id"]),
     }
-    await house.database.execute(
+    await application.database.execute(
         "UPDATE automations SET state = 'active', paused_reason = NULL, agreed_version = version, "
         "agreed_via = 'page'"
     )
 
     async def start(space: UUID) -> UUID:
-        made = await house.dispatcher.dispatch(RunRequest(space, installed[space]))
+        made = await application.dispatcher.dispatch(RunRequest(space, installed[space]))
         return made.run_id
 
     async def ended(space: UUID, run_id: UUID) -> None:
@@ -219,14 +219,14 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
 
     async def status(space: UUID, run_id: UUID) -> str:
         return str(
-            await house.database.fetchval(
+            await application.database.fetchval(
                 "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2", space, run_id
             )
         )
 
     async with bench.worker():
         await call(bench, "halt_work", scope="recipe", recipe="both", reason=WHY)
-        ours, theirs = await start(house.workspace_id), await start(elsewhere)
+        ours, theirs = await start(application.workspace_id), await start(elsewhere)
         await ended(elsewhere, theirs)
         await until_parked(bench, ours)
         await call(bench, "admin_halt_recipe", recipe="checker", reason="Everywhere.")
@@ -237,13 +237,15 @@ async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
         shown = await there.call("list_halts")
         assert [(one["everywhere"], one["held"]) for one in shown["halts"]] == [(True, 1)]
         await call(bench, "admin_release_recipe", recipe="checker")
-        await ended(house.workspace_id, ours)
+        await ended(application.workspace_id, ours)
         await ended(elsewhere, theirs)
     assert (await call(bench, "list_halts"))["halts"] == []
     # A release that was cut off is brought to its end, and only then is the halt forgotten.
-    await house.database.execute("UPDATE halts SET released_at = released_at - interval '1 hour'")
-    await finish_releases(house.database)
-    assert await house.database.fetchval("SELECT count(*) FROM halts") == 0
+    await application.database.execute(
+        "UPDATE halts SET released_at = released_at - interval '1 hour'"
+    )
+    await finish_releases(application.database)
+    assert await application.database.fetchval("SELECT count(*) FROM halts") == 0
 
 
 async def test_cancelling_instead_of_holding_and_drafts_that_stay(bench: Bench) -> None:

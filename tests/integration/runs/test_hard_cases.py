@@ -124,8 +124,8 @@ async def test_a_long_row_of_skipped_items_ends_with_the_time_of_its_run(bench: 
 
 
 async def test_too_many_records_end_a_run_whatever_the_loop_forgives(bench: Bench) -> None:
-    house = bench.house
-    few = replace(house.limits, step_records=50)
+    application = bench.house
+    few = replace(application.limits, step_records=50)
     leaf = step("x", "transform_data", {"output": 1})
     inner = step(
         "i", "for_each", {"items": list(range(40)), "continue_on_error": True, "steps": [leaf]}
@@ -134,7 +134,7 @@ async def test_too_many_records_end_a_run_whatever_the_loop_forgives(bench: Benc
         step("o", "for_each", {"items": [1, 2, 3], "continue_on_error": True, "steps": [inner]})
     )
     made = await bench.dispatch(plan)
-    async with Bench(replace(house, limits=few), bench.outside).worker():
+    async with Bench(replace(application, limits=few), bench.outside).worker():
         run = await bench.until(made.run_id)
     assert (run["status"], run["reason"]) == ("failed", "too_many_records")
 

@@ -250,9 +250,13 @@ async def test_a_run_that_waited_is_replayed_with_a_draft_of_its_own(here: Offic
     run = await _waiting(here, _plan(NOTE))
     await here.confirm(_draft_of(run))
     await _ended(here, run)
-    house = here.bench.house
+    application = here.bench.house
     made = await replay(
-        house.database, house.dispatcher, house.limits, house.workspace_id, run["id"]
+        application.database,
+        application.dispatcher,
+        application.limits,
+        application.workspace_id,
+        run["id"],
     )
     async with here.bench.worker() as worker:
         second = await here.bench.until(made.run_id, "waiting")

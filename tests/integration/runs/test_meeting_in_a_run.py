@@ -28,11 +28,11 @@ from tests.kit.neighbours import add_workspace
 from tests.kit.standing_in_line import until_in_line
 
 
-async def call(bench: Bench, capability: str, **given: Any) -> Any:
+async def call(bench: Bench, capability: str, **value: Any) -> Any:
     actor = Actor(
         bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    return await bench.house.gate.direct(CapabilityCaller(actor), capability, given)
+    return await bench.house.gate.direct(CapabilityCaller(actor), capability, value)
 
 
 async def test_whoever_says_no_too_late_is_told_so(bench: Bench) -> None:
@@ -90,11 +90,11 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
     await bench.house.database.execute("UPDATE runs SET due_at = now()")
     handed_back = asyncio.Event()
 
-    def stops(moment: RunEvent) -> None:
+    def stops(event: RunEvent) -> None:
         """The next worker is told to stop before it begins a step: it hands the run back."""
-        if moment.kind == "run_resumed" and not handed_back.is_set():
-            moment.detail.stopping = True
-        if moment.kind == "run_ended":
+        if event.kind == "run_resumed" and not handed_back.is_set():
+            event.detail.stopping = True
+        if event.kind == "run_ended":
             handed_back.set()
 
     async with bench.worker(watch=stops):
@@ -159,8 +159,8 @@ _FROM_RECIPE = """
 
 
 async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
-    house, database = bench.house, bench.house.database
-    codex = Codex(house)
+    application, database = bench.house, bench.house.database
+    codex = Codex(application)
     await codex.publish(automation("checker"))
     made = UUID((await codex.apply("checker"))["created"]["id"])
     await database.execute(
@@ -174,7 +174,9 @@ async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
     await database.execute(_FROM_RECIPE, generate_id(), flow)
     async with bench.worker(lease_seconds=3.0):
         await call(bench, "halt_work", scope="recipe", recipe="flow", reason="Wrong list.")
-        held = (await house.dispatcher.dispatch(RunRequest(house.workspace_id, made))).run_id
+        held = (
+            await application.dispatcher.dispatch(RunRequest(application.workspace_id, made))
+        ).run_id
         async with asyncio.timeout(60):
             while await database.fetchval("SELECT parked_due_at FROM runs") is None:
                 await asyncio.sleep(0.01)
@@ -195,10 +197,10 @@ async def saved(bench: Bench, space: UUID, name: str) -> UUID:
 async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each_other(
     bench: Bench,
 ) -> None:
-    house, second = bench.house, generate_id()
-    first = house.workspace_id
+    application, second = bench.house, generate_id()
+    first = application.workspace_id
     assert first < second
-    await add_workspace(house.database, second, "Elsewhere")
+    await add_workspace(application.database, second, "Elsewhere")
     here = await saved(bench, first, "here")
     there = await saved(bench, second, "there 0")
     # Lanes have numbers at random: one that comes before the other, in the later workspace.
@@ -209,28 +211,28 @@ async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each
     else:
         pytest.fail("No lane of fifty came before the other.")
     asked = [
-        [await house.dispatcher.prepare(RunRequest(space, one))]
+        [await application.dispatcher.prepare(RunRequest(space, one))]
         for space, one in ((first, here), (second, there))
     ]
     between, goes_on = asyncio.Event(), asyncio.Event()
 
     async def fires() -> None:
         """As the scheduler, the matcher and the recorder of webhooks do it."""
-        async with house.database.transaction() as tx:
-            await house.dispatcher.take(tx, asked[0])
+        async with application.database.transaction() as tx:
+            await application.dispatcher.take(tx, asked[0])
             between.set()
             await goes_on.wait()
-            await house.dispatcher.take(tx, asked[1])
+            await application.dispatcher.take(tx, asked[1])
 
     async def records() -> None:
         """As a worker does it that writes the ends of a run of each."""
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await lock_lanes(tx, [(second, lane_of(there, None)), (first, lane_of(here, None))])
 
     firing = asyncio.create_task(fires())
     await between.wait()
     recording = asyncio.create_task(records())
-    await until_in_line(house.database)
+    await until_in_line(application.database)
     goes_on.set()
     # Neither of them was given up by the database.
     await asyncio.gather(firing, recording)

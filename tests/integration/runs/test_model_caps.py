@@ -41,8 +41,8 @@ ALONE: dict[str, Any] = {
 }
 
 
-def _asks(number: int, given: Mapping[str, Any] = HELLO, **more: Any) -> dict[str, Any]:
-    steps = [step(f"s{place}", LLM, given, max_retries=0) for place in range(number)]
+def _asks(number: int, arguments: Mapping[str, Any] = HELLO, **more: Any) -> dict[str, Any]:
+    steps = [step(f"s{place}", LLM, arguments, max_retries=0) for place in range(number)]
     return document(*steps, **more)
 
 
@@ -251,24 +251,24 @@ async def test_a_run_in_line_waits_in_vain_for_a_workspace_that_has_spent_its_da
 
 
 async def test_what_was_asked_with_the_run_s_token_reaches_its_caps_too(bench: Bench) -> None:
-    told: list[str | None] = []
+    lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
+        await applications[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
         for look in (False, True):
             gone = await ctx.used_up(look=look)
-            told.append(None if gone is None else gone.code)
+            lines.append(None if gone is None else gone.code)
 
-    houses: list[Application] = []
+    applications: list[Application] = []
     plan = document(
         step("a", "test.program"), step("b", "test.note"), execution={"max_llm_tokens": TOOK}
     )
     async with models_bench(bench, FakeModels(), asking(work)) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(plan)
-    assert told == [None, "llm_tokens"]
+    assert lines == [None, "llm_tokens"]
     assert (run["status"], run["reason"], run["cost_usd"]) == ("failed", "llm_tokens", COST)
     assert not bench.outside.keys
 
@@ -302,12 +302,12 @@ def _mark(**changes: Any) -> str:
 async def test_what_a_script_reports_counts_toward_every_cap(
     bench: Bench, bounds: dict[str, Any], code: str
 ) -> None:
-    told: list[str | None] = []
+    lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
-        while len(told) < 20:
+        while len(lines) < 20:
             gone = await _report(ctx, _mark())
-            told.append(None if gone is None else gone.code)
+            lines.append(None if gone is None else gone.code)
             if gone is not None:
                 raise gone
 
@@ -315,7 +315,7 @@ async def test_what_a_script_reports_counts_toward_every_cap(
         run = await one.run(_program(execution=bounds))
         late = await one.run(_program(execution=bounds)) if code == "day_budget" else None
     times = 7 if code == "llm_tokens" else 4
-    assert told == [None] * (times - 1) + [code]
+    assert lines == [None] * (times - 1) + [code]
     assert (run["status"], run["reason"], run["outcome"]) == ("failed", code, "over_budget")
     assert run["cost_usd"] == Decimal("0.25") * times == await _booked(bench)
     assert await _used(bench) == (15 * times, run["cost_usd"], times)

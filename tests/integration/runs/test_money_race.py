@@ -30,21 +30,21 @@ async def test_twenty_runs_in_three_houses_overspend_a_day_by_no_call(
     else:
         await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = $1", cap)
     async with AsyncExitStack() as stack:
-        houses = []
+        applications = []
         for _ in range(HOUSES):
             pool = await Database.open(Settings(database_url=database_url), pool_size=4)
             stack.push_async_callback(pool.close)
             apart = Bench(replace(bench.house, database=pool), bench.outside)
-            houses.append(await stack.enter_async_context(models_bench(apart, models)))
+            applications.append(await stack.enter_async_context(models_bench(apart, models)))
         made = []
         for place in range(RUNS):
             # Of one automation, or each of another one in the same workspace.
             name = "one" if whose == "day_budget" else f"automation {place}"
             ask = step("a", LLM, {"prompt": "Hello", "max_tokens": 100}, max_retries=0)
-            made.append(await houses[0].dispatch(document(ask, name=name, execution=day)))
-        for house in houses:
-            await stack.enter_async_context(house.worker())
-        runs = [await houses[0].until(run.run_id) for run in made]
+            made.append(await applications[0].dispatch(document(ask, name=name, execution=day)))
+        for application in applications:
+            await stack.enter_async_context(application.worker())
+        runs = [await applications[0].until(run.run_id) for run in made]
     assert models.most >= 3
     spent = COST * models.answered
     # What was promised and not used is free again: the last answer fitted, one more did not.

@@ -91,14 +91,14 @@ async def test_a_long_output_is_told_whole_before_the_end(bench: Bench) -> None:
     run = await bench.run(TWO)
     await keep(bench, *(piece(run, "b", seq, f"{seq}\n") for seq in range(1, 1_101)))
     watch = RunWatch(bench.house.workspace_id, run["id"])
-    told: list[tuple[str, dict[str, Any]]] = []
+    entries: list[tuple[str, dict[str, Any]]] = []
     async with bench.house.database.acquire() as connection:
-        while not told or told[-1][0] != "end":
-            told += await watch.look(connection)
+        while not entries or entries[-1][0] != "end":
+            entries += await watch.look(connection)
         assert await watch.look(connection) == []
-    said = "".join(row["text"] for kind, row in told if kind == "output")
+    said = "".join(row["text"] for kind, row in entries if kind == "output")
     assert said == "".join(f"{seq}\n" for seq in range(1, 1_101))
-    assert [kind for kind, _ in told][-2:] == ["step", "end"]
+    assert [kind for kind, _ in entries][-2:] == ["step", "end"]
 
 
 async def test_a_try_that_begins_again_leaves_nothing_of_what_it_said_before(bench: Bench) -> None:

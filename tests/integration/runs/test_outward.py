@@ -39,12 +39,12 @@ async def outside(bench: Bench) -> AsyncIterator[tuple[Bench, Receiver, str]]:
     async with local_server(receiver) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_application(
+        application = build_application(
             settings, bench.house.limits, bench.house.registry, bench.house.database
         )
-        yield Bench(house, bench.outside), receiver, pair
-        await house.waker.aclose()
-        await house.egress.aclose()
+        yield Bench(application, bench.outside), receiver, pair
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 Outward = tuple[Bench, Receiver, str]
@@ -161,7 +161,7 @@ async def _everything(bench: Bench) -> str:
 async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -> None:
     bench, receiver, pair = outside
     small = replace(bench.house.limits, egress_day_bytes=150)
-    house = build_application(
+    application = build_application(
         bench.house.settings, small, bench.house.registry, bench.house.database
     )
     plan = document(
@@ -173,9 +173,9 @@ async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -
             approval="automatic",
         ),
     )
-    run = await Bench(house, bench.outside).run(plan)
-    await house.waker.aclose()
-    await house.egress.aclose()
+    run = await Bench(application, bench.outside).run(plan)
+    await application.waker.aclose()
+    await application.egress.aclose()
     assert run["status"] == "failed"
     assert run["error"]["code"] == "egress_cap"
     assert len(receiver.requests) == 1

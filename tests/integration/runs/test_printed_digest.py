@@ -13,7 +13,7 @@ import pytest_asyncio
 from mainspring.contracts.model import ModelReply
 from tests.kit.agents import FINAL, Minds, agents_bench, calls
 from tests.kit.house import Bench
-from tests.kit.pages import Shelf
+from tests.kit.pages import PageClient
 from tests.kit.printed import DIGEST
 from tests.kit.provider import PLAIN_PRICE
 from tests.kit.sending import SENDS, outside_bench
@@ -29,9 +29,9 @@ World = tuple[Bench, SlackDouble]
 async def world(bench: Bench) -> AsyncIterator[World]:
     """A bench with pages, and with a Slack on loopback that the operator has allowed."""
     await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
-    shelf = Shelf(bench.house.gate, bench.house.workspace_id)
+    pages = PageClient(bench.house.gate, bench.house.workspace_id)
     for title, tags in (("Acme prices", ["competitor"]), ("Our prices", ["internal"])):
-        await shelf.write(title, BULLETS[0], type="note", frontmatter={"tags": tags})
+        await pages.write(title, BULLETS[0], type="note", frontmatter={"tags": tags})
     async with slack_double() as slack:
         settings = replace(
             bench.house.settings, slack_url=slack.url, egress_allow=frozenset({slack.pair})

@@ -33,9 +33,14 @@ def says(text: str, **more: Any) -> dict[str, Any]:
 
 
 async def again(bench: Bench, run_id: UUID, **how: Any) -> DispatchResult:
-    house = bench.house
+    application = bench.house
     return await replay(
-        house.database, house.dispatcher, house.limits, house.workspace_id, run_id, **how
+        application.database,
+        application.dispatcher,
+        application.limits,
+        application.workspace_id,
+        run_id,
+        **how,
     )
 
 

@@ -31,13 +31,13 @@ async def _run(
     database: Database, space: UUID, automation: UUID, days: float, **columns: Any
 ) -> UUID:
     """A run of so many days ago that ended at once, with a step and a line of output."""
-    moment = _ago(days)
-    made = UUID(int=get_lowest_id_at(moment).int | secrets.randbits(60))
+    timestamp = _ago(days)
+    made = UUID(int=get_lowest_id_at(timestamp).int | secrets.randbits(60))
     row = {
         "id": made,
         "status": "succeeded",
-        "created_at": moment,
-        "finished_at": moment,
+        "created_at": timestamp,
+        "finished_at": timestamp,
         **columns,
     }
     await add_run(database, space, automation, **row)

@@ -83,11 +83,11 @@ async def test_whoever_takes_a_run_over_knows_what_the_step_had_spent(bench: Ben
 
 
 async def test_a_program_is_told_of_its_step_s_cap_and_cannot_go_beyond_it(bench: Bench) -> None:
-    told: list[str | None] = []
+    lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
         async def say(problem: Problem | None) -> None:
-            told.append(None if problem is None else problem.code)
+            lines.append(None if problem is None else problem.code)
 
         for _ in range(3):
             await say((await ctx.called(LLM, HELLO)).problem)
@@ -102,7 +102,7 @@ async def test_a_program_is_told_of_its_step_s_cap_and_cannot_go_beyond_it(bench
     plan = document(step("a", "test.program", budget_cap_usd=CAP))
     async with models_bench(bench, FakeModels(), action) as one:
         run = await one.run(plan)
-    assert told == [None] * 6 + ["step_budget", None, "step_budget", "step_budget"]
+    assert lines == [None] * 6 + ["step_budget", None, "step_budget", "step_budget"]
     # It went on as if nothing had been said, and its step has failed all the same.
     assert _told(run) == STOPPED
     assert run["cost_usd"] == 3 * COST + Decimal("0.0001")
@@ -119,16 +119,18 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
             held = await find_pass(bench.house.database, token)
             assert held is not None
             try:
-                await houses[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
+                await applications[0].gate.serve(
+                    CapabilityCaller(held.actor, held=held), LLM, HELLO
+                )
                 codes.append(None)
             except Problem as problem:
                 codes.append(problem.code)
         gone = await ctx.used_up(look=True)
         codes.append(None if gone is None else gone.code)
 
-    houses: list[Any] = []
+    applications: list[Any] = []
     async with models_bench(bench, FakeModels(), asking(work)) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(document(_loop(step("a", "test.program"), budget_cap_usd=CAP)))
     # Two in the first item, one in the second; then nothing fits, and nothing has crossed it.
     assert (
@@ -150,17 +152,17 @@ async def test_calls_that_race_with_the_run_s_token_are_promised_the_step_s_mone
 
         async def ask(one: Any) -> None:
             try:
-                await houses[0].gate.serve(CapabilityCaller(one.actor, held=one), LLM, HELLO)
+                await applications[0].gate.serve(CapabilityCaller(one.actor, held=one), LLM, HELLO)
                 codes.append(None)
             except Problem as problem:
                 codes.append(problem.code)
 
         await asyncio.gather(*map(ask, held))
 
-    houses: list[Any] = []
+    applications: list[Any] = []
     models = FakeModels(together=2)
     async with models_bench(bench, models, asking(work)) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(document(step("a", "test.program", budget_cap_usd=CAP)))
     assert run["status"] == "succeeded", run["error"]
     assert set(codes) == {None, "step_budget"}
@@ -193,21 +195,21 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
     bench: Bench, execution: dict[str, Any], space: str | None, code: str
 ) -> None:
     """They may say what happened, also as a program, and spend nothing more."""
-    told: list[str | None] = []
+    lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        await houses[0].gate.serve(
+        await applications[0].gate.serve(
             CapabilityCaller(held.actor, held=held), "test.note", {"mark": "token"}
         )
         for given in (("test.note", {"mark": "said"}), (LLM, HELLO)):
             problem = (await ctx.called(*given)).problem
-            told.append(None if problem is None else problem.code)
+            lines.append(None if problem is None else problem.code)
         gone = await ctx.used_up(look=True)
-        told.append(None if gone is None else gone.code)
+        lines.append(None if gone is None else gone.code)
 
-    houses: list[Any] = []
+    applications: list[Any] = []
     models = FakeModels(reply=ModelReply("Long.", "m", 400, 200))
     last = [
         step("note", "test.note", {"mark": "last"}),
@@ -221,7 +223,7 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
     await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = $1", _usd(space))
     action = asking(work, uses=(LLM, "test.note"))
     async with models_bench(bench, models, action) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(plan)
     assert _told(run) == ("failed", code, "over_budget")
     assert {row["step"]: row["status"] for row in run["steps"]} == {
@@ -231,7 +233,7 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
         "tell": "succeeded",
         "think": "failed",
     }
-    assert told == [None, code, None]
+    assert lines == [None, code, None]
     assert run["error"]["on_failure"]["code"] == code
     assert (models.answered, run["cost_usd"]) == (1, Decimal("0.0006"))
 

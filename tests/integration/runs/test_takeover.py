@@ -391,8 +391,8 @@ async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alo
     busy = await bench.dispatch(document(step("b", "test.hang"), name="busy"))
     beside: list[int] = []
 
-    def watch(moment: RunEvent) -> None:
-        if moment.run_id == made.run_id and moment.kind == "step_finished":
+    def watch(event: RunEvent) -> None:
+        if event.run_id == made.run_id and event.kind == "step_finished":
             beside.append(worker.in_flight)
 
     async with bench.worker(watch=watch, alone_seconds=60.0) as worker:
@@ -449,9 +449,9 @@ async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench
 async def test_a_database_that_goes_and_comes_back_is_told_once_each(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def until_said(words: str) -> None:
+    async def until_said(text: str) -> None:
         async with asyncio.timeout(60):
-            while words not in caplog.text:
+            while text not in caplog.text:
                 await asyncio.sleep(0.01)
 
     caplog.set_level("INFO", "mainspring.runs.worker")

@@ -25,10 +25,10 @@ WALK = step(
 
 async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
-        async with served(house, own_app=True) as api:
+        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
+        async with served(application, own_app=True) as api:
             await api.client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
-        await house.telemetry.aclose()
+        await application.telemetry.aclose()
 
     (asked,) = [one for one in collector.spans if one.name.startswith("POST")]
     assert (asked.name, attributes(asked)["http.route"]) == ("POST /mcp", "/mcp")
@@ -38,18 +38,18 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
     bench: Bench,
 ) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
-        told = replace(bench, house=house)
-        async with served(house, own_app=True) as api:
-            called = await hook(told, api, webhook(), plan=[WALK])
+        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
+        notified = replace(bench, house=application)
+        async with served(application, own_app=True) as api:
+            called = await hook(notified, api, webhook(), plan=[WALK])
             answer = await called.fire({"word": HIDDEN}, headers={"traceparent": CALLER})
             run_id = answer.json()["run_id"]
             oops = step("oops", "transform_data", {"output": "{{ trigger.nothing }}"})
-            made = await told.dispatch(document(oops))
-            async with told.worker():
-                await told.until(UUID(run_id))
-                await told.until(made.run_id)
-        await house.telemetry.aclose()
+            made = await notified.dispatch(document(oops))
+            async with notified.worker():
+                await notified.until(UUID(run_id))
+                await notified.until(made.run_id)
+        await application.telemetry.aclose()
 
     spans = collector.spans
     (run,) = [one for one in spans if one.name == "run" and one.trace_id.hex() == UUID(run_id).hex]
@@ -92,16 +92,16 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
 
 async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
     with collecting() as collector:
-        house = replace(bench.house, telemetry=TelemetryExporter(collector.address))
-        told = replace(bench, house=house)
-        made = await told.dispatch(
+        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
+        notified = replace(bench, house=application)
+        made = await notified.dispatch(
             document(
                 step("rest", "delay", {"seconds": 1}), step("one", "transform_data", {"output": 1})
             )
         )
-        async with told.worker():
-            await told.until(made.run_id)
-        await house.telemetry.aclose()
+        async with notified.worker():
+            await notified.until(made.run_id)
+        await application.telemetry.aclose()
 
     of_run = [one for one in collector.spans if one.trace_id.hex() == made.run_id.hex]
     (first,) = [one for one in of_run if one.name == "run"]
@@ -114,14 +114,16 @@ async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
 async def test_a_collector_that_is_away_costs_a_line(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house = replace(bench.house, telemetry=TelemetryExporter("http://127.0.0.1:9"))
-    told = replace(bench, house=house)
+    application = replace(bench.house, telemetry=TelemetryExporter("http://127.0.0.1:9"))
+    notified = replace(bench, house=application)
 
     with caplog.at_level(logging.WARNING):
         for name in ("one", "two"):
-            run = await told.run(document(step("one", "transform_data", {"output": 1}), name=name))
+            run = await notified.run(
+                document(step("one", "transform_data", {"output": 1}), name=name)
+            )
             assert run["status"] == "succeeded"
-        await house.telemetry.aclose()
+        await application.telemetry.aclose()
 
     said = [one for one in caplog.records if "collector" in one.getMessage()]
     assert 1 <= len(said) <= 2

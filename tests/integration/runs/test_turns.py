@@ -19,13 +19,13 @@ LONGEST = (LONG_AGO,) * len(QUEUES)
 
 
 async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
-    house = bench.house
-    report = validate(PLAN, await house.registry.of(space), house.limits)
+    application = bench.house
+    report = validate(PLAN, await application.registry.of(space), application.limits)
     assert report.definition is not None
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
     asked = [RunRequest(space, kept.automation_id) for _ in range(count)]
-    return [made.run_id for made in await house.dispatcher.dispatch_all(asked)]
+    return [made.run_id for made in await application.dispatcher.dispatch_all(asked)]
 
 
 async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench: Bench) -> None:

@@ -45,22 +45,22 @@ _COLUMNS = "SELECT id, status, finished_at, fence, inputs::text FROM runs WHERE 
 
 async def lived_in(bench: Bench) -> dict[str, list[UUID]]:
     """A hundred runs in each state; those under way have one of three steps on record."""
-    house = bench.house
-    async with house.database.transaction() as tx:
+    application = bench.house
+    async with application.database.transaction() as tx:
         await ensure_partitions(tx, await tx.fetchval("SELECT now()"))
-        await ensure_workspace(tx, house.workspace_id, "Home")
-        await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
+        await ensure_workspace(tx, application.workspace_id, "Home")
+        await ensure_first_person(tx, FIRST_MEMBER, application.workspace_id)
     # The older tables have no place for an agreement.
     saved = await bench.save(document(*(step(name, "test.note") for name in "abc")), via=None)
-    worker = await house.database.fetchval(_WORKER)
+    worker = await application.database.fetchval(_WORKER)
     made: dict[str, list[UUID]] = {}
     for status in (*LIVE, *sorted(FINAL)):
         made[status] = [generate_id() for _ in range(EACH)]
-        await house.database.execute(
-            _RUNS, house.workspace_id, saved.automation_id, made[status], status, worker
+        await application.database.execute(
+            _RUNS, application.workspace_id, saved.automation_id, made[status], status, worker
         )
         if status in ("running", "waiting"):
-            await house.database.execute(_STEPS, house.workspace_id, made[status])
+            await application.database.execute(_STEPS, application.workspace_id, made[status])
     return made
 
 

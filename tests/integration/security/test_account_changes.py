@@ -26,8 +26,10 @@ async def api(bench: Bench) -> AsyncIterator[Api]:
 
 
 async def _editor(bench: Bench) -> dict[str, str]:
-    house = bench.house
-    return await token_of(house.database, house.workspace_id, FIRST_MEMBER, role=Role.EDITOR)
+    application = bench.house
+    return await token_of(
+        application.database, application.workspace_id, FIRST_MEMBER, role=Role.EDITOR
+    )
 
 
 async def _set(api: Api, header: dict[str, str], name: str, value: str) -> tuple[int, Any]:

@@ -34,7 +34,7 @@ from mainspring.workspace.triggers import list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import Api, served
-from tests.kit.authoring import Desk, draft
+from tests.kit.authoring import CapabilityClient, draft
 from tests.kit.codex import Codex, automation, says
 from tests.kit.consenting import agree_to_all
 from tests.kit.drafts import Office, office
@@ -158,7 +158,7 @@ class Trial:
             await self.meets(automation_id)
 
     async def _kept(self, automation_id: str) -> dict[str, Any]:
-        return await Desk(self.bench).kept(automation_id)
+        return await CapabilityClient(self.bench).kept(automation_id)
 
     async def create(self) -> Outcome:
         code, made = await self.call("save_automation_draft", draft(name="made here"))
@@ -177,7 +177,7 @@ class Trial:
         return await self._edit("narrower", 0.2)
 
     async def _edit(self, name: str, cap: float) -> Outcome:
-        one = await Desk(self.bench).save(name=f"to be {name}", cost_cap_daily_usd=0.5)
+        one = await CapabilityClient(self.bench).save(name=f"to be {name}", cost_cap_daily_usd=0.5)
         await self._meet(one)
         change = {"automation_id": one, "cost_cap_daily_usd": cap}
         code, made = await self.call("update_automation", change)
@@ -222,11 +222,13 @@ class Trial:
         return "works"
 
     async def trigger(self) -> Outcome:
-        one, house = UUID(await self._unagreed("to fire")), self.bench.house
-        async with house.database.acquire() as connection:
-            (row,) = await list_triggers(connection, house.workspace_id, one)
-        wish = RunRequest(house.workspace_id, one, trigger_id=row["id"], trigger_type="schedule")
-        made = await house.dispatcher.dispatch(wish)
+        one, application = UUID(await self._unagreed("to fire")), self.bench.house
+        async with application.database.acquire() as connection:
+            (row,) = await list_triggers(connection, application.workspace_id, one)
+        request = RunRequest(
+            application.workspace_id, one, trigger_id=row["id"], trigger_type="schedule"
+        )
+        made = await application.dispatcher.dispatch(request)
         return "nothing" if made.reason == "paused" else "works"
 
     async def answer_approval(self) -> Outcome:
@@ -292,8 +294,8 @@ class Commands(Trial):
     run: Callable[..., Awaitable[tuple[int, str]]] = field(kw_only=True)
     folder: Path = field(kw_only=True)
 
-    async def _done(self, *words: str) -> bool:
-        code, said = await self.run(*words)
+    async def _done(self, *text: str) -> bool:
+        code, said = await self.run(*text)
         assert code in (0, 1), said
         if code and not self.is_person:
             assert "person" in said, said
@@ -400,13 +402,15 @@ def _commands(
 
     @asynccontextmanager
     async def opened(found: Settings) -> AsyncIterator[ApplicationServices]:
-        async with open_application(replace(here.bench.house.settings, token=found.token)) as house:
-            yield application_services(house)
+        async with open_application(
+            replace(here.bench.house.settings, token=found.token)
+        ) as application:
+            yield application_services(application)
 
     app = build_app(ApplicationFactory(opened, build_registry))
 
-    async def run(*words: str) -> tuple[int, str]:
-        work = partial(run_cli, app, list(words))
+    async def run(*text: str) -> tuple[int, str]:
+        work = partial(run_cli, app, list(text))
         if answers is not None:
             return await asyncio.to_thread(answered, work, answers)
         return await asyncio.to_thread(_captured, work)
@@ -506,14 +510,14 @@ async def test_a_credential_can_do_what_its_row_says(
 
 
 async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(bench: Bench) -> None:
-    house, codex = bench.house, Codex(bench.house)
+    application, codex = bench.house, Codex(bench.house)
 
     def version(number: str, cap: float) -> dict[str, Any]:
         caps = {"execution": {"cost_cap_daily_usd": cap}}
         return automation("checker", [says(number)], version=number, definition=caps)
 
     async def waits() -> bool:
-        return bool(await agree_to_all(house.database, house.workspace_id))
+        return bool(await agree_to_all(application.database, application.workspace_id))
 
     await codex.publish(version("1.0.0", 0.5))
     made = (await codex.apply("checker"))["created"]
@@ -528,14 +532,14 @@ async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(benc
 
 
 async def test_an_import_waits_for_a_person_also_when_a_person_brings_it(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     came_to: dict[Operation, Outcome] = {}
     caps: list[tuple[Operation, float]] = [
         ("create", 0.5),
         ("edit_wider", 0.9),
         ("edit_narrower", 0.2),
     ]
-    async with served(house) as api:
+    async with served(application) as api:
         for operation, cap in caps:
             file = document(NOTE, name="Imported", execution={"cost_cap_daily_usd": cap})
             answer = await api.client.post(
@@ -543,7 +547,7 @@ async def test_an_import_waits_for_a_person_also_when_a_person_brings_it(bench: 
             )
             (made,) = answer.json()["imported"]
             came_to[operation] = "free" if made["consent"] is None else "waits"
-            await agree_to_all(house.database, house.workspace_id)
+            await agree_to_all(application.database, application.workspace_id)
     assert came_to == ROWS["import"]
 
 

@@ -28,7 +28,16 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.validate import validate_files
 from mainspring.surfaces.services import ApplicationServices
 from tests.kit.foreign import Bait, Foreign, exports, yaml_texts
-from tests.kit.foreign_doors import DOORS, WATCH, Porch, Said, faults, porch, tables, watched
+from tests.kit.foreign_doors import (
+    ENDPOINTS,
+    WATCH,
+    ImportAnswer,
+    ImportHarness,
+    faults,
+    porch,
+    tables,
+    watched,
+)
 from tests.kit.hostile import RIGHT, hostile
 
 # One door for each document, in turn; those that take longest come less often.
@@ -68,7 +77,7 @@ TRIED: Final = {
 MEGABYTES: Final = 256
 
 
-async def _sent(made: Porch) -> list[Said]:
+async def _sent(made: ImportHarness) -> list[ImportAnswer]:
     """Every other export and all of the rest, each through a door or two."""
     turns = cycle(TURNS)
     everything, found = made.everything(), []
@@ -86,7 +95,7 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_024
 
 
-async def _tried(made: Porch) -> list[dict[str, Any]]:
+async def _tried(made: ImportHarness) -> list[dict[str, Any]]:
     """Dry runs of what would leave or change something."""
     runs = []
     for what in made.everything():
@@ -114,7 +123,7 @@ async def test_no_door_runs_anything_of_a_definition_and_a_dry_run_sends_nothing
             kinds = Counter(what.kind for what in everything)
             assert (kinds["export"] >= 140, kinds["yaml"] >= 25, kinds["ours"] >= 60) == (True,) * 3
             assert len({what.name for what in everything}) == len(everything)
-            assert {one.door for one in said} == DOORS.keys()
+            assert {one.door for one in said} == ENDPOINTS.keys()
             assert min(Counter(one.door for one in said).values()) >= 9
         with subtests.test("each is refused with places, or is text and a proposal"):
             assert [f"{wrong}: {one.label}" for one in said for wrong in faults(made, one)] == []
@@ -136,11 +145,11 @@ async def test_no_door_runs_anything_of_a_definition_and_a_dry_run_sends_nothing
             _changed_nothing(made, runs, await tables(made))
 
 
-def _is_right(said: Said) -> bool:
+def _is_right(said: ImportAnswer) -> bool:
     return said.status == 200 and bool(said.body["ok"])
 
 
-async def _has_bounds(made: Porch) -> None:
+async def _has_bounds(made: ImportHarness) -> None:
     begun = await made.done("/proposals", {"text": "blorb the frotz", "by": "rules"})
     [words] = [one["id"] for one in begun["questions"] if one["kind"] == "words"]
     answers = {words: "blorb and " * 50_000}
@@ -150,7 +159,9 @@ async def _has_bounds(made: Porch) -> None:
     assert told.json()["errors"][0]["pointer"] == f"/answers/{words}"
 
 
-def _changed_nothing(made: Porch, runs: Sequence[dict[str, Any]], kept: dict[str, Any]) -> None:
+def _changed_nothing(
+    made: ImportHarness, runs: Sequence[dict[str, Any]], kept: dict[str, Any]
+) -> None:
     assert len(runs) == len(TRIED)
     assert {run["mode"] for run in runs} == {"dry_run"}
     outcomes = Counter(call["outcome"] for run in runs for call in run["calls"])

@@ -34,7 +34,7 @@ from mainspring.workspace.sealing import connection_scope
 from tests.kit.agents import calls, ends, thinking
 from tests.kit.api import Api, served
 from tests.kit.doubles import calendar, github, gmail, google, linear, slack
-from tests.kit.gate import Hand
+from tests.kit.gate import TokenStep
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import FakeModels
 from tests.kit.scripted import ScriptedDouble
@@ -88,7 +88,7 @@ class Five:
     api: Api
     doubles: Mapping[str, ScriptedDouble]
     models: FakeModels
-    hand: Hand
+    hand: TokenStep
 
     @property
     def reached(self) -> list[str]:
@@ -121,23 +121,25 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
         hub.repositories["octo/hello"] = github.Repository()
         chat.channels["C1"] = "general"
         days.calendar("primary", "Mine")
-        given, hand, models = bench.house.settings, Hand(), FakeModels()
+        given, hand, models = bench.house.settings, TokenStep(), FakeModels()
         settings = replace(
             given,
             egress_allow=frozenset(one.pair for one in doubles.values()),
             integration_urls={name: one.url for name, one in doubles.items()},
         )
-        house = bench.house
-        words = build_registry(
+        application = bench.house
+        vocabulary = build_registry(
             Limits(),
             settings=settings,
-            vault=house.vault,
-            database=house.database,
+            vault=application.vault,
+            database=application.database,
             capabilities=bench.outside.capabilities(),
-            workshop=house.workshop,
+            workshop=application.workshop,
             actions=(hand.action(),),
         )
-        made = build_application(settings, Limits(), words, house.database, house.workshop, models)
+        made = build_application(
+            settings, Limits(), vocabulary, application.database, application.workshop, models
+        )
         for name in doubles:
             await _connect(bench, name)
         here = Bench(made, bench.outside)

@@ -23,7 +23,7 @@ from tests.kit.besieged import (
     MODELS,
     PLANTED,
     SENDS,
-    Siege,
+    InjectionHarness,
     World,
     besieged,
     poisoned,
@@ -33,7 +33,7 @@ from tests.kit.besieged import (
 )
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables
 from tests.kit.obedience import Obedient
-from tests.kit.orders import WORDINGS, Errand, Facts, Order, corpus, worded
+from tests.kit.orders import WORDINGS, Facts, Order, OrderedAction, corpus, worded
 
 TOGETHER: Final = 16
 # The first words of the task on each of the four ways.
@@ -64,7 +64,7 @@ SETTINGS: Final = {
     "mcp_tools": (),
     "mcp_connections": ("last_ok_at", "last_failed_at", "last_error", "failures_in_row"),
 }
-HARMLESS: Final = Errand(
+HARMLESS: Final = OrderedAction(
     "harmless", "automation_kv.set", {"key": "greeting", "value": "hello"}, "keep a greeting"
 )
 
@@ -81,11 +81,11 @@ def texts(orders: Sequence[Order]) -> tuple[str, str]:
     return first, second or "Nothing more."
 
 
-async def settings_of(siege: Siege) -> dict[str, str]:
+async def settings_of(harness: InjectionHarness) -> dict[str, str]:
     """One text of each table that says how something is set."""
     found = {}
     for table, moving in SETTINGS.items():
-        rows = await siege.bench.house.database.fetch(
+        rows = await harness.bench.house.database.fetch(
             f"SELECT (to_jsonb(t) - $1::text[])::text AS row FROM {table} t ORDER BY 1",
             list(moving),
         )
@@ -96,7 +96,7 @@ async def settings_of(siege: Siege) -> dict[str, str]:
 class Ways:
     """The four ways of an order to an agent."""
 
-    def __init__(self, siege: Siege, orders: Sequence[Order]) -> None:
+    def __init__(self, siege: InjectionHarness, orders: Sequence[Order]) -> None:
         self.siege, self.groups = siege, list(batches(orders))
 
     async def laid(self) -> list[tuple[str, dict[str, Any]]]:
@@ -156,30 +156,30 @@ class Ways:
 
     async def _descriptions(self) -> list[tuple[str, dict[str, Any]]]:
         wanted: list[tuple[str, dict[str, Any]]] = []
-        siege = self.siege
+        harness = self.siege
         every = [order for group in self.groups for order in group]
-        siege.world.desk.script.tools = poisoned(every)
-        await siege.call(
+        harness.world.desk.script.tools = poisoned(every)
+        await harness.call(
             "connect_mcp_server",
             alias="jobs",
-            server_url=siege.world.desk.url,
+            server_url=harness.world.desk.url,
             token=PLANTED["desk_token"],
         )
         for place, group in enumerate(self.groups):
             tools = [f"jobs.look_{order.signs[0]}" for order in group]
             document = self._task(f"description {place}", "Look whether there is news.", *tools)
-            wanted.append((await siege.save(document), {}))
+            wanted.append((await harness.save(document), {}))
         return wanted
 
     async def hook(self) -> tuple[str, str]:
         """An automation that answers whatever is sent to its webhook, and its token."""
-        said = "{{ trigger.text }} {{ trigger.more }}"
+        text = "{{ trigger.text }} {{ trigger.more }}"
         made = await self.siege.save(
             self._task(
                 "webhook",
                 "Answer the mail {{ trigger.subject }}.",
                 triggers=[{"id": "mail", "type": "webhook"}],
-                config={"documents": [{"title": "{{ trigger.subject }}", "text": said}]},
+                config={"documents": [{"title": "{{ trigger.subject }}", "text": text}]},
             ),
             active=True,
         )
@@ -231,54 +231,54 @@ class Aftermath:
         return [call for run in self.runs for call in run["calls"]]
 
 
-async def _besiege(siege: Siege) -> Aftermath:
-    outside, database = siege.world, siege.bench.house.database
-    orders = [*corpus(siege.facts, EACH), worded(HARMLESS, "plain", "zq9999kx")]
+async def _besiege(harness: InjectionHarness) -> Aftermath:
+    outside, database = harness.world, harness.bench.house.database
+    orders = [*corpus(harness.facts, EACH), worded(HARMLESS, "plain", "zq9999kx")]
     mind = Obedient.of(orders)
     mind.last = LAST
     outside.models.play(mind)
-    ways = Ways(siege, orders)
+    ways = Ways(harness, orders)
     wanted = await ways.laid()
     hooked, token = await ways.hook()
-    before = await settings_of(siege)
+    before = await settings_of(harness)
     count = "SELECT count(*) FROM direct_calls"
     direct = await database.fetchval(count)
-    async with siege.bench.worker(slots=16):
-        runs = [await siege.run(automation, **inputs) for automation, inputs in wanted]
+    async with harness.bench.worker(slots=16):
+        runs = [await harness.run(automation, **inputs) for automation, inputs in wanted]
         runs += await ways.fire(hooked, token)
-        ended = await siege.ended(runs)
-    found = Aftermath(siege.facts, orders, mind, outside, outside.left(), ended, before)
-    found.token = siege.api.token
+        ended = await harness.ended(runs)
+    found = Aftermath(harness.facts, orders, mind, outside, outside.left(), ended, before)
+    found.token = harness.api.token
     found.direct = await database.fetchval(count) - direct
-    found.after = await settings_of(siege)
+    found.after = await settings_of(harness)
     found.drafts = await database.fetch("SELECT id, capability, status, run_id FROM drafts")
     found.greeting = await database.fetchval(
         "SELECT value FROM automation_kv WHERE key = 'greeting' LIMIT 1"
     )
-    await _besiege_widest(siege, found)
+    await _besiege_widest(harness, found)
     await add_tables(found.hay, database)
-    home = siege.bench.house.settings.home
+    home = harness.bench.house.settings.home
     add_files(found.hay, home, leave_out=["master.key", "owner.token"])
     _add_world(found.hay, outside)
     return found
 
 
-async def _besiege_widest(siege: Siege, found: Aftermath) -> None:
+async def _besiege_widest(harness: InjectionHarness, found: Aftermath) -> None:
     """An agent that was given whatever a pattern stands for hears what is still not for it."""
-    words = siege.bench.house.registry.capabilities
+    words = harness.bench.house.registry.capabilities
     found.grantable = {name for name, one in words.items() if one.grantable}
     heard = [
         order
         for order in found.orders
         if order.errand.wants in ("write", "secret") or order.errand.tool not in found.grantable
     ]
-    made = await siege.save(widest("Read this. {{ inputs.text }}"))
-    async with siege.bench.worker(slots=16):
+    made = await harness.save(widest("Read this. {{ inputs.text }}"))
+    async with harness.bench.worker(slots=16):
         runs = [
-            await siege.run(made, text="\n".join(texts(group))) for group in batches(heard[::5])
+            await harness.run(made, text="\n".join(texts(group))) for group in batches(heard[::5])
         ]
-        found.wide_runs = await siege.ended(runs)
-    found.wide_left, found.wide_after = siege.world.left(), await settings_of(siege)
+        found.wide_runs = await harness.ended(runs)
+    found.wide_left, found.wide_after = harness.world.left(), await settings_of(harness)
 
 
 def _add_world(hay: Haystack, outside: World) -> None:
@@ -426,8 +426,8 @@ def nothing_is_set_otherwise_than_before(aftermath: Aftermath) -> None:
 async def test_no_order_from_elsewhere_is_carried_out_however_obedient_the_model(
     database_url: str, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    async with world() as outside, besieged(database_url, tmp_path, outside) as siege:
-        found = await _besiege(siege)
+    async with world() as outside, besieged(database_url, tmp_path, outside) as harness:
+        found = await _besiege(harness)
     for judge in (
         the_model_obeyed_every_order_by_every_way,
         an_order_within_the_grants_is_carried_out,

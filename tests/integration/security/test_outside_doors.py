@@ -344,9 +344,9 @@ def _bombs() -> Mapping[str, bytes]:
 async def test_an_answer_that_is_a_bomb_ends_as_a_problem_at_every_door() -> None:
     for name, bomb in _bombs().items():
 
-        async def speak(head: bytes, writer: asyncio.StreamWriter, said: bytes = bomb) -> None:
+        async def speak(head: bytes, writer: asyncio.StreamWriter, content: bytes = bomb) -> None:
             del head
-            writer.write(said)
+            writer.write(content)
             await writer.drain()
             writer.close()
 

@@ -25,7 +25,7 @@ from tests.kit.doubles.discord import TOKEN as DISCORD
 from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, step
 from tests.kit.outside import local_server
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.people import ROOT, make_person, token_of
 
 SECRET = "s3cr3t-value-42"
@@ -34,7 +34,7 @@ HOOK = {"id": "hook", "type": "webhook", "config": {}}
 
 
 @dataclass(slots=True)
-class Siege:
+class ProgramHarness:
     """A served house with a secret, a host outside, and a program with one editor's token."""
 
     api: Api
@@ -50,8 +50,8 @@ class Siege:
         )
         return answer.status_code, answer.json() if answer.content else None
 
-    async def call(self, capability: str, **given: Any) -> tuple[int, Any]:
-        return await self.ask("POST", f"/capabilities/{capability}", given)
+    async def call(self, capability: str, **value: Any) -> tuple[int, Any]:
+        return await self.ask("POST", f"/capabilities/{capability}", value)
 
     async def person(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         answer = await self.api.client.request(method, f"{ROOT}{path}", json=body)
@@ -97,7 +97,7 @@ class Siege:
 
 
 @asynccontextmanager
-async def _besieged(bench: Bench) -> AsyncIterator[Siege]:
+async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
     sent: list[bytes] = []
 
     async def receive(request: bytes, writer: asyncio.StreamWriter) -> None:
@@ -109,248 +109,282 @@ async def _besieged(bench: Bench) -> AsyncIterator[Siege]:
     async with local_server(receive) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_application(
+        application = build_application(
             settings,
             bench.house.limits,
             bench.house.registry,
             bench.house.database,
             bench.house.workshop,
         )
-        here = Bench(house, bench.outside)
-        await house.vault.set(here.drawer, "hook_token", SECRET)
-        async with served(house, own_app=True) as api:
+        here = Bench(application, bench.outside)
+        await application.vault.set(here.drawer, "hook_token", SECRET)
+        async with served(application, own_app=True) as api:
             token = await token_of(
-                house.database, house.workspace_id, FIRST_MEMBER, role=Role.EDITOR
+                application.database, application.workspace_id, FIRST_MEMBER, role=Role.EDITOR
             )
-            yield Siege(api, here, pair, sent, token)
-        await house.waker.aclose()
-        await house.egress.aclose()
+            yield ProgramHarness(api, here, pair, sent, token)
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 @pytest_asyncio.fixture
-async def siege(bench: Bench) -> AsyncIterator[Siege]:
+async def harness(bench: Bench) -> AsyncIterator[ProgramHarness]:
     async with _besieged(bench) as made:
         yield made
 
 
-async def test_what_a_program_saved_over_rest_is_not_activated_by_it(siege: Siege) -> None:
-    made = await siege.saved(DAILY)
-    siege.check_refused(await siege.ask("POST", f"/automations/{made}/activate"))
-    siege.check_refused(await siege.call("update_automation", automation_id=made, state="active"))
-    await siege.check_nothing_sent()
+async def test_what_a_program_saved_over_rest_is_not_activated_by_it(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved(DAILY)
+    harness.check_refused(await harness.ask("POST", f"/automations/{made}/activate"))
+    harness.check_refused(
+        await harness.call("update_automation", automation_id=made, state="active")
+    )
+    await harness.check_nothing_sent()
 
 
-async def test_what_a_program_saved_over_rest_is_not_run_live_by_it(siege: Siege) -> None:
-    made = await siege.saved()
-    siege.check_refused(await siege.ask("POST", f"/automations/{made}/run", {}))
-    siege.check_refused(await siege.ask("POST", f"/automations/{made}/run", {"verify_mode": True}))
-    siege.check_refused(await siege.call("run_automation_once", automation_id=made, dry_run=False))
-    await siege.check_nothing_sent()
+async def test_what_a_program_saved_over_rest_is_not_run_live_by_it(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved()
+    harness.check_refused(await harness.ask("POST", f"/automations/{made}/run", {}))
+    harness.check_refused(
+        await harness.ask("POST", f"/automations/{made}/run", {"verify_mode": True})
+    )
+    harness.check_refused(
+        await harness.call("run_automation_once", automation_id=made, dry_run=False)
+    )
+    await harness.check_nothing_sent()
 
 
-async def test_a_script_that_a_program_drafted_is_not_set_going_by_it(siege: Siege) -> None:
-    host = siege.pair.partition(":")[0]
+async def test_a_script_that_a_program_drafted_is_not_set_going_by_it(
+    harness: ProgramHarness,
+) -> None:
+    host = harness.pair.partition(":")[0]
     source = (
         'import { brains } from "https://brains/sdks/automation-sdk-v1.ts";\n'
         "return await brains.http_fetch({\n"
-        f'  url: "http://{siege.pair}/collect",\n'
+        f'  url: "http://{harness.pair}/collect",\n'
         '  headers: { Authorization: "Bearer {{secrets.hook_token}}" },\n'
         "});\n"
     )
-    status, made = await siege.call(
+    status, made = await harness.call(
         "save_automation_draft",
         name="thief",
         source=source,
         triggers=[{"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}],
-        tool_grants=[{"tool": "http_fetch", "params": {"hosts": [siege.pair]}}],
+        tool_grants=[{"tool": "http_fetch", "params": {"hosts": [harness.pair]}}],
         # Filled in by a program it acknowledges nothing.
-        acknowledged_http_fetch_hosts=[siege.pair, host],
+        acknowledged_http_fetch_hosts=[harness.pair, host],
     )
     assert status == 200, made
     assert made["consent"]["additions"]
     one = made["automation_id"]
-    siege.check_refused(await siege.call("update_automation", automation_id=one, state="active"))
-    siege.check_refused(await siege.ask("POST", f"/automations/{one}/activate"))
-    siege.check_refused(await siege.call("run_automation_once", automation_id=one, dry_run=False))
-    await siege.check_nothing_sent()
+    harness.check_refused(
+        await harness.call("update_automation", automation_id=one, state="active")
+    )
+    harness.check_refused(await harness.ask("POST", f"/automations/{one}/activate"))
+    harness.check_refused(
+        await harness.call("run_automation_once", automation_id=one, dry_run=False)
+    )
+    await harness.check_nothing_sent()
 
 
-async def test_a_dry_run_works_before_anybody_agreed_and_sends_no_secret(siege: Siege) -> None:
-    made = await siege.saved()
-    status, run = await siege.ask("POST", f"/automations/{made}/run", {"dry_run": True})
+async def test_a_dry_run_works_before_anybody_agreed_and_sends_no_secret(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved()
+    status, run = await harness.ask("POST", f"/automations/{made}/run", {"dry_run": True})
     assert status == 202, run
-    ended = await siege.ended(run["run_id"])
+    ended = await harness.ended(run["run_id"])
     assert ended["status"] == "succeeded", ended["error"]
-    assert siege.sent == []
-    await siege.check_nothing_sent()
+    assert harness.sent == []
+    await harness.check_nothing_sent()
     # What carries no secret is read, so that a plan can be tried out.
     plain = document(
-        step("read", "http_fetch", {"url": f"http://{siege.pair}/prices"}), name="plain"
+        step("read", "http_fetch", {"url": f"http://{harness.pair}/prices"}), name="plain"
     )
-    _, other = await siege.ask("POST", "/automations", plain)
-    status, run = await siege.ask("POST", f"/automations/{other['id']}/run", {"dry_run": True})
+    _, other = await harness.ask("POST", "/automations", plain)
+    status, run = await harness.ask("POST", f"/automations/{other['id']}/run", {"dry_run": True})
     assert status == 202, run
-    assert (await siege.ended(run["run_id"]))["status"] == "succeeded"
-    assert siege.sent[0].startswith(b"GET /prices ")
+    assert (await harness.ended(run["run_id"]))["status"] == "succeeded"
+    assert harness.sent[0].startswith(b"GET /prices ")
 
 
-async def test_a_dry_run_is_not_replayed_live_by_a_program(siege: Siege) -> None:
-    made = await siege.saved()
-    _, run = await siege.ask("POST", f"/automations/{made}/run", {"dry_run": True})
-    await siege.ended(run["run_id"])
+async def test_a_dry_run_is_not_replayed_live_by_a_program(harness: ProgramHarness) -> None:
+    made = await harness.saved()
+    _, run = await harness.ask("POST", f"/automations/{made}/run", {"dry_run": True})
+    await harness.ended(run["run_id"])
     for version in ("same", "active"):
         body = {"version": version, "mode": "live"}
-        siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/replay", body))
-    await siege.check_nothing_sent()
+        harness.check_refused(await harness.ask("POST", f"/runs/{run['run_id']}/replay", body))
+    await harness.check_nothing_sent()
 
 
-async def test_a_webhook_with_a_token_that_a_program_made_starts_nothing(siege: Siege) -> None:
-    made = await siege.saved(HOOK)
-    status, token = await siege.ask("POST", f"/automations/{made}/triggers/hook/token")
+async def test_a_webhook_with_a_token_that_a_program_made_starts_nothing(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved(HOOK)
+    status, token = await harness.ask("POST", f"/automations/{made}/triggers/hook/token")
     assert status == 201, token
     shown = {"Authorization": f"Bearer {token['token']}"}
-    fired = await siege.api.stranger.post(f"{ROOT}/automations/{made}/fire", json={}, headers=shown)
-    async with siege.bench.worker():
+    fired = await harness.api.stranger.post(
+        f"{ROOT}/automations/{made}/fire", json={}, headers=shown
+    )
+    async with harness.bench.worker():
         if fired.status_code == 202:
-            run = await siege.bench.until(UUID(fired.json()["run_id"]))
+            run = await harness.bench.until(UUID(fired.json()["run_id"]))
             assert run["status"] == "skipped", run
-    assert siege.sent == []
+    assert harness.sent == []
 
 
-async def test_a_program_restores_and_switches_on_and_nothing_starts(siege: Siege) -> None:
-    made = await siege.saved({**DAILY, "enabled": False})
+async def test_a_program_restores_and_switches_on_and_nothing_starts(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved({**DAILY, "enabled": False})
     place = f"/automations/{made}"
-    assert (await siege.ask("POST", f"{place}/archive"))[0] == 200
-    assert (await siege.ask("POST", f"{place}/restore"))[0] == 200
-    status, _ = await siege.ask("PATCH", f"{place}/triggers/daily", {"enabled": True})
+    assert (await harness.ask("POST", f"{place}/archive"))[0] == 200
+    assert (await harness.ask("POST", f"{place}/restore"))[0] == 200
+    status, _ = await harness.ask("PATCH", f"{place}/triggers/daily", {"enabled": True})
     assert status == 200
-    siege.check_refused(await siege.ask("POST", f"{place}/activate"))
-    await siege.check_nothing_sent()
+    harness.check_refused(await harness.ask("POST", f"{place}/activate"))
+    await harness.check_nothing_sent()
 
 
-async def test_a_program_does_not_go_back_to_what_nobody_agreed_to(siege: Siege) -> None:
-    made = await siege.saved(DAILY)
+async def test_a_program_does_not_go_back_to_what_nobody_agreed_to(harness: ProgramHarness) -> None:
+    made = await harness.saved(DAILY)
     place = f"/automations/{made}"
     harmless = document(
         step("note", "transform_data", {"output": "x"}), name="thief", triggers=[DAILY]
     )
-    status, saved = await siege.person("PUT", place, harmless)
+    status, saved = await harness.person("PUT", place, harmless)
     assert status == 200, saved
-    status, shown = await siege.person("GET", f"/consents?automation_id={made}")
+    status, shown = await harness.person("GET", f"/consents?automation_id={made}")
     for one in shown["consents"]:
         answer = {"digest": one["digest"], "agree": True}
-        assert (await siege.person("POST", f"/consents/{one['consent_id']}/answer", answer))[
+        assert (await harness.person("POST", f"/consents/{one['consent_id']}/answer", answer))[
             0
         ] == 200
-    assert (await siege.person("POST", f"{place}/activate"))[0] == 200
-    status, back = await siege.ask("POST", f"{place}/rollback", {"version": 1})
+    assert (await harness.person("POST", f"{place}/activate"))[0] == 200
+    status, back = await harness.ask("POST", f"{place}/rollback", {"version": 1})
     assert (status, back["state"]) == (200, "paused"), back
-    siege.check_refused(await siege.ask("POST", f"{place}/activate"))
-    siege.check_refused(await siege.ask("POST", f"{place}/run", {}))
-    await siege.check_nothing_sent()
+    harness.check_refused(await harness.ask("POST", f"{place}/activate"))
+    harness.check_refused(await harness.ask("POST", f"{place}/run", {}))
+    await harness.check_nothing_sent()
 
 
-async def test_a_program_replays_no_version_that_a_person_has_narrowed(siege: Siege) -> None:
+async def test_a_program_replays_no_version_that_a_person_has_narrowed(
+    harness: ProgramHarness,
+) -> None:
     """The owner's token is still a program: an old version is not its way back."""
-    status, made = await siege.person("POST", "/automations", siege.thief())
+    status, made = await harness.person("POST", "/automations", harness.thief())
     assert status == 201
     place = f"/automations/{made['id']}"
-    _, run = await siege.person("POST", f"{place}/run", {})
-    assert (await siege.ended(run["run_id"]))["status"] == "succeeded"
-    assert len(siege.sent) == 1
+    _, run = await harness.person("POST", f"{place}/run", {})
+    assert (await harness.ended(run["run_id"]))["status"] == "succeeded"
+    assert len(harness.sent) == 1
     harmless = document(step("note", "transform_data", {"output": "x"}), name="thief")
-    assert (await siege.person("PUT", place, harmless))[0] == 200
-    siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/replay", {}))
-    assert len(siege.sent) == 1
+    assert (await harness.person("PUT", place, harmless))[0] == 200
+    harness.check_refused(await harness.ask("POST", f"/runs/{run['run_id']}/replay", {}))
+    assert len(harness.sent) == 1
     # A person may.
-    status, again = await siege.person("POST", f"/runs/{run['run_id']}/replay", {})
+    status, again = await harness.person("POST", f"/runs/{run['run_id']}/replay", {})
     assert status == 202, again
 
 
-async def test_a_program_retries_no_version_that_a_person_has_narrowed(siege: Siege) -> None:
-    status, made = await siege.person("POST", "/automations", siege.thief())
+async def test_a_program_retries_no_version_that_a_person_has_narrowed(
+    harness: ProgramHarness,
+) -> None:
+    status, made = await harness.person("POST", "/automations", harness.thief())
     assert status == 201
     place = f"/automations/{made['id']}"
-    _, run = await siege.person("POST", f"{place}/run", {})
-    assert (await siege.person("POST", f"/runs/{run['run_id']}/cancel"))[0] == 202
+    _, run = await harness.person("POST", f"{place}/run", {})
+    assert (await harness.person("POST", f"/runs/{run['run_id']}/cancel"))[0] == 202
     harmless = document(step("note", "transform_data", {"output": "x"}), name="thief")
-    assert (await siege.person("PUT", place, harmless))[0] == 200
-    siege.check_refused(await siege.ask("POST", f"/runs/{run['run_id']}/retry"))
-    assert siege.sent == []
+    assert (await harness.person("PUT", place, harmless))[0] == 200
+    harness.check_refused(await harness.ask("POST", f"/runs/{run['run_id']}/retry"))
+    assert harness.sent == []
 
 
-async def test_a_workflow_that_a_program_switches_on_starts_nothing(siege: Siege) -> None:
-    made = await siege.saved(DAILY)
-    status, flow = await siege.call("create_workflow", title="Flow", automation_ids=[made])
+async def test_a_workflow_that_a_program_switches_on_starts_nothing(
+    harness: ProgramHarness,
+) -> None:
+    made = await harness.saved(DAILY)
+    status, flow = await harness.call("create_workflow", title="Flow", automation_ids=[made])
     assert status == 200, flow
-    status, on = await siege.call("set_workflow_status", workflow_id=flow["id"], status="active")
+    status, on = await harness.call("set_workflow_status", workflow_id=flow["id"], status="active")
     assert status == 200, on
-    _, shown = await siege.ask("GET", f"/automations/{made}")
+    _, shown = await harness.ask("GET", f"/automations/{made}")
     assert shown["state"] == "paused"
     templates = {"make_board": True, "templates": ["progress_scorer"]}
-    status, flow = await siege.call("create_workflow", title="Made", **templates)
+    status, flow = await harness.call("create_workflow", title="Made", **templates)
     assert status == 200, flow
-    await siege.call("set_workflow_status", workflow_id=flow["id"], status="active")
-    active = await siege.bench.house.database.fetch(
+    await harness.call("set_workflow_status", workflow_id=flow["id"], status="active")
+    active = await harness.bench.house.database.fetch(
         "SELECT name FROM automations WHERE state = 'active'"
     )
     assert active == []
 
 
-async def test_an_approval_step_is_answered_by_a_person_alone(siege: Siege) -> None:
+async def test_an_approval_step_is_answered_by_a_person_alone(harness: ProgramHarness) -> None:
     plan = document(step("ask", "approval", {"title": "May it?"}), name="asks")
-    _, made = await siege.person("POST", "/automations", plan)
-    _, run = await siege.person("POST", f"/automations/{made['id']}/run", {})
-    async with siege.bench.worker():
-        await siege.bench.until(UUID(run["run_id"]), "waiting")
-        _, waiting = await siege.person("GET", "/approvals")
+    _, made = await harness.person("POST", "/automations", plan)
+    _, run = await harness.person("POST", f"/automations/{made['id']}/run", {})
+    async with harness.bench.worker():
+        await harness.bench.until(UUID(run["run_id"]), "waiting")
+        _, waiting = await harness.person("GET", "/approvals")
         (question,) = waiting["approvals"]
         place = f"/approvals/{question['approval_id']}/answer"
-        status, problem = await siege.ask("POST", place, {"decision": "approved"})
+        status, problem = await harness.ask("POST", place, {"decision": "approved"})
         assert (status, problem["code"]) == (403, "person_needed")
         assert "/inbox" in problem["suggestion"]
-        assert (await siege.person("POST", place, {"decision": "approved"}))[0] == 200
-        ended = await siege.bench.until(UUID(run["run_id"]))
+        assert (await harness.person("POST", place, {"decision": "approved"}))[0] == 200
+        ended = await harness.bench.until(UUID(run["run_id"]))
     assert ended["status"] == "succeeded"
 
 
 @pytest.mark.parametrize("way", ["activate", "run"])
-async def test_a_person_is_shown_first_what_a_program_wrote(siege: Siege, way: str) -> None:
+async def test_a_person_is_shown_first_what_a_program_wrote(
+    harness: ProgramHarness, way: str
+) -> None:
     """One answer with the digest agrees and goes on; a digest of something else does not."""
-    made = await siege.saved(DAILY)
+    made = await harness.saved(DAILY)
     place = f"/automations/{made}"
-    status, problem = await siege.person("POST", f"{place}/{way}")
+    status, problem = await harness.person("POST", f"{place}/{way}")
     assert (status, problem["code"]) == (409, "consent_needed")
     digest = problem["consent"]["digest"]
-    status, wrong = await siege.person("POST", f"{place}/{way}", {"digest": "0" * 64})
+    status, wrong = await harness.person("POST", f"{place}/{way}", {"digest": "0" * 64})
     assert (status, wrong["code"]) == (409, "consent_changed")
     # A program that knows the digest is still a program.
-    siege.check_refused(await siege.ask("POST", f"{place}/{way}", {"digest": digest}))
-    status, done = await siege.person("POST", f"{place}/{way}", {"digest": digest})
+    harness.check_refused(await harness.ask("POST", f"{place}/{way}", {"digest": digest}))
+    status, done = await harness.person("POST", f"{place}/{way}", {"digest": digest})
     assert status in (200, 202), done
-    _, shown = await siege.person("GET", place)
+    _, shown = await harness.person("GET", place)
     assert shown["agreed"]["via"] == "page"
     assert shown["agreed"]["version"] == shown["version"]
     assert shown["state"] == ("active" if way == "activate" else "paused")
 
 
-async def test_a_person_who_creates_edits_and_runs_is_asked_nothing(siege: Siege) -> None:
-    status, made = await siege.person("POST", "/automations", siege.thief("own", DAILY))
+async def test_a_person_who_creates_edits_and_runs_is_asked_nothing(
+    harness: ProgramHarness,
+) -> None:
+    status, made = await harness.person("POST", "/automations", harness.thief("own", DAILY))
     assert (status, made["consent"]) == (201, None)
     place = f"/automations/{made['id']}"
-    changed = {**siege.thief("own", DAILY, HOOK), "goal": "More."}
-    status, saved = await siege.person("PUT", place, changed)
+    changed = {**harness.thief("own", DAILY, HOOK), "goal": "More."}
+    status, saved = await harness.person("PUT", place, changed)
     assert (status, saved["consent"]) == (200, None)
-    assert (await siege.person("POST", f"{place}/activate"))[0] == 200
-    assert (await siege.person("POST", f"{place}/run"))[0] == 202
+    assert (await harness.person("POST", f"{place}/activate"))[0] == 200
+    assert (await harness.person("POST", f"{place}/run"))[0] == 202
     # And a program may start what a person has agreed to.
-    assert (await siege.ask("POST", f"{place}/run"))[0] == 202
-    assert (await siege.ask("POST", f"{place}/pause"))[0] == 200
-    assert (await siege.ask("POST", f"{place}/activate"))[0] == 200
+    assert (await harness.ask("POST", f"{place}/run"))[0] == 202
+    assert (await harness.ask("POST", f"{place}/pause"))[0] == 200
+    assert (await harness.ask("POST", f"{place}/activate"))[0] == 200
 
 
-async def test_a_program_does_not_decide_who_approves(siege: Siege) -> None:
-    api = siege.api
+async def test_a_program_does_not_decide_who_approves(harness: ProgramHarness) -> None:
+    api = harness.api
     path = f"{ROOT}/capabilities/set_approval_policy"
     refused = await api.program.post(path, json={"held_seconds": 7200})
     assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
@@ -360,12 +394,12 @@ async def test_a_program_does_not_decide_who_approves(siege: Siege) -> None:
     assert (await api.client.post(path, json={"held_seconds": 7200})).status_code == 200
 
 
-def _sender(said: str = "Hello", default: str = "me", **more: Any) -> dict[str, Any]:
+def _sender(text: str = "Hello", default: str = "me", **more: Any) -> dict[str, Any]:
     """A plan that sends by itself what an earlier step, an input and a script say."""
     inputs = {"type": "object", "properties": {"who": {"type": "string", "default": default}}}
     source = f"return {json.dumps(more.pop('script', 'Bye'))};"
     return document(
-        step("draw", "transform_data", {"output": said}, output_as="drawn"),
+        step("draw", "transform_data", {"output": text}, output_as="drawn"),
         step("compose", "transform_data", {"output": "{{ drawn }}"}),
         step("end", "script", {"source": source}),
         step(
@@ -391,43 +425,43 @@ def _sender(said: str = "Hello", default: str = "me", **more: Any) -> dict[str, 
     ids=["earlier step", "input", "trigger", "script"],
 )
 async def test_a_program_changes_no_outgoing_text_behind_an_unchanged_template(
-    siege: Siege, changed: dict[str, Any]
+    harness: ProgramHarness, changed: dict[str, Any]
 ) -> None:
     """A person changes the same and goes on; a program waits, also with the version before."""
-    status, made = await siege.person("POST", "/automations", _sender())
+    status, made = await harness.person("POST", "/automations", _sender())
     assert status == 201, made
     place = f"/automations/{made['id']}"
-    status, same = await siege.ask("PUT", place, _sender() | {"goal": "Another goal."})
+    status, same = await harness.ask("PUT", place, _sender() | {"goal": "Another goal."})
     assert (status, same["consent"]) == (200, None), same
-    status, saved = await siege.ask("PUT", place, changed)
+    status, saved = await harness.ask("PUT", place, changed)
     assert status == 200, saved
     assert [one["kind"] for one in saved["consent"]["additions"]] == ["send"]
-    status, refused = await siege.ask("POST", f"{place}/run", {})
+    status, refused = await harness.ask("POST", f"{place}/run", {})
     assert (status, refused["code"]) == (409, "consent_needed")
-    status, agreed = await siege.person(
+    status, agreed = await harness.person(
         "POST", f"{place}/run", {"digest": refused["consent"]["digest"]}
     )
     assert status == 202, agreed
-    status, back = await siege.person("PUT", place, _sender())
+    status, back = await harness.person("PUT", place, _sender())
     assert (status, back["consent"]) == (200, None), back
     # The old version is no way back either, though its template is the one in force.
-    status, refused = await siege.ask("POST", f"/runs/{agreed['run_id']}/replay", {})
+    status, refused = await harness.ask("POST", f"/runs/{agreed['run_id']}/replay", {})
     assert (status, refused["code"]) == (409, "consent_needed"), refused
-    status, replayed = await siege.person("POST", f"/runs/{agreed['run_id']}/replay", {})
+    status, replayed = await harness.person("POST", f"/runs/{agreed['run_id']}/replay", {})
     assert status == 202, replayed
 
 
 async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_reached(
-    siege: Siege,
+    harness: ProgramHarness,
 ) -> None:
     for name, given in (
         ("link_telegram", {}),
         ("link_slack", {}),
         ("automation_secret_set", {"name": "telegram_chat_id", "value": "666"}),
     ):
-        status, problem = await siege.call(name, **given)
+        status, problem = await harness.call(name, **given)
         assert (status, problem["code"]) == (403, "person_needed"), problem
-    status, kept = await siege.call("automation_secret_set", name="other", value="value of 8")
+    status, kept = await harness.call("automation_secret_set", name="other", value="value of 8")
     assert status == 200, kept
 
 
@@ -450,10 +484,13 @@ async def test_a_program_changes_no_account_or_model_of_agreed_automations(
             "integration_urls": {"discord": discord.url},
             "egress_allow": frozenset({discord.pair}),
         }
-        async with own_house(bench, **settings) as here, served(here.house, own_app=True) as api:
+        async with (
+            open_own_application(bench, **settings) as here,
+            served(here.house, own_app=True) as api,
+        ):
 
-            async def call(client: Any, capability: str, **given: Any) -> Any:
-                return await client.post(f"{ROOT}/capabilities/{capability}", json=given)
+            async def call(client: Any, capability: str, **value: Any) -> Any:
+                return await client.post(f"{ROOT}/capabilities/{capability}", json=value)
 
             ways = (
                 ("automation_secret_set", token),
@@ -486,7 +523,7 @@ async def test_a_program_changes_no_account_or_model_of_agreed_automations(
 
 
 @pytest.mark.parametrize(
-    ("path", "given", "status"),
+    ("path", "value", "status"),
     [
         ("/invitations", {"email": "new@example.org", "role": "owner"}, 201),
         ("/admin/users", {"email": "new@example.org", "administrator": True}, 201),
@@ -495,24 +532,26 @@ async def test_a_program_changes_no_account_or_model_of_agreed_automations(
     ],
 )
 async def test_a_program_gets_no_link_that_signs_it_in_as_a_person(
-    siege: Siege, path: str, given: Any, status: int
+    harness: ProgramHarness, path: str, value: Any, status: int
 ) -> None:
     """Also not with the owner's token: with such a link it would agree at the page."""
-    answer = await siege.api.program.post(f"{ROOT}{path}", json=given)
+    answer = await harness.api.program.post(f"{ROOT}{path}", json=value)
     assert (answer.status_code, answer.json()["code"]) == (403, "person_needed")
     assert "link" not in answer.json()
-    assert (await siege.person("POST", path, given))[0] == status
+    assert (await harness.person("POST", path, value))[0] == status
 
 
-async def test_a_program_gives_nobody_a_role_in_which_they_could_agree(siege: Siege) -> None:
-    database, space = siege.api.house.database, siege.api.house.workspace_id
+async def test_a_program_gives_nobody_a_role_in_which_they_could_agree(
+    harness: ProgramHarness,
+) -> None:
+    database, space = harness.api.house.database, harness.api.house.workspace_id
     ada = await make_person(database, "ada@example.org", workspace_id=space, role=Role.VIEWER)
     place = f"{ROOT}/members/{ada.id}"
-    refused = await siege.api.program.patch(place, json={"role": "owner"})
+    refused = await harness.api.program.patch(place, json={"role": "owner"})
     assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
-    _, shown = await siege.person("GET", "/members")
+    _, shown = await harness.person("GET", "/members")
     assert {one["email"]: one["role"] for one in shown["members"]}["ada@example.org"] == "viewer"
-    assert (await siege.person("PATCH", f"/members/{ada.id}", {"role": "editor"}))[0] == 200
+    assert (await harness.person("PATCH", f"/members/{ada.id}", {"role": "editor"}))[0] == 200
     # Taking away needs nobody.
-    lowered = await siege.api.program.patch(place, json={"role": "viewer"})
+    lowered = await harness.api.program.patch(place, json={"role": "viewer"})
     assert lowered.status_code == 200, lowered.text

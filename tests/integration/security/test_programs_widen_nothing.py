@@ -32,7 +32,7 @@ from tests.kit.consenting import agree_to_all
 from tests.kit.doubles.discord import TOKEN as DISCORD
 from tests.kit.doubles.discord import discord_double
 from tests.kit.house import Bench, document, open_bench, step
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.people import ROOT, browser, make_person, token_of
 from tests.kit.postgres import LOCK_WAITS, fresh_database
 
@@ -83,7 +83,7 @@ async def house(
             async with (
                 discord_double() as discord,
                 open_bench(database, url, tmp_path_factory.mktemp("house")) as bench,
-                own_house(
+                open_own_application(
                     bench,
                     integration_urls={"discord": discord.url},
                     egress_allow=frozenset({discord.pair}),
@@ -117,7 +117,7 @@ def _model(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", ["archived", "in another version"])
 @pytest.mark.parametrize(
-    ("used", "path", "given"),
+    ("used", "path", "value"),
     [
         (SLACK, SET, {"name": "slack_bot_token", "value": "xoxb-0123456789"}),
         (POST, CONNECT, {"integration": "discord", "fields": {"bot_token": DISCORD}}),
@@ -126,7 +126,7 @@ def _model(name: str) -> dict[str, Any]:
     ids=["secret", "connection", "model"],
 )
 async def test_a_program_replaces_no_account_while_its_automation_is_out_of_the_way(
-    house: House, used: Any, path: str, given: Any, way: str
+    house: House, used: Any, path: str, value: Any, way: str
 ) -> None:
     """It would bring the automation back as it was agreed to, and start it."""
     name = f"{way} {used['action']}"
@@ -137,10 +137,10 @@ async def test_a_program_replaces_no_account_while_its_automation_is_out_of_the_
         wider = document(NOTE, name=name, execution={"cost_cap_daily_usd": 9})
         status, saved = await house.program("PUT", place, wider)
         assert (status, saved["consent"] is not None) == (200, True), saved
-    status, refused = await house.program("POST", path, given)
+    status, refused = await house.program("POST", path, value)
     assert (status, refused["code"]) == PERSON, refused
     assert way in refused["detail"]
-    assert (await house.person("POST", path, given))[0] == 200
+    assert (await house.person("POST", path, value))[0] == 200
     # As it was before, for the other way.
     await house.person("POST", DISCONNECT, {"integration": "discord"})
     await house.person("POST", "/capabilities/disconnect_model", {"name": "another"})
@@ -207,9 +207,9 @@ async def test_a_program_gives_no_role_back_to_somebody_who_was_disabled(house: 
     assert (await house.person("POST", f"{place}/enable"))[0] == 200
 
 
-async def _connected(house: House, integration: str, account: str, owner: UUID) -> AccountRow:
+async def _connected(session: House, integration: str, account: str, owner: UUID) -> AccountRow:
     """A connection as it is kept after its owner has signed in."""
-    database, space = house.api.house.database, house.api.house.workspace_id
+    database, space = session.api.house.database, session.api.house.workspace_id
     async with database.transaction() as tx:
         made = await rows.begin_connection(tx, space, owner, integration, account, "oauth")
         await rows.mark_connected(

@@ -121,8 +121,8 @@ async def test_what_nobody_was_asked_about_is_asked_when_it_is_refused(
     saved = await bench.save(WIDE, via=None)
     path, body = f"/automations/{saved.automation_id}/{start}", {}
     if start == "replay":
-        wish = RunRequest(bench.house.workspace_id, saved.automation_id, mode="dry_run")
-        tried = await bench.house.dispatcher.dispatch(wish)
+        request = RunRequest(bench.house.workspace_id, saved.automation_id, mode="dry_run")
+        tried = await bench.house.dispatcher.dispatch(request)
         path, body = f"/runs/{tried.run_id}/replay", {"mode": "live"}
     told = await _refused(api, path, body)
     yes = {"digest": told["digest"], "agree": True}

@@ -72,8 +72,8 @@ async def wired(url: str, home: Path, models: ModelServer, *pairs: str) -> Async
         poll_seconds=0.2,
         stop_seconds=1.0,
     )
-    async with open_application(settings) as house, served(house) as api:
-        made = Wired(api, Bench(house, Outside()))
+    async with open_application(settings) as application, served(application) as api:
+        made = Wired(api, Bench(application, Outside()))
         await made.call("admin_connect_model", name="anthropic", base_url=models.url, key=KEY)
         yield made
 
@@ -95,17 +95,17 @@ async def test_twenty_agents_race_a_day_s_money_over_the_wire_and_overspend_by_n
 
     async with AsyncExitStack() as stack:
         models = await stack.enter_async_context(model_server(think, key=KEY))
-        houses = [
+        applications = [
             await stack.enter_async_context(wired(database_url, tmp_path, models))
             for _ in range(HOUSES)
         ]
         day = {"concurrency": "allow_parallel", "cost_cap_daily_usd": str(cap)}
-        made = await houses[0].save(agent("race", "automation_kv.set", execution=day))
-        started = [await houses[0].start(made) for _ in range(RUNS)]
-        for house in houses:
-            await stack.enter_async_context(house.bench.worker(slots=RUNS))
-        runs = [await houses[0].bench.until(run_id, patience=240) for run_id in started]
-        books = await houses[0].bench.house.database.fetchrow(
+        made = await applications[0].save(agent("race", "automation_kv.set", execution=day))
+        started = [await applications[0].start(made) for _ in range(RUNS)]
+        for application in applications:
+            await stack.enter_async_context(application.bench.worker(slots=RUNS))
+        runs = [await applications[0].bench.until(run_id, patience=240) for run_id in started]
+        books = await applications[0].bench.house.database.fetchrow(
             "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS told, "
             "count(*) AS asks FROM llm_usage"
         )
@@ -180,30 +180,32 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
         third_party_server() as url,
         between(url) as middle,
         model_server(key=KEY) as models,
-        wired(database_url, tmp_path, models, middle.pair) as house,
+        wired(database_url, tmp_path, models, middle.pair) as application,
     ):
-        connected = await house.call(
+        connected = await application.call(
             "connect_mcp_server", alias="every", server_url=f"http://{middle.pair}/mcp"
         )
         one = connected["connection"]["id"]
-        made = await house.save(agent("Echo", "every.echo", "every.get-sum"))
+        made = await application.save(agent("Echo", "every.echo", "every.get-sum"))
         asks = (
             Call("every_echo", {"message": "from afar"}),
             Call("every_get-sum", {"a": 20, "b": 22}),
         )
-        async with house.bench.worker():
+        async with application.bench.worker():
             models.play([said(*asks), said(text="It said so.")])
-            called = await house.bench.until(await house.start(made))
+            called = await application.bench.until(await application.start(made))
             middle.pulled = True
-            changed = await house.ask("POST", f"/connections/{one}/harvest")
+            changed = await application.ask("POST", f"/connections/{one}/harvest")
             models.play([said(*asks), said(text="It did not.")])
-            held_back = await house.bench.until(await house.start(made))
+            held_back = await application.bench.until(await application.start(made))
             told = models.requests[-1]
             echo = next(tool for tool in changed["tools"] if tool["name"] == "echo")
             agreed = {"connection_id": one, "tools": [{"name": "echo", "hash": echo["hash"]}]}
-            await house.bench.house.gate.direct(CapabilityCaller(OWNER), "agree_to_tools", agreed)
+            await application.bench.house.gate.direct(
+                CapabilityCaller(OWNER), "agree_to_tools", agreed
+            )
             models.play([said(*asks), said(text="It said so again.")])
-            again = await house.bench.until(await house.start(made))
+            again = await application.bench.until(await application.start(made))
 
     def outcomes(run: dict[str, Any]) -> dict[str, str]:
         return {call["capability"]: call["outcome"] for call in run["calls"]}

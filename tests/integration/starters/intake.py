@@ -63,8 +63,8 @@ async def crm_enrichment(shop: Shop) -> None:
     await shop.told(made)
     await shop.fire(made)
     (notice,) = await shop.notices(made)
-    said = "It answered with status 401; 1 not looked up. It is tried again in the night."
-    assert (notice[0], notice[2]) == ("warning", said)
+    text = "It answered with status 401; 1 not looked up. It is tried again in the night."
+    assert (notice[0], notice[2]) == ("warning", text)
     await shop.fire(made)
     assert values(await shop.rows(made, "contact-board"), "industry")[3:] == ["Tools"]
     assert await shop.notices(made) == [notice]

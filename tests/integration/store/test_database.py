@@ -418,7 +418,7 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
 
 
 @pytest.mark.parametrize(
-    ("url", "kind", "code", "said"),
+    ("url", "kind", "code", "text"),
     [
         (
             "postgresql://u:hidden@127.0.0.1:1/nothing",
@@ -436,13 +436,13 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
     ],
 )
 async def test_an_outside_server_that_cannot_be_used_is_told_by_its_place_without_a_password(
-    url: str, kind: type[Problem], code: str, said: str
+    url: str, kind: type[Problem], code: str, text: str
 ) -> None:
     with pytest.raises(kind) as caught:
         await Database.open(Settings(database_url=url))
 
     assert caught.value.code == code
-    assert caught.value.detail.endswith(said)
+    assert caught.value.detail.endswith(text)
     assert "MAINSPRING_DATABASE_URL" in str(caught.value.suggestion)
     assert "hidden" not in str(caught.value.as_dict())
 

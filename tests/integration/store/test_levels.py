@@ -109,15 +109,15 @@ async def upgraded(
                 await database.execute(statement, *arguments)
             # As up and migrate do before anything else starts.
             await migrate(database)
-        async with open_application(settings) as house:
-            await house.database.execute(_LATELY)
-            worker = build_worker(house)
+        async with open_application(settings) as application:
+            await application.database.execute(_LATELY)
+            worker = build_worker(application)
             work = [
                 asyncio.create_task(worker.run()),
-                asyncio.create_task(run_background_loops(house, stop)),
+                asyncio.create_task(run_background_loops(application, stop)),
             ]
             try:
-                async with served(house) as api:
+                async with served(application) as api:
                     yield Upgraded(api, level, post)
             finally:
                 stop.set()

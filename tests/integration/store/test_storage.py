@@ -91,14 +91,14 @@ async def test_a_cancelled_probe_does_not_stop_the_next_caller(database: Databas
 
 
 @pytest.mark.parametrize(
-    "words", ["No space left on device", "Disk quota exceeded"], ids=["space", "quota"]
+    "text", ["No space left on device", "Disk quota exceeded"], ids=["space", "quota"]
 )
-async def test_a_write_without_space_is_one_problem(database: Database, words: str) -> None:
-    state = asyncpg.DiskFullError.sqlstate if "space" in words else "XX000"
+async def test_a_write_without_space_is_one_problem(database: Database, text: str) -> None:
+    state = asyncpg.DiskFullError.sqlstate if "space" in text else "XX000"
     with pytest.raises(StorageFull) as caught:
         await database.execute(
-            f"DO $$ BEGIN RAISE 'could not extend file: {words}' USING ERRCODE = '{state}'; END $$"
+            f"DO $$ BEGIN RAISE 'could not extend file: {text}' USING ERRCODE = '{state}'; END $$"
         )
     assert (caught.value.code, caught.value.status) == ("storage_full", 507)
-    assert words not in str(caught.value.as_dict())
+    assert text not in str(caught.value.as_dict())
     assert await database.storage.is_full(database)

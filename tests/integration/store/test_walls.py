@@ -337,12 +337,12 @@ async def test_an_entry_stands_and_falls_with_its_change(two: Two) -> None:
     side = WorkspaceDatabase(
         two.database, two.own, tell=lambda: [build_audit_record(actor, "try", 1, {"a": 1})]
     )
-    told = "SELECT count(*) FROM audit_log WHERE action = 'try'"
+    message = "SELECT count(*) FROM audit_log WHERE action = 'try'"
 
     with pytest.raises(ZeroDivisionError):
         async with side.transaction():
             raise ZeroDivisionError
-    assert await two.database.fetchval(told) == 0
+    assert await two.database.fetchval(message) == 0
 
     async with side.transaction() as tx:
         await tx.execute("UPDATE workspaces SET name = 'renamed'")

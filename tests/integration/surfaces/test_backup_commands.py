@@ -62,15 +62,17 @@ def redis_server() -> Iterator[RedisServer]:
 @pytest_asyncio.fixture
 async def lived_in(used_home: Path) -> Path:
     """A data folder with a secret, and a file that a run has saved."""
-    async with open_application(Settings(home=used_home)) as house:
-        await house.vault.set(SecretScope(house.workspace_id, FIRST_MEMBER), "billing_key", PLAIN)
-        key = blob_key(house.workspace_id, generate_id(), sha256(KEPT).digest())
-        await house.blobs.put(key, KEPT)
-        await house.database.execute(
+    async with open_application(Settings(home=used_home)) as application:
+        await application.vault.set(
+            SecretScope(application.workspace_id, FIRST_MEMBER), "billing_key", PLAIN
+        )
+        key = blob_key(application.workspace_id, generate_id(), sha256(KEPT).digest())
+        await application.blobs.put(key, KEPT)
+        await application.database.execute(
             "INSERT INTO artifacts (workspace_id, id, name, kind, retention, visibility,"
             " media_type, size, sha256)"
             " VALUES ($1, $2, 'a.txt', 'data', 'permanent', 'private', 'text/plain', $3, $4)",
-            house.workspace_id,
+            application.workspace_id,
             key.artifact_id,
             len(KEPT),
             sha256(KEPT).digest(),
@@ -116,8 +118,8 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     assert not is_unfinished(home)
     [kept] = (home / "artifacts").glob("*/*/*")
     assert kept.read_bytes() == KEPT
-    async with open_application(Settings(home=home)) as house:
-        condition = await house.vault.condition()
+    async with open_application(Settings(home=home)) as application:
+        condition = await application.vault.condition()
         assert (condition.total, condition.closed) == (1, ())
 
     # A second time there is something in the way, and a restore that fails puts it back.

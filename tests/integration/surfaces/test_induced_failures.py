@@ -122,7 +122,7 @@ def _broken_capability(name: str, make: Callable[[], BaseException]) -> Capabili
 
 
 @pytest_asyncio.fixture
-async def house(bench: Bench) -> AsyncIterator[Api]:
+async def broken_api(bench: Bench) -> AsyncIterator[Api]:
     """A served house with handlers that break."""
     capabilities = [_broken_capability(name, make) for name, make in BREAKS.items()]
     registry = build_registry(Limits(), capabilities=capabilities)
@@ -199,9 +199,9 @@ def _filled(path: str, value: str = AN_ID) -> str:
     return re.sub(r"\{[^}]+\}", value, path)
 
 
-async def test_two_hundred_failures_tell_nothing_of_the_house(house: Api) -> None:
-    failures = Failures(house, await owner_session(house.house))
-    routes = _routes(house)
+async def test_two_hundred_failures_tell_nothing_of_the_house(broken_api: Api) -> None:
+    failures = Failures(broken_api, await owner_session(broken_api.house))
+    routes = _routes(broken_api)
     assert len(routes) > 60
 
     for place, (method, path) in enumerate(routes):
@@ -221,7 +221,7 @@ async def test_two_hundred_failures_tell_nothing_of_the_house(house: Api) -> Non
         answer = await failures.ask("POST", f"/api/v1/capabilities/broken.{name}", json={})
         assert answer.status_code >= 500
     broken = len(failures.seen) - wrong
-    await _take_tables_away(house)
+    await _take_tables_away(broken_api)
     for method, path in routes:
         await failures.ask(method, _filled(path), json={})
     gone = len(failures.seen) - wrong - broken
@@ -231,11 +231,11 @@ async def test_two_hundred_failures_tell_nothing_of_the_house(house: Api) -> Non
     assert len(failures.seen) >= 200
 
 
-async def test_without_a_database_every_route_still_tells_nothing(house: Api) -> None:
-    failures = Failures(house, await owner_session(house.house))
+async def test_without_a_database_every_route_still_tells_nothing(broken_api: Api) -> None:
+    failures = Failures(broken_api, await owner_session(broken_api.house))
     async with asyncio.timeout(60):
-        await house.house.database.close()
-        for method, path in _routes(house)[::6]:
+        await broken_api.house.database.close()
+        for method, path in _routes(broken_api)[::6]:
             await failures.ask(method, _filled(path), json={})
 
     assert failures.told == []

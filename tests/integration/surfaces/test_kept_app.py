@@ -33,10 +33,12 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
         settings = replace(bench.house.settings, home=tmp_path / "other", database_url=url)
         settings.home.mkdir()
         database = await Database.open(Settings(database_url=url))
-        house = build_application(settings, bench.house.limits, bench.house.registry, database)
+        application = build_application(
+            settings, bench.house.limits, bench.house.registry, database
+        )
         try:
-            await prepare_database(house)
-            async with served(house) as other:
+            await prepare_database(application)
+            async with served(application) as other:
                 assert other.app in (one.app, beside.app)
                 assert await _names(other) == []
                 # The door leads to the rows of automations; this route asks the rooms itself.
@@ -46,9 +48,9 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
                 stale = {"Authorization": f"Bearer {one.token}"}
                 answer = await other.stranger.get("/api/v1/automations", headers=stale)
                 assert answer.status_code == 401
-            async with served(house, own_app=True) as alone:
+            async with served(application, own_app=True) as alone:
                 assert alone.app not in (one.app, beside.app)
         finally:
-            for part in (house.gate, house.waker, house.egress):
+            for part in (application.gate, application.waker, application.egress):
                 await part.aclose()
             await database.close()

@@ -390,7 +390,9 @@ async def test_a_file_with_a_tool_is_imported_and_a_version_with_one_is_brought_
 
 
 @pytest.fixture
-def desk(here: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CommandContext:
+def command_context(
+    here: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> CommandContext:
     """The command line's way into this house."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
@@ -409,37 +411,45 @@ def _file(folder: Path, wanted: dict[str, Any]) -> str:
 
 
 async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
-    here: Office, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    here: Office,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("typed"))
 
-    assert await save_file(desk, screen, file, None) == 0
+    assert await save_file(command_context, screen, file, None) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["grants"], told["warnings"]) == ([{"capability": LOOKUP, "params": {}}], [])
-    assert await run_file(desk, screen, file, (), None, PATIENCE) == 0
+    assert await run_file(command_context, screen, file, (), None, PATIENCE) == 0
     assert json.loads(capsys.readouterr().out)["steps"][0]["output"]["found"].startswith("Ada")
-    assert await bring_in(desk, screen, file, "rename") == 0
-    assert await save_file(desk, screen, _file(tmp_path, asking("typed", "Bob")), None) == 0
-    assert await go_back(desk, screen, "typed", 1) == 0
-    assert await create_token(desk, screen, TokenOptions("looks", Role.VIEWER, (LOOKUP,))) == 0
-    assert await change_state(desk, screen, "activate", "typed") == 0
+    assert await bring_in(command_context, screen, file, "rename") == 0
+    assert (
+        await save_file(command_context, screen, _file(tmp_path, asking("typed", "Bob")), None) == 0
+    )
+    assert await go_back(command_context, screen, "typed", 1) == 0
+    assert (
+        await create_token(command_context, screen, TokenOptions("looks", Role.VIEWER, (LOOKUP,)))
+        == 0
+    )
+    assert await change_state(command_context, screen, "activate", "typed") == 0
     draft = await _draft(here, "typed away")
     capsys.readouterr()
-    assert await show_drafts(desk, screen, "pending", most=5) == 0
+    assert await show_drafts(command_context, screen, "pending", most=5) == 0
     assert draft in {one["id"] for one in json.loads(capsys.readouterr().out)["drafts"]}
-    assert await show_automation(desk, Screen(), "typed") == 0
+    assert await show_automation(command_context, Screen(), "typed") == 0
     assert f"may call {LOOKUP}: Look somebody up" in capsys.readouterr().out
 
 
 async def test_commands_store_nothing_that_calls_a_tool_which_is_not_there(
-    here: Office, desk: CommandContext, tmp_path: Path
+    here: Office, command_context: CommandContext, tmp_path: Path
 ) -> None:
     here.disconnect()
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("stored nowhere"))
     for command in (
-        save_file(desk, screen, file, None),
-        run_file(desk, screen, file, (), None, PATIENCE),
-        bring_in(desk, screen, file, "refuse"),
+        save_file(command_context, screen, file, None),
+        run_file(command_context, screen, file, (), None, PATIENCE),
+        bring_in(command_context, screen, file, "refuse"),
     ):
         with pytest.raises(Invalid) as refused:
             await command

@@ -78,9 +78,9 @@ class Story:
     async def ends(self, automation_id: UUID, trigger_id: UUID | None = None) -> dict[str, Any]:
         """One run from its start to what is told about it."""
         kind = "manual" if trigger_id is None else "webhook"
-        house = self.bench.house
-        request = RunRequest(house.workspace_id, automation_id, kind, trigger_id)
-        made = await house.dispatcher.dispatch(request)
+        application = self.bench.house
+        request = RunRequest(application.workspace_id, automation_id, kind, trigger_id)
+        made = await application.dispatcher.dispatch(request)
         run = await self.bench.until(made.run_id)
         await self.told()
         return run
@@ -170,9 +170,9 @@ async def test_failures_that_follow_closely_are_one_alert_that_says_how_many(
 async def test_many_failures_read_at_once_are_one_alert_too(bench: Bench) -> None:
     async with _story(bench, in_row=100) as story:
         automation_id, trigger_id = await story.active(_breaks())
-        house = bench.house
-        request = RunRequest(house.workspace_id, automation_id, "webhook", trigger_id)
-        made = await house.dispatcher.dispatch_all([request] * 20)
+        application = bench.house
+        request = RunRequest(application.workspace_id, automation_id, "webhook", trigger_id)
+        made = await application.dispatcher.dispatch_all([request] * 20)
         for one in made:
             await bench.until(one.run_id)
         await story.told()
@@ -263,9 +263,13 @@ async def test_a_replay_by_a_person_does_not_count_either(bench: Bench) -> None:
     async with _story(bench, in_row=2) as story:
         automation_id, trigger_id = await story.active(_breaks())
         run = await story.ends(automation_id, trigger_id)
-        house = bench.house
+        application = bench.house
         again = await replay(
-            house.database, house.dispatcher, house.limits, house.workspace_id, run["id"]
+            application.database,
+            application.dispatcher,
+            application.limits,
+            application.workspace_id,
+            run["id"],
         )
         await bench.until(again.run_id)
         await story.told()
@@ -384,7 +388,7 @@ async def test_the_same_event_read_twice_makes_one_alert(bench: Bench) -> None:
 
 
 async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     async with _story(bench) as story:
         automation_id, _ = await story.active(_works())
         payloads = (
@@ -393,9 +397,11 @@ async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) ->
             '{"run_id": "x", "automation_id": "y"}',
             f'{{"run_id": "{generate_id()}", "automation_id": "{automation_id}"}}',
         )
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             rows = [
-                EventRow(house.workspace_id, generate_id(), "automation.run.failed", "x", payload)
+                EventRow(
+                    application.workspace_id, generate_id(), "automation.run.failed", "x", payload
+                )
                 for payload in payloads
             ]
             await append_events(tx, rows)
@@ -442,10 +448,10 @@ async def _mail_row(bench: Bench) -> dict[str, Any]:
 
 async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> None:
     alert, post = await _alert(bench), Post()
-    async with _posted(bench, post) as postman:
-        brought = await asyncio.gather(*(postman.once() for _ in range(4)))
+    async with _posted(bench, post) as mailer:
+        brought = await asyncio.gather(*(mailer.once() for _ in range(4)))
         assert sorted(brought) == [False, False, False, True]
-        assert not await postman.once()
+        assert not await mailer.once()
     (letter,) = post.letters
     assert (letter["to"], letter["subject"]) == ("ada@example.com", "Daily digest failed")
     assert letter["auto-submitted"] == "auto-generated"
@@ -456,11 +462,11 @@ async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> No
 async def test_a_letter_that_another_is_taking_is_left_to_him(bench: Bench) -> None:
     await _alert(bench)
     post = Post()
-    async with _posted(bench, post) as postman, asyncio.timeout(PATIENCE):
+    async with _posted(bench, post) as mailer, asyncio.timeout(PATIENCE):
         async with bench.house.database.transaction() as tx:
             assert await take_mail(tx, 60.0, 3600.0) is not None
-            assert not await postman.once()
-        assert not await postman.once()
+            assert not await mailer.once()
+        assert not await mailer.once()
     assert post.offered == []
 
 
@@ -469,13 +475,13 @@ async def test_a_letter_that_was_not_taken_waits_and_is_tried_again_as_the_same(
 ) -> None:
     await _alert(bench)
     post = Post(at_data=["451 Not now"])
-    async with _posted(bench, post) as postman:
-        assert await postman.once()
+    async with _posted(bench, post) as mailer:
+        assert await mailer.once()
         row = await _mail_row(bench)
         assert (row["mail_tries"], row["mailed_at"], row["later"]) == (1, None, True)
-        assert not await postman.once()
+        assert not await mailer.once()
         await bench.house.database.execute("UPDATE notifications SET mail_due_at = now()")
-        assert await postman.once()
+        assert await mailer.once()
     ids = {read_letter(data)["message-id"] for data in post.offered}
     assert (len(post.offered), len(post.letters), len(ids)) == (2, 1, 1)
 
@@ -485,8 +491,8 @@ async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
 ) -> None:
     await _alert(bench)
     post = Post(at_data=["451 Not now"] * 99)
-    async with _posted(bench, post, first_pause=0.0) as postman:
-        while await postman.once():
+    async with _posted(bench, post, first_pause=0.0) as mailer:
+        while await mailer.once():
             assert len(post.offered) <= TRIES
     row = await _mail_row(bench)
     assert (len(post.offered), row["mail_due_at"], row["mailed_at"]) == (TRIES, None, None)
@@ -496,8 +502,8 @@ async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
 async def test_a_postman_that_is_stopped_ends(bench: Bench) -> None:
     await _alert(bench)
     post, stop = Post(), asyncio.Event()
-    async with _posted(bench, post, poll_seconds=60) as postman, asyncio.timeout(PATIENCE):
-        going = asyncio.create_task(postman.run(stop))
+    async with _posted(bench, post, poll_seconds=60) as mailer, asyncio.timeout(PATIENCE):
+        going = asyncio.create_task(mailer.run(stop))
         while not post.letters:
             await asyncio.sleep(0.01)
         stop.set()
@@ -518,7 +524,7 @@ async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> Non
 
 async def test_failures_are_in_a_row_as_they_ended(bench: Bench) -> None:
     """A quick run that began last and succeeded first does not part slow ones that failed."""
-    house = bench.house
+    application = bench.house
     async with _story(bench) as story:
         automation_id, trigger_id = await story.active(_breaks())
         for _ in range(2):
@@ -526,12 +532,14 @@ async def test_failures_are_in_a_row_as_they_ended(bench: Bench) -> None:
         await bench.save(_works())
         quick = await story.ends(automation_id, trigger_id)
     assert quick["status"] == "succeeded"
-    await house.database.execute(
+    await application.database.execute(
         "UPDATE runs SET finished_at = created_at - interval '1 hour' WHERE id = $1", quick["id"]
     )
-    async with house.database.acquire() as connection:
+    async with application.database.acquire() as connection:
         assert (
-            await count_consecutive_failures(connection, house.workspace_id, automation_id, None, 5)
+            await count_consecutive_failures(
+                connection, application.workspace_id, automation_id, None, 5
+            )
             == 2
         )
 

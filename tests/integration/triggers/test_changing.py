@@ -126,7 +126,7 @@ async def test_whoever_changes_several_automations_holds_their_triggers_in_one_o
 async def test_a_change_that_gave_way_is_made_again_and_then_told_as_retryable(
     bench: Bench,
 ) -> None:
-    house = bench.house
+    application = bench.house
     tries: list[int] = []
 
     async def collides(tx: Connection, times: int) -> int:
@@ -135,7 +135,7 @@ async def test_a_change_that_gave_way_is_made_again_and_then_told_as_retryable(
             await tx.execute(COLLIDE)
         return len(tries)
 
-    where = (house.database, house.limits, house.workspace_id)
+    where = (application.database, application.limits, application.workspace_id)
     assert await change(*where, lambda tx: collides(tx, 2)) == 3
     tries.clear()
     with pytest.raises(Conflict) as caught:
@@ -181,18 +181,28 @@ async def test_an_import_that_switches_a_trigger_on_leaves_its_automation_paused
 
 
 async def test_a_renamed_import_is_judged_before_names_are_held(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     await bench.save(_written())
-    judged = await judge_import(_written(), house.registry, house.limits)
-    async with house.database.acquire() as connection:
-        judged = await add_renamed_candidates(
-            connection, house.workspace_id, judged, house.registry, house.limits
+    candidates = await judge_import(_written(), application.registry, application.limits)
+    async with application.database.acquire() as connection:
+        candidates = await add_renamed_candidates(
+            connection,
+            application.workspace_id,
+            candidates,
+            application.registry,
+            application.limits,
         )
     # Nothing could be judged any more.
-    narrow = replace(house.limits, json_bytes=1, steps=0)
-    async with house.database.transaction() as tx:
+    narrow = replace(application.limits, json_bytes=1, steps=0)
+    async with application.database.transaction() as tx:
         (made,) = await import_judged(
-            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, narrow, "rename"
+            tx,
+            application.workspace_id,
+            candidates,
+            FIRST_MEMBER,
+            application.registry,
+            narrow,
+            "rename",
         )
     assert (made.name, made.renamed_from) == ("a test (2)", "a test")
 

@@ -87,26 +87,26 @@ async def test_an_event_told_before_the_trigger_was_armed_starts_nothing(bench: 
 
 
 async def test_triggers_that_come_change_and_go_are_noticed_at_once(bench: Bench) -> None:
-    house = bench.house
-    matcher = matcher_of(house)
+    application = bench.house
+    matcher = matcher_of(application)
     first = await listen(bench, "first", "file.added", {"kind": "a"})
-    await tell(house, "file.added", {"kind": "a"})
-    await match_all(house, matcher)
-    assert len(await runs_of(house, first)) == 1
+    await tell(application, "file.added", {"kind": "a"})
+    await match_all(application, matcher)
+    assert len(await runs_of(application, first)) == 1
 
     await listen(bench, "first", "file.added", {"kind": "b"})
     second = await listen(bench, "second", "file.added")
-    await tell(house, "file.added", {"kind": "a"}, {"kind": "b"})
-    await match_all(house, matcher)
-    assert len(await runs_of(house, first)) == 2
-    assert len(await runs_of(house, second)) == 2
+    await tell(application, "file.added", {"kind": "a"}, {"kind": "b"})
+    await match_all(application, matcher)
+    assert len(await runs_of(application, first)) == 2
+    assert len(await runs_of(application, second)) == 2
 
-    async with house.database.transaction() as tx:
-        await set_state(tx, house.workspace_id, first, "paused")
-    await tell(house, "file.added", {"kind": "b"})
-    await match_all(house, matcher)
-    assert len(await runs_of(house, first)) == 2
-    assert len(await runs_of(house, second)) == 3
+    async with application.database.transaction() as tx:
+        await set_state(tx, application.workspace_id, first, "paused")
+    await tell(application, "file.added", {"kind": "b"})
+    await match_all(application, matcher)
+    assert len(await runs_of(application, first)) == 2
+    assert len(await runs_of(application, second)) == 3
 
 
 async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -> None:
@@ -120,43 +120,45 @@ async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -
 
 
 async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     automations = [await listen(bench, f"a{n}", "file.added", {"n": n}) for n in range(4)]
     every = await listen(bench, "every", "file.added")
-    async with matching(house, 3):
+    async with matching(application, 3):
         for _ in range(20):
-            await tell(house, "file.added", *({"n": n} for n in range(5)))
+            await tell(application, "file.added", *({"n": n} for n in range(5)))
         async with asyncio.timeout(60):
-            while len(await runs_of(house)) < 20 * 9:
+            while len(await runs_of(application)) < 20 * 9:
                 await asyncio.sleep(0.02)
     for automation in automations:
-        assert len(await runs_of(house, automation)) == 20
-    runs = await runs_of(house, every)
-    keys = await house.database.fetch("SELECT DISTINCT key FROM firings")
+        assert len(await runs_of(application, automation)) == 20
+    runs = await runs_of(application, every)
+    keys = await application.database.fetch("SELECT DISTINCT key FROM firings")
     assert len(runs) == len(keys) == 100
 
 
 async def test_an_event_that_is_matched_again_finds_its_earlier_run(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     automation = await listen(bench, "once", "file.added")
-    await tell(house, "file.added", {})
-    await match_all(house)
-    await house.database.execute("UPDATE event_cursors SET xid = '0'")
-    assert await match_all(house, matcher_of(house)) >= 1
-    assert len(await runs_of(house, automation)) == 1
+    await tell(application, "file.added", {})
+    await match_all(application)
+    await application.database.execute("UPDATE event_cursors SET xid = '0'")
+    assert await match_all(application, matcher_of(application)) >= 1
+    assert len(await runs_of(application, automation)) == 1
 
 
 async def test_an_event_nobody_can_read_is_told_in_the_inbox_and_holds_up_no_other(
     bench: Bench,
 ) -> None:
-    house = bench.house
+    application = bench.house
     automation = await listen(bench, "brave", "file.added")
-    (bad,) = await tell(house, "file.added", {})
-    await house.database.execute("UPDATE events SET payload = '{\"n\": 1e400}' WHERE id = $1", bad)
-    await tell(house, "file.added", {"n": 1})
-    await match_all(house)
-    assert [run["payload"] for run in await runs_of(house, automation)] == [{"n": 1}]
-    (note,) = await house.database.fetch("SELECT level, message FROM notifications")
+    (bad,) = await tell(application, "file.added", {})
+    await application.database.execute(
+        "UPDATE events SET payload = '{\"n\": 1e400}' WHERE id = $1", bad
+    )
+    await tell(application, "file.added", {"n": 1})
+    await match_all(application)
+    assert [run["payload"] for run in await runs_of(application, automation)] == [{"n": 1}]
+    (note,) = await application.database.fetch("SELECT level, message FROM notifications")
     assert note["level"] == "error"
     assert str(bad) in note["message"]
 
@@ -165,18 +167,18 @@ async def test_a_crowd_of_firings_is_spread_over_transactions(
     bench: Bench, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(matching_module, "MOST_FIRINGS", 5)
-    house = bench.house
+    application = bench.house
     automations = [await listen(bench, f"a{n}", "file.added") for n in range(3)]
-    await tell(house, "file.added", *({"n": n} for n in range(10)))
-    matcher = matcher_of(house)
+    await tell(application, "file.added", *({"n": n} for n in range(10)))
+    matcher = matcher_of(application)
     assert await matcher.reader.once() == 1
-    await match_all(house, matcher)
+    await match_all(application, matcher)
     for automation in automations:
-        assert len(await runs_of(house, automation)) == 10
+        assert len(await runs_of(application, automation)) == 10
 
 
 async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     automation = await listen(
         bench,
         "since",
@@ -193,11 +195,11 @@ async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench
         },
     )
     for _ in range(2):
-        await tell(house, "file.added", {})
-        await match_all(house)
-    row = await house.database.fetchrow("SELECT last_fired_at FROM triggers")
+        await tell(application, "file.added", {})
+        await match_all(application)
+    row = await application.database.fetchrow("SELECT last_fired_at FROM triggers")
     assert row is not None
-    first, second = [run["inputs"]["since"] for run in await runs_of(house, automation)]
+    first, second = [run["inputs"]["since"] for run in await runs_of(application, automation)]
     assert first < second < row["last_fired_at"].isoformat()
 
 
@@ -274,15 +276,15 @@ async def _fan_out(bench: Bench, width: int) -> UUID:
 
 
 async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench: Bench) -> None:
-    house, most = bench.house, bench.house.limits.chain_runs
+    application, most = bench.house, bench.house.limits.chain_runs
     root = await _fan_out(bench, 10)
     other = await listen(bench, "other", "file.added")
-    async with bench.worker(slots=64), matching(house):
-        await house.dispatcher.dispatch(RunRequest(house.workspace_id, root))
+    async with bench.worker(slots=64), matching(application):
+        await application.dispatcher.dispatch(RunRequest(application.workspace_id, root))
         for number in range(5):
-            await tell(house, "file.added", {})
+            await tell(application, "file.added", {})
             async with asyncio.timeout(60):
-                while len(await runs_of(house, other)) <= number:
+                while len(await runs_of(application, other)) <= number:
                     await asyncio.sleep(0.01)
         runs = await _settled(bench, 1 + 10 + 100 + 1000 + 5)
     chained = [run for run in runs if run["root_id"] is not None]
@@ -293,29 +295,29 @@ async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench:
 
 
 async def test_filters_that_take_too_much_work_hold_up_nobody(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     patterns = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
     costly = [await listen(bench, f"costly{n}", "file.added", patterns) for n in range(2)]
     light = await listen(bench, "light", "file.added", {"n": {"gte": 0}})
-    await tell(house, "file.added", *({"text": "ab" * 100_000, "n": n} for n in range(3)))
-    await match_all(house)
-    assert [run["payload"]["n"] for run in await runs_of(house, light)] == [0, 1, 2]
+    await tell(application, "file.added", *({"text": "ab" * 100_000, "n": n} for n in range(3)))
+    await match_all(application)
+    assert [run["payload"]["n"] for run in await runs_of(application, light)] == [0, 1, 2]
     for automation in costly:
-        runs = await runs_of(house, automation)
+        runs = await runs_of(application, automation)
         assert {(run["status"], run["error"]["code"]) for run in runs} == {
             ("failed", "filter_too_costly")
         }
-    assert await house.database.fetchval("SELECT count(*) FROM notifications") == 0
+    assert await application.database.fetchval("SELECT count(*) FROM notifications") == 0
 
 
 async def test_a_text_that_a_pattern_cannot_read_is_a_failed_firing(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     no_name = {"$not": {"text": {"regex": r"\p{L}+ \p{L}+"}}}
     automation = await listen(bench, "no name", "file.added", no_name)
     texts = ("Ada Lovelace", "!!!", "Ada Lovelace" + "!" * 2_000)
-    await tell(house, "file.added", *({"text": text} for text in texts))
-    await match_all(house)
-    runs = await runs_of(house, automation)
+    await tell(application, "file.added", *({"text": text} for text in texts))
+    await match_all(application)
+    runs = await runs_of(application, automation)
     assert [(run["payload"]["text"], run["status"]) for run in runs] == [
         (texts[1], "pending"),
         (texts[2], "failed"),
@@ -328,29 +330,29 @@ async def test_events_that_there_was_no_time_to_match_are_matched_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching_module, "MOST_SECONDS", -1.0)
-    house = bench.house
+    application = bench.house
     automation = await listen(bench, "slow", "file.added")
-    await tell(house, "file.added", *({"n": n} for n in range(5)))
-    matcher = matcher_of(house)
+    await tell(application, "file.added", *({"n": n} for n in range(5)))
+    matcher = matcher_of(application)
     assert await matcher.reader.once() == 1
-    await match_all(house, matcher)
-    assert [run["payload"]["n"] for run in await runs_of(house, automation)] == list(range(5))
+    await match_all(application, matcher)
+    assert [run["payload"]["n"] for run in await runs_of(application, automation)] == list(range(5))
 
 
 async def test_a_filter_that_changed_while_events_were_matched_is_asked_again(
     bench: Bench,
 ) -> None:
-    house = bench.house
+    application = bench.house
     await listen(bench, "changing", "file.added", {"kind": "a"})
-    await tell(house, "file.added", {"kind": "a"})
-    matcher = matcher_of(house)
-    async with house.database.acquire() as connection:
-        events = await EventTable(house.limits).list(
-            connection, house.workspace_id, EventQuery(), 1
+    await tell(application, "file.added", {"kind": "a"})
+    matcher = matcher_of(application)
+    async with application.database.acquire() as connection:
+        events = await EventTable(application.limits).list(
+            connection, application.workspace_id, EventQuery(), 1
         )
     fire = await matcher.prepare(events)
     await listen(bench, "changing", "file.added", {"kind": "b"})
     with pytest.raises(StalePreparation):
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await fire(tx, events)
-    assert await runs_of(house) == []
+    assert await runs_of(application) == []

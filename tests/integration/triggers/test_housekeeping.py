@@ -34,9 +34,9 @@ from tests.kit.standing_in_line import until_in_line
 NOW = datetime.now(UTC)
 
 
-def _id(moment: datetime) -> UUID:
+def _id(timestamp: datetime) -> UUID:
     """An id as it would have been made at a past moment."""
-    return UUID(int=get_lowest_id_at(moment).int | secrets.randbits(60))
+    return UUID(int=get_lowest_id_at(timestamp).int | secrets.randbits(60))
 
 
 @dataclass
@@ -124,8 +124,8 @@ class Past:
 @pytest_asyncio.fixture
 async def past(bench: Bench, tmp_path: Path) -> Past:
     blobs = FolderStore(tmp_path / "artifacts")
-    keeper = Housekeeper(bench.house.database, blobs, SystemClock(), Limits())
-    return Past(bench, blobs, keeper)
+    housekeeper = Housekeeper(bench.house.database, blobs, SystemClock(), Limits())
+    return Past(bench, blobs, housekeeper)
 
 
 async def test_a_run_goes_with_everything_of_it_when_its_time_is_over(past: Past) -> None:
@@ -439,12 +439,12 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
     control = RunControl(past.database, past.bench.house.waker)
     asked: list[asyncio.Task[None]] = []
 
-    async def later(*given: Any) -> list[str]:
+    async def later(*value: Any) -> list[str]:
         """The month was looked at, and is not locked yet."""
-        if given[2].name in month:
+        if value[2].name in month:
             asked.append(asyncio.create_task(control.retry(past.workspace_id, old)))
             await until_in_line(past.database)
-        return await drop_cut(*given)
+        return await drop_cut(*value)
 
     monkeypatch.setattr(retention, "drop_cut", later)
     await past.keeper.once(NOW)
@@ -460,9 +460,9 @@ async def test_a_chore_that_fails_is_told_and_the_others_are_done(
     await _artifact(past, expires=NOW - timedelta(days=1))
     no_folder = tmp_path / "a file"
     no_folder.write_text("x")
-    keeper = Housekeeper(past.database, FolderStore(no_folder), SystemClock(), Limits())
+    housekeeper = Housekeeper(past.database, FolderStore(no_folder), SystemClock(), Limits())
     with caplog.at_level(logging.INFO):
-        removed = await keeper.once(NOW)
+        removed = await housekeeper.once(NOW)
     assert (removed.runs, removed.artifacts, removed.failed) == (1, 1, ("orphans",))
     assert "Housekeeping of orphans failed" in caplog.text
     assert "Housekeeping removed: runs 1, artifacts 1" in caplog.text

@@ -29,8 +29,8 @@ PARALLEL = {"concurrency": "allow_parallel"}
 
 
 def scheduler_of(bench: Bench, **more: Any) -> Scheduler:
-    house = bench.house
-    return Scheduler(house.database, house.dispatcher, house.limits, **more)
+    application = bench.house
+    return Scheduler(application.database, application.dispatcher, application.limits, **more)
 
 
 def schedule(cron: str = "* * * * *", slug: str = "clock", **config: Any) -> dict[str, Any]:
@@ -53,8 +53,8 @@ async def armed(
 
 async def due_of(bench: Bench, slug: str = "clock") -> datetime:
     query = "SELECT next_due_at FROM triggers WHERE slug = $1"
-    moment: datetime = await bench.house.database.fetchval(query, slug)
-    return moment
+    timestamp: datetime = await bench.house.database.fetchval(query, slug)
+    return timestamp
 
 
 async def runs_of(bench: Bench) -> list[dict[str, Any]]:
@@ -397,15 +397,17 @@ def _ready(bench: Bench) -> set[UUID]:
 async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: str) -> None:
     settings = Settings(database_url=database_url)
     apart = await Database.open(settings, name="apart")
-    house = build_application(settings, bench.house.limits, bench.house.registry, apart)
-    await prepare_database(house)
+    application = build_application(settings, bench.house.limits, bench.house.registry, apart)
+    await prepare_database(application)
     await armed(bench, schedule("0 0 1 1 *"))
     cut = """
         SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE application_name LIKE 'apart:%'
     """
     try:
-        async with at_work(Scheduler(apart, house.dispatcher, house.limits, poll=0.02)) as task:
+        async with at_work(
+            Scheduler(apart, application.dispatcher, application.limits, poll=0.02)
+        ) as task:
             for number in range(1, 6):
                 async with asyncio.timeout(PATIENCE):
                     while not await bench.house.database.fetchval(cut):
@@ -414,8 +416,8 @@ async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: st
                 assert len(await until_runs(bench, number)) == number
             assert not task.done()
     finally:
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
         await apart.close()
 
 

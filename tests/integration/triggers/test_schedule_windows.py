@@ -41,8 +41,8 @@ class Fixture:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        house = bench.house
-        self.scheduler = Scheduler(house.database, house.dispatcher, house.limits)
+        application = bench.house
+        self.scheduler = Scheduler(application.database, application.dispatcher, application.limits)
 
     async def begin(self, **config: Any) -> datetime:
         """Saves and activates it; answers when the automation was made."""
@@ -130,7 +130,7 @@ async def test_what_was_covered_stays_known_when_old_runs_are_gone(bench: Bench)
 
 
 async def test_a_replay_covers_nothing(bench: Bench) -> None:
-    schedule, house = Fixture(bench), bench.house
+    schedule, application = Fixture(bench), bench.house
     await schedule.begin()
     async with bench.worker():
         for fails in (False, False, True):
@@ -138,10 +138,10 @@ async def test_a_replay_covers_nothing(bench: Bench) -> None:
         first, second, third = await schedule.windows()
         for again in (first, third):
             made = await replay(
-                house.database,
-                house.dispatcher,
-                house.limits,
-                house.workspace_id,
+                application.database,
+                application.dispatcher,
+                application.limits,
+                application.workspace_id,
                 again.run_id,
                 inputs={"failures": 0},
             )

@@ -11,9 +11,11 @@ async def test_the_size_is_told_by_what_is_kept_and_to_administrators_alone(
     bench: Bench, api: Api
 ) -> None:
     await bench.run(document(step("one", "transform_data", {"output": "x" * 1_000})))
-    house = bench.house
+    application = bench.house
     # As if it had been there for two days: then it is known how fast it grows.
-    await house.database.execute("UPDATE workspaces SET created_at = now() - interval '2 days'")
+    await application.database.execute(
+        "UPDATE workspaces SET created_at = now() - interval '2 days'"
+    )
 
     shown = (await api.client.get("/api/v1/admin/size")).json()
 
@@ -23,6 +25,8 @@ async def test_the_size_is_told_by_what_is_kept_and_to_administrators_alone(
     assert (groups["runs"]["kept_days"], groups["events"]["kept_days"]) == (90, 7)
     assert groups["runs"]["oldest_at"] < groups["runs"]["removal_at"]
     assert sum(one["bytes"] for one in shown["groups"]) <= shown["database_bytes"]
-    user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
-    known = await token_of(house.database, house.workspace_id, user.id)
+    user = await make_person(
+        application.database, "eve@example.org", workspace_id=application.workspace_id
+    )
+    known = await token_of(application.database, application.workspace_id, user.id)
     assert (await api.stranger.get("/api/v1/admin/size", headers=known)).status_code == 404

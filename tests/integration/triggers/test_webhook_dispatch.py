@@ -48,14 +48,14 @@ async def _asked(bench: Bench, called: Hook, **more: Any) -> RunRequest:
     return await bench.house.dispatcher.prepare(request)
 
 
-def _id(asked: RunRequest) -> UUID:
-    assert asked.run_id is not None
-    return asked.run_id
+def _id(request: RunRequest) -> UUID:
+    assert request.run_id is not None
+    return request.run_id
 
 
-async def _taken(bench: Bench, *asked: RunRequest) -> int:
+async def _taken(bench: Bench, *request: RunRequest) -> int:
     async with bench.house.database.acquire() as connection:
-        made = await bench.house.dispatcher.insert_unchanged(connection, asked)
+        made = await bench.house.dispatcher.insert_unchanged(connection, request)
     return len(made)
 
 
@@ -117,13 +117,13 @@ async def test_a_change_under_way_is_waited_for_and_wins(
 async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench, api: Api) -> None:
     called = await hook(bench, api, **PARALLEL)
     asked = await _asked(bench, called)
-    database, house = bench.house.database, bench.house
+    database, application = bench.house.database, bench.house
     other = document(PLAN, name="hooked", goal="Otherwise.", triggers=[webhook()], **PARALLEL)
-    report = validate(other, house.registry, house.limits)
+    report = validate(other, application.registry, application.limits)
     assert report.definition is not None
     async with database.transaction() as tx:
         await save(
-            tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
+            tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
         )
         taking = asyncio.create_task(_taken(bench, asked))
         async with asyncio.timeout(60):

@@ -102,13 +102,15 @@ async def test_calls_without_a_key_are_each_a_run(bench: Bench, api: Api) -> Non
 
 async def test_a_knock_that_is_written_again_finds_its_own_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
-    knock = WebhookRequest(
+    request = WebhookRequest(
         called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}
     )
     desk = application_services(bench.house).desk
     try:
-        first, again = await desk.take(knock), await desk.take(knock)
-        other = await desk.take(WebhookRequest(knock.automation_id, knock.digest, value={"n": 1}))
+        first, again = await desk.take(request), await desk.take(request)
+        other = await desk.take(
+            WebhookRequest(request.automation_id, request.digest, value={"n": 1})
+        )
     finally:
         await desk.aclose()
     assert first == again

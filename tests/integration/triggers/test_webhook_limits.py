@@ -22,8 +22,8 @@ from tests.kit.webhooks import Hook, hook, runs
 
 @asynccontextmanager
 async def _bounded(bench: Bench, limits: Limits) -> AsyncIterator[Api]:
-    house: Application = replace(bench.house, limits=limits)
-    async with served(house) as api:
+    application: Application = replace(bench.house, limits=limits)
+    async with served(application) as api:
         yield api
 
 
@@ -82,12 +82,12 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
     desk = application_services(bench.house).desk
 
-    def knock(called: Hook) -> asyncio.Task[WebhookReceipt]:
+    def send_webhook(called: Hook) -> asyncio.Task[WebhookReceipt]:
         return asyncio.create_task(desk.take(_knock(called)))
 
     try:
-        flood = [knock(busy) for _ in range(10 * SHARE)]
-        await knock(seldom)
+        flood = [send_webhook(busy) for _ in range(10 * SHARE)]
+        await send_webhook(seldom)
         before = sum(task.done() for task in flood)
         made = {answer.run_id for answer in await asyncio.gather(*flood)}
     finally:
@@ -116,11 +116,11 @@ async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
     assert await runs(bench) == 3
 
 
-async def _turns(desk: WebhookReceiver, knock: WebhookRequest) -> int:
+async def _turns(webhook_receiver: WebhookReceiver, request: WebhookRequest) -> int:
     """Turns of the event loop for which a call waited to be written with others."""
-    turns, task = 0, asyncio.create_task(desk.take(knock))
+    turns, task = 0, asyncio.create_task(webhook_receiver.take(request))
     while not task.done():
-        turns += desk.waiting
+        turns += webhook_receiver.waiting
         await asyncio.sleep(0)
     await task
     return turns
@@ -133,10 +133,10 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
     desk = application_services(replace(bench.house, limits=bounds)).desk
     try:
-        knocks = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
+        requests = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
-        assert desk.closed_for(knocks[0]) > 0
-        flood, other = await _turns(desk, knocks[1]), await _turns(desk, knocks[2])
+        assert desk.closed_for(requests[0]) > 0
+        flood, other = await _turns(desk, requests[1]), await _turns(desk, requests[2])
     finally:
         await desk.aclose()
     assert other < 10

@@ -45,11 +45,11 @@ USUAL = {
 }
 
 
-async def _call(tx: Connection, one: Capability, space: UUID = HERE, **given: Any) -> Any:
+async def _call(tx: Connection, one: Capability, space: UUID = HERE, **value: Any) -> Any:
     context: Any = SimpleNamespace(
         actor=Actor(space, "member", generate_id(), role=Role.OWNER), tx=tx
     )
-    return await one.handler(context, given)
+    return await one.handler(context, value)
 
 
 async def _member(tx: Connection, role: str, space: UUID = HERE, *, disabled: bool = False) -> None:

@@ -71,9 +71,11 @@ async def _update(
 
 
 async def _activate(bench: Bench, automation_id: UUID) -> str:
-    house = bench.house
-    async with house.database.transaction() as tx:
-        return await activate(tx, house.workspace_id, automation_id, house.registry, house.limits)
+    application = bench.house
+    async with application.database.transaction() as tx:
+        return await activate(
+            tx, application.workspace_id, automation_id, application.registry, application.limits
+        )
 
 
 async def _do(bench: Bench, act: Any, automation_id: UUID) -> Any:
@@ -306,22 +308,26 @@ async def test_no_run_starts_after_a_pause_was_answered_while_fires_race(bench: 
     )
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    house = bench.house
+    application = bench.house
 
     async def fire(number: int) -> str:
         request = RunRequest(
-            house.workspace_id, saved.automation_id, "webhook", trigger_id, key=f"key:{number}"
+            application.workspace_id,
+            saved.automation_id,
+            "webhook",
+            trigger_id,
+            key=f"key:{number}",
         )
-        return (await house.dispatcher.dispatch(request)).status
+        return (await application.dispatcher.dispatch(request)).status
 
     racing = [asyncio.create_task(fire(number)) for number in range(25)]
     pausing = asyncio.create_task(_do(bench, pause, saved.automation_id))
     racing += [asyncio.create_task(fire(number)) for number in range(25, 50)]
     await pausing
     started = "SELECT count(*) FROM runs WHERE status <> 'skipped'"
-    at_the_answer = await house.database.fetchval(started)
+    at_the_answer = await application.database.fetchval(started)
     statuses = await asyncio.gather(*racing)
-    assert await house.database.fetchval(started) == at_the_answer
+    assert await application.database.fetchval(started) == at_the_answer
     assert len(statuses) == await _counted(bench, "runs") == 50
     assert await fire(99) == "skipped"
 
@@ -330,19 +336,21 @@ async def test_a_pause_is_not_answered_while_a_fire_is_half_way(bench: Bench) ->
     saved = await _create(bench, _says("x", triggers=[HOOK]))
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    house = bench.house
-    request = RunRequest(house.workspace_id, saved.automation_id, "webhook", trigger_id)
-    await house.dispatcher.dispatch(request)
-    async with house.database.transaction() as tx:
-        await house.dispatcher.take(tx, [request])
+    application = bench.house
+    request = RunRequest(application.workspace_id, saved.automation_id, "webhook", trigger_id)
+    await application.dispatcher.dispatch(request)
+    async with application.database.transaction() as tx:
+        await application.dispatcher.take(tx, [request])
         pausing = asyncio.create_task(_do(bench, pause, saved.automation_id))
         async with asyncio.timeout(60):
-            while not await house.database.fetchval("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            while not await application.database.fetchval(
+                "SELECT 1 FROM pg_locks WHERE NOT granted"
+            ):
                 assert not pausing.done()
                 await asyncio.sleep(0.01)
     assert await pausing == "paused"
     assert await _counted(bench, "runs WHERE status = 'pending'") == 2
-    assert (await house.dispatcher.dispatch(request)).status == "skipped"
+    assert (await application.dispatcher.dispatch(request)).status == "skipped"
 
 
 async def test_each_run_is_wholly_of_one_version_while_edits_race_with_fires(
@@ -362,11 +370,11 @@ async def test_each_run_is_wholly_of_one_version_while_edits_race_with_fires(
     saved = await _create(bench, version("0"))
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    house = bench.house
+    application = bench.house
 
     async def fire() -> UUID:
-        request = RunRequest(house.workspace_id, saved.automation_id, "webhook", trigger_id)
-        return (await house.dispatcher.dispatch(request)).run_id
+        request = RunRequest(application.workspace_id, saved.automation_id, "webhook", trigger_id)
+        return (await application.dispatcher.dispatch(request)).run_id
 
     async def edit() -> None:
         for number in range(1, 31):

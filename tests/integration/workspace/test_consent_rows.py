@@ -925,8 +925,8 @@ async def test_consents_are_listed_by_workspace_status_and_automation(rows: Data
         first = await _asked(tx)
         second = await _asked(tx, added=(B,))
 
-        async def listed(*given: Any) -> list[UUID]:
-            return [one.id for one in await list_consents(tx, HERE, *given)]
+        async def listed(*value: Any) -> list[UUID]:
+            return [one.id for one in await list_consents(tx, HERE, *value)]
 
         assert await listed() == [second.id, first.id, other]
         assert await listed("waiting") == [second.id, other]

@@ -20,7 +20,7 @@ from mainspring.workspace.import_export import ImportResult, import_judged, judg
 from mainspring.workspace.inbox import list_notifications
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.versions import compute_version_id, rollback
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -39,34 +39,36 @@ def cron(text: str) -> dict[str, Any]:
     return {"id": "clock", "type": "schedule", "config": {"cron": text, "timezone": "UTC"}}
 
 
-def client(desk: Desk) -> Desk:
+def client(capability_client: CapabilityClient) -> CapabilityClient:
     """The same member's program."""
-    actor = Actor(desk.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
-    return Desk(desk.bench, CapabilityCaller(actor))
+    actor = Actor(capability_client.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
+    return CapabilityClient(capability_client.bench, CapabilityCaller(actor))
 
 
 async def bring_in(
     bench: Bench, *documents: dict[str, Any], over: bool = True
 ) -> list[ImportResult]:
-    house = bench.house
+    application = bench.house
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
-    judged = await judge_import(value, house.registry, house.limits)
-    async with house.database.transaction() as tx:
+    candidates = await judge_import(value, application.registry, application.limits)
+    async with application.database.transaction() as tx:
         return await import_judged(
             tx,
-            house.workspace_id,
-            judged,
+            application.workspace_id,
+            candidates,
             FIRST_MEMBER,
-            house.registry,
-            house.limits,
+            application.registry,
+            application.limits,
             "new_version" if over else "refuse",
         )
 
 
 async def start(bench: Bench, automation_id: UUID) -> str:
-    house = bench.house
-    async with house.database.transaction() as tx:
-        return await activate(tx, house.workspace_id, automation_id, house.registry, house.limits)
+    application = bench.house
+    async with application.database.transaction() as tx:
+        return await activate(
+            tx, application.workspace_id, automation_id, application.registry, application.limits
+        )
 
 
 async def fires(bench: Bench, automation_id: UUID) -> str | None:
@@ -85,8 +87,8 @@ async def unread(bench: Bench) -> list[dict[str, Any]]:
         return await list_notifications(connection, bench.house.workspace_id, unread=True)
 
 
-async def waiting(desk: Desk) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await desk.call("list_consents", {}))["consents"]
+async def waiting(capability_client: CapabilityClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await capability_client.call("list_consents", {}))["consents"]
     return found
 
 
@@ -94,16 +96,16 @@ def says(consent: Any) -> list[str]:
     return [one["says"] for one in consent["additions"]]
 
 
-async def refusal(desk: Desk, capability: str, **given: Any) -> Problem:
+async def refusal(desk: CapabilityClient, capability: str, **value: Any) -> Problem:
     with pytest.raises(Problem) as refused:
-        await desk.call(capability, given)
+        await desk.call(capability, value)
     return refused.value
 
 
 async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     bench: Bench,
 ) -> None:
-    desk, house = Desk(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.house
     (made,) = await bring_in(bench, document(PAY, name="Pay", triggers=[cron("*/5 * * * *")]))
     one = made.saved.automation_id
     (asked,) = await waiting(desk)
@@ -117,8 +119,8 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     ]
     kept = await desk.kept(one)
     assert (kept["state"], kept["paused_reason"]) == ("paused", "consent")
-    async with house.database.acquire() as connection:
-        (told,) = await list_notifications(connection, house.workspace_id)
+    async with application.database.acquire() as connection:
+        (told,) = await list_notifications(connection, application.workspace_id)
     assert "consent" in told["title"]
     assert "- Pay" in told["message"]
 
@@ -139,8 +141,8 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     )
     assert [told["status"] for told in await waiting(desk)] == ["waiting"]
     assert len(await unread(bench)) == 1
-    async with house.database.transaction() as tx:
-        await house.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
+    async with application.database.transaction() as tx:
+        await application.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
     done = await desk.call("answer_consent", {**answer, "activate": True})
     assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
     assert await waiting(desk) == []
@@ -154,71 +156,85 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     await _check_boards_have_names(desk)
 
 
-async def _check_boards_have_names(desk: Desk) -> None:
+async def _check_boards_have_names(capability_client: CapabilityClient) -> None:
     """And one message about several is read once the last of them is answered."""
-    bench = desk.bench
+    bench = capability_client.bench
     board = await Boards(bench.house).create("Uptime")
     change = {"type": "board_change", "config": {"board_id": board}}
     await bring_in(bench, document(NOTE, name="A", triggers=[change]), document(NOTE, name="B"))
-    asked = await waiting(desk)
+    asked = await waiting(capability_client)
     (one,) = (each for each in asked if each["name"] == "A")
     assert f'It starts when the board "Uptime" ({board}) changes.' in says(one)
     for left, each in ((1, asked[0]), (0, asked[1])):
         given = {"consent_id": each["consent_id"], "digest": each["digest"], "agree": False}
-        await desk.call("answer_consent", given)
+        await capability_client.call("answer_consent", given)
         assert len(await unread(bench)) == left
 
 
-async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) -> None:
+async def _check_nothing_starts(
+    capability_client: CapabilityClient, one: UUID, request: dict[str, Any]
+) -> None:
     """No person, no program and no trigger; it may be tried out."""
-    bench, house = desk.bench, desk.bench.house
+    bench, application = capability_client.bench, capability_client.bench.house
     with pytest.raises(Conflict) as refused:
         await start(bench, one)
     assert refused.value.code == "consent_needed"
-    assert [finding.detail for finding in refused.value.findings] == says(asked)
-    for who in (desk, client(desk)):
+    assert [finding.detail for finding in refused.value.findings] == says(request)
+    for who in (capability_client, client(capability_client)):
         held = await refusal(who, "update_automation", automation_id=str(one), state="active")
         assert held.code == "consent_needed"
     assert await fires(bench, one) == "paused"
     with pytest.raises(Conflict, match="agree first"):
-        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one))
+        await application.dispatcher.dispatch(RunRequest(application.workspace_id, one))
     with pytest.raises(Conflict, match="agree first"):
-        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one, mode="verify"))
+        await application.dispatcher.dispatch(
+            RunRequest(application.workspace_id, one, mode="verify")
+        )
     # A trial changes and sends nothing.
-    await house.dispatcher.dispatch(RunRequest(house.workspace_id, one, mode="dry_run"))
+    await application.dispatcher.dispatch(RunRequest(application.workspace_id, one, mode="dry_run"))
     # Putting it away and bringing it back is no way round.
-    async with house.database.transaction() as tx:
-        await archive(tx, house.workspace_id, one)
-        await restore(tx, house.workspace_id, one)
+    async with application.database.transaction() as tx:
+        await archive(tx, application.workspace_id, one)
+        await restore(tx, application.workspace_id, one)
     with pytest.raises(Conflict, match="agree first"):
-        await house.dispatcher.dispatch(RunRequest(house.workspace_id, one))
+        await application.dispatcher.dispatch(RunRequest(application.workspace_id, one))
 
 
-async def _check_who_may_answer(desk: Desk, answer: dict[str, Any]) -> None:
+async def _check_who_may_answer(
+    capability_client: CapabilityClient, answer: dict[str, Any]
+) -> None:
     """A person who may edit here, and nobody else; and nobody learns of it elsewhere."""
-    database = desk.bench.house.database
-    program = await refusal(client(desk), "answer_consent", **answer)
+    database = capability_client.bench.house.database
+    program = await refusal(client(capability_client), "answer_consent", **answer)
     assert (program.code, isinstance(program, PermissionDenied)) == ("person_needed", True)
-    started = Actor(desk.space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
+    started = Actor(
+        capability_client.space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
+    )
     assistant = await refusal(
-        Desk(desk.bench, CapabilityCaller(started)), "answer_consent", **answer
+        CapabilityClient(capability_client.bench, CapabilityCaller(started)),
+        "answer_consent",
+        **answer,
     )
     assert assistant.code == "person_needed"
-    reader = Desk(desk.bench, await member(database, desk.space, Role.VIEWER))
+    reader = CapabilityClient(
+        capability_client.bench, await member(database, capability_client.space, Role.VIEWER)
+    )
     assert isinstance(await refusal(reader, "answer_consent", **answer), PermissionDenied)
     assert len(await waiting(reader)) == 1
     elsewhere = generate_id()
     await add_workspace(database, elsewhere, "elsewhere")
-    stranger = Desk(desk.bench, await member(database, elsewhere, Role.OWNER))
+    stranger = CapabilityClient(
+        capability_client.bench, await member(database, elsewhere, Role.OWNER)
+    )
     assert await waiting(stranger) == []
     assert isinstance(await refusal(stranger, "answer_consent", **answer), NotFound)
     look = {"consent_id": answer["consent_id"]}
     assert isinstance(await refusal(stranger, "get_consent", **look), NotFound)
-    assert (await desk.call("get_consent", look))["status"] == "waiting"
+    assert (await capability_client.call("get_consent", look))["status"] == "waiting"
 
 
 async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: Bench) -> None:
-    desk = Desk(bench)
+    capability_client = CapabilityClient(bench)
     saved = await bench.save(document(NOTE, name="Note", triggers=[cron("0 9 * * *")]))
     await start(bench, saved.automation_id)
 
@@ -232,11 +248,11 @@ async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: 
     # Another file overtakes it, and is compared with what was agreed to.
     (more,) = await bring_in(bench, document(late, name="Note", triggers=[cron("0 9,18 * * *")]))
     assert more.consent is not None
-    (asked,) = await waiting(desk)
+    (asked,) = await waiting(capability_client)
     assert (asked["consent_id"], asked["agreed_version"]) == (str(more.consent.id), 1)
     assert says(asked) == ["It now starts 2 times a day instead of once a day."]
     stale = await refusal(
-        desk,
+        capability_client,
         "answer_consent",
         consent_id=str(made.consent.id),
         digest=made.consent.digest.hex(),
@@ -245,29 +261,31 @@ async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: 
     assert stale.code == "consent_overtaken"
     assert asked["consent_id"] in str(stale.suggestion)
     # A person's own words about it are asked about too, until it is what was agreed to.
-    await desk.call("update_automation", {"automation_id": asked["automation_id"], "intent": "x"})
-    (renewed,) = await waiting(desk)
+    await capability_client.call(
+        "update_automation", {"automation_id": asked["automation_id"], "intent": "x"}
+    )
+    (renewed,) = await waiting(capability_client)
     assert (renewed["version"], says(renewed)) == (4, says(asked))
-    house = bench.house
-    async with house.database.transaction() as tx:
+    application = bench.house
+    async with application.database.transaction() as tx:
         await rollback(
             tx,
-            house.workspace_id,
+            application.workspace_id,
             saved.automation_id,
             1,
             FIRST_MEMBER,
-            house.registry,
-            house.limits,
+            application.registry,
+            application.limits,
         )
-    assert await waiting(desk) == []
+    assert await waiting(capability_client) == []
     assert await start(bench, saved.automation_id) == "active"
 
 
 async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Bench) -> None:
-    desk = Desk(bench)
-    program = client(desk)
+    capability_client = CapabilityClient(bench)
+    program = client(capability_client)
     hosts = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
-    one = await desk.save(
+    one = await capability_client.save(
         source="return 1;",
         tool_grants=[hosts],
         acknowledged_http_fetch_hosts=["a.example"],
@@ -279,13 +297,15 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     )
     assert says(drafted["consent"])[0] == "It may now spend 3 USD a day instead of 2."
     await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 2})
-    await desk.call("update_automation", {"automation_id": one, "state": "active"})
+    await capability_client.call("update_automation", {"automation_id": one, "state": "active"})
 
     less = await program.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 1, "description": "x"}
     )
     assert (less["state"], less.get("consent")) == ("active", None)
-    mine = await desk.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 2})
+    mine = await capability_client.call(
+        "update_automation", {"automation_id": one, "cost_cap_daily_usd": 2}
+    )
     assert (mine["state"], mine.get("consent")) == ("active", None)
 
     wider = {"tool": "http_fetch", "params": {"hosts": ["a.example", "b.example"]}}
@@ -308,11 +328,11 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
         "It may now spend 5 USD a day instead of 2.",
         "It may now spend 5 USD in one run instead of 2.",
     ]
-    assert len(await waiting(desk)) == 1
+    assert len(await waiting(capability_client)) == 1
     cheap = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 1})
     assert says(cheap["consent"]) == says(more["consent"])
 
-    await _check_refusing(desk, one, cheap["consent"])
+    await _check_refusing(capability_client, one, cheap["consent"])
     back = await program.call(
         "update_automation",
         {
@@ -322,37 +342,45 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
         },
     )
     assert (back["state"], back.get("consent")) == ("paused", None)
-    on = await desk.call("update_automation", {"automation_id": one, "state": "active"})
+    on = await capability_client.call(
+        "update_automation", {"automation_id": one, "state": "active"}
+    )
     assert on["state"] == "active"
 
 
-async def _check_refusing(desk: Desk, one: str, consent: dict[str, Any]) -> None:
+async def _check_refusing(
+    capability_client: CapabilityClient, one: str, consent: dict[str, Any]
+) -> None:
     """What is refused stays at rest; whoever changes their mind reads it once more."""
     given = {"consent_id": consent["consent_id"], "digest": consent["digest"]}
-    no = await desk.call("answer_consent", {**given, "agree": False})
+    no = await capability_client.call("answer_consent", {**given, "agree": False})
     assert (no["consent"]["status"], no["state"]) == ("refused", "paused")
     assert "bring it back" in no["says"]
-    assert await waiting(desk) == []
-    for who in (desk, client(desk)):
+    assert await waiting(capability_client) == []
+    for who in (capability_client, client(capability_client)):
         held = await refusal(who, "update_automation", automation_id=one, state="active")
         assert held.code == "consent_refused"
     with pytest.raises(Conflict, match="has refused"):
-        await desk.bench.house.dispatcher.dispatch(RunRequest(desk.space, UUID(one)))
-    stale = await refusal(desk, "answer_consent", **given, agree=True)
+        await capability_client.bench.house.dispatcher.dispatch(
+            RunRequest(capability_client.space, UUID(one))
+        )
+    stale = await refusal(capability_client, "answer_consent", **given, agree=True)
     assert stale.code == "consent_answered"
 
 
 async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
-    desk = Desk(bench)
-    one = await desk.save(source="return 1;", cost_cap_daily_usd=5)
-    wide = (await desk.kept(one))["version"]
-    await desk.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 1})
-    await desk.call("update_automation", {"automation_id": one, "state": "active"})
-    rows = await desk.bench.house.database.fetch(
+    capability_client = CapabilityClient(bench)
+    one = await capability_client.save(source="return 1;", cost_cap_daily_usd=5)
+    wide = (await capability_client.kept(one))["version"]
+    await capability_client.call(
+        "update_automation", {"automation_id": one, "cost_cap_daily_usd": 1}
+    )
+    await capability_client.call("update_automation", {"automation_id": one, "state": "active"})
+    rows = await capability_client.bench.house.database.fetch(
         "SELECT version FROM automation_versions WHERE automation_id = $1", UUID(one)
     )
     assert {row["version"] for row in rows} == {wide, wide + 1}
-    back = await client(desk).call(
+    back = await client(capability_client).call(
         "update_automation",
         {"automation_id": one, "active_version_id": str(compute_version_id(UUID(one), wide))},
     )
@@ -361,34 +389,40 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     given = {"consent_id": back["consent"]["consent_id"], "digest": back["consent"]["digest"]}
     # Two people answer at once: one of them is heard, and the other is told.
     answers = await asyncio.gather(
-        desk.call("answer_consent", {**given, "agree": True}),
-        desk.call("answer_consent", {**given, "agree": False}),
+        capability_client.call("answer_consent", {**given, "agree": True}),
+        capability_client.call("answer_consent", {**given, "agree": False}),
         return_exceptions=True,
     )
     (heard,) = [one for one in answers if not isinstance(one, BaseException)]
     (told,) = [one for one in answers if isinstance(one, BaseException)]
     assert isinstance(told, Conflict)
     assert told.code == "consent_answered"
-    (kept,) = (await desk.call("list_consents", {"status": "any"}))["consents"]
+    (kept,) = (await capability_client.call("list_consents", {"status": "any"}))["consents"]
     assert kept["status"] == heard["consent"]["status"]
 
 
 async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench) -> None:
-    desk = Desk(bench)
+    capability_client = CapabilityClient(bench)
 
     async def save(text: str, **more: Any) -> dict[str, Any]:
-        made = await desk.call("propose_automation", {"text": text, **more})
+        made = await capability_client.call("propose_automation", {"text": text, **more})
         given = {"proposal_id": made["proposal_id"], "digest": made["digest"]}
-        saved: dict[str, Any] = await desk.call("save_proposal", given)
+        saved: dict[str, Any] = await capability_client.call("save_proposal", given)
         return saved
 
     one = {"automation_id": (await save(REMINDER))["automation_id"]}
-    await desk.call("update_automation", {**one, "state": "active"})
-    wider = await client(desk).call("update_automation", {**one, "cost_cap_daily_usd": 7})
+    await capability_client.call("update_automation", {**one, "state": "active"})
+    wider = await client(capability_client).call(
+        "update_automation", {**one, "cost_cap_daily_usd": 7}
+    )
     assert says(wider["consent"]) == ["It may now spend 7 USD a day instead of 0.5."]
     # Everything that it may do stands in what is read and saved by its digest.
     await save("run it every Tuesday at 10 Berlin time instead", **one)
-    assert await waiting(desk) == []
-    (kept,) = (await desk.call("list_consents", {**one, "status": "agreed"}))["consents"]
+    assert await waiting(capability_client) == []
+    (kept,) = (await capability_client.call("list_consents", {**one, "status": "agreed"}))[
+        "consents"
+    ]
     assert says(kept) == says(wider["consent"])
-    assert (await desk.call("update_automation", {**one, "state": "active"}))["state"] == "active"
+    assert (await capability_client.call("update_automation", {**one, "state": "active"}))[
+        "state"
+    ] == "active"

@@ -18,7 +18,7 @@ from mainspring.workspace.import_export import import_judged, judge_import
 from mainspring.workspace.triggers import switch
 from mainspring.workspace.versions import rollback
 from tests.kit.api import served
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import Parcels, reading
@@ -39,24 +39,24 @@ def watch(name: str, text: str = "0 9 * * *", **more: Any) -> dict[str, Any]:
     return document(note, name=name, triggers=[clock(text)], **more)
 
 
-def program(desk: Desk) -> Desk:
+def program(client: CapabilityClient) -> CapabilityClient:
     """A program of the same member."""
-    actor = Actor(desk.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
-    return Desk(desk.bench, CapabilityCaller(actor))
+    actor = Actor(client.space, "client", FIRST_MEMBER, generate_id(), Role.OWNER)
+    return CapabilityClient(client.bench, CapabilityCaller(actor))
 
 
 async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
-    house = bench.house
+    application = bench.house
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
-    judged = await judge_import(value, house.registry, house.limits)
-    async with house.database.transaction() as tx:
+    candidates = await judge_import(value, application.registry, application.limits)
+    async with application.database.transaction() as tx:
         made = await import_judged(
             tx,
-            house.workspace_id,
-            judged,
+            application.workspace_id,
+            candidates,
             FIRST_MEMBER,
-            house.registry,
-            house.limits,
+            application.registry,
+            application.limits,
             "new_version",
         )
     return [one.saved.automation_id for one in made]
@@ -64,39 +64,41 @@ async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
 
 async def agreed(bench: Bench, name: str, *, active: bool = True) -> UUID:
     """An automation that a person has agreed to."""
-    house = bench.house
+    application = bench.house
     (made,) = await bring_in(bench, watch(name))
-    await agree_to_all(house.database, house.workspace_id)
+    await agree_to_all(application.database, application.workspace_id)
     if active:
-        async with house.database.transaction() as tx:
-            await activate(tx, house.workspace_id, made, house.registry, house.limits)
+        async with application.database.transaction() as tx:
+            await activate(
+                tx, application.workspace_id, made, application.registry, application.limits
+            )
     return made
 
 
-async def turn(desk: Desk, automation_id: UUID, *, enabled: bool) -> None:
+async def turn(client: CapabilityClient, automation_id: UUID, *, enabled: bool) -> None:
     """Switches its trigger, as whoever is at the desk."""
-    async with desk.bench.house.database.transaction() as tx:
+    async with client.bench.house.database.transaction() as tx:
 
         async def put() -> None:
-            await switch(tx, desk.space, automation_id, "cron-1", enabled=enabled)
+            await switch(tx, client.space, automation_id, "cron-1", enabled=enabled)
 
-        await change_by(tx, desk.space, automation_id, desk.visitor.actor, put)
+        await change_by(tx, client.space, automation_id, client.visitor.actor, put)
 
 
-async def asked(desk: Desk, automation_id: UUID) -> list[str]:
+async def asked(client: CapabilityClient, automation_id: UUID) -> list[str]:
     """What waits for a person; the automation is at rest as long as something does."""
-    found = (await desk.call("list_consents", {"automation_id": str(automation_id)}))["consents"]
+    found = (await client.call("list_consents", {"automation_id": str(automation_id)}))["consents"]
     says = [one["says"] for consent in found for one in consent["additions"]]
-    kept = await desk.kept(automation_id)
+    kept = await client.kept(automation_id)
     assert (kept["paused_reason"] == "consent") == bool(says)
     assert kept["state"] == "paused" or not says
     return says
 
 
-async def why_not(desk: Desk, automation_id: UUID) -> str | None:
+async def why_not(client: CapabilityClient, automation_id: UUID) -> str | None:
     """Why it is not set going; None: it is."""
     try:
-        await desk.call(
+        await client.call(
             "update_automation", {"automation_id": str(automation_id), "state": "active"}
         )
     except Problem as problem:
@@ -105,7 +107,7 @@ async def why_not(desk: Desk, automation_id: UUID) -> str | None:
 
 
 async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> None:
-    desk = Desk(bench)
+    client = CapabilityClient(bench)
     one = await agreed(bench, "Over HTTP")
     async with served(bench.house) as api:
         place = f"/api/v1/automations/{one}"
@@ -115,21 +117,21 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
             "paused",
             [OFTEN],
         )
-        assert await asked(desk, one) == [OFTEN]
+        assert await asked(client, one) == [OFTEN]
         # What was agreed to is back: nothing is asked, and what is wider waits again.
         back = (await api.program.put(place, json=watch("Over HTTP"))).json()
-        assert (back["consent"], await asked(desk, one)) == (None, [])
-        assert await why_not(program(desk), one) is None
+        assert (back["consent"], await asked(client, one)) == (None, [])
+        assert await why_not(program(client), one) is None
         rolled = (await api.program.post(f"{place}/rollback", json={"version": 2})).json()
-        assert (rolled["state"], await asked(desk, one)) == ("paused", [OFTEN])
+        assert (rolled["state"], await asked(client, one)) == ("paused", [OFTEN])
         assert rolled["consent"]["digest"]
 
         two = await agreed(bench, "Switched")
         trigger = f"/api/v1/automations/{two}/triggers/cron-1"
         assert (await api.program.patch(trigger, json={"enabled": False})).status_code == 200
-        assert (await desk.kept(two))["state"] == "active"
+        assert (await client.kept(two))["state"] == "active"
         turned = (await api.program.patch(trigger, json={"enabled": True})).json()
-        assert (turned["armed_at"], await asked(desk, two)) == (None, [ONCE])
+        assert (turned["armed_at"], await asked(client, two)) == (None, [ONCE])
 
         draft = (await api.program.post("/api/v1/automations", json=watch("Draft"))).json()
         assert draft["consent"]["digest"]
@@ -137,13 +139,13 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
         saved = (await api.program.put(f"/api/v1/automations/{draft['id']}", json=wider)).json()
         often = "It starts every minute (1,440 times a day)."
         assert often in [one["says"] for one in saved["consent"]["additions"]]
-        assert often in await asked(desk, UUID(draft["id"]))
+        assert often in await asked(client, UUID(draft["id"]))
 
 
 async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_question_is_open(
     bench: Bench,
 ) -> None:
-    desk, house = Desk(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.house
     other = program(desk)
 
     # Agreed to and never active.
@@ -185,14 +187,14 @@ async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_questio
     # What is archived is not brought back by a question.
     five = await agreed(bench, "Away")
     await turn(desk, five, enabled=False)
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         await archive(tx, desk.space, five)
     await turn(other, five, enabled=True)
     assert (await desk.kept(five))["state"] == "archived"
 
 
 async def test_what_came_from_a_file_waits_until_a_person_has_answered(bench: Bench) -> None:
-    desk, house = Desk(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.house
     other = program(desk)
     one = await agreed(bench, "Imported")
     await bring_in(
@@ -205,8 +207,10 @@ async def test_what_came_from_a_file_waits_until_a_person_has_answered(bench: Be
     assert await why_not(other, one) == "consent_needed"
 
     # What a person had agreed to is nothing that they have to look at.
-    async with house.database.transaction() as tx:
-        await rollback(tx, desk.space, one, 1, FIRST_MEMBER, house.registry, house.limits)
+    async with application.database.transaction() as tx:
+        await rollback(
+            tx, desk.space, one, 1, FIRST_MEMBER, application.registry, application.limits
+        )
     assert await asked(desk, one) == []
 
 
@@ -214,20 +218,20 @@ async def test_a_program_reads_an_integration_no_more_often_and_starts_nothing_p
     bench: Bench,
 ) -> None:
     async with reading(bench, Parcels()) as (inner, _):
-        desk = Desk(inner)
-        other, source = program(desk), {"source": "parcels"}
-        made = await desk.call("watch_integration", {**source, "every": "0 9 * * *"})
+        client = CapabilityClient(inner)
+        other, source = program(client), {"source": "parcels"}
+        made = await client.call("watch_integration", {**source, "every": "0 9 * * *"})
         one = UUID(made["automation_id"])
         same = await other.call("watch_integration", source)
-        assert (same["state"], await asked(desk, one)) == ("active", [])
+        assert (same["state"], await asked(client, one)) == ("active", [])
         more = await other.call("watch_integration", {**source, "every": "* * * * *"})
-        assert (more["state"], await asked(desk, one)) == ("paused", [OFTEN])
+        assert (more["state"], await asked(client, one)) == ("paused", [OFTEN])
         assert [entry["says"] for entry in more["consent"]["additions"]] == [OFTEN]
 
         await other.call("watch_integration", {**source, "every": "0 9 * * *"})
-        assert await asked(desk, one) == []
+        assert await asked(client, one) == []
         assert (await other.call("watch_integration", source))["state"] == "paused"
-        assert (await desk.call("watch_integration", source))["state"] == "active"
+        assert (await client.call("watch_integration", source))["state"] == "active"
 
 
 async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
@@ -245,13 +249,13 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     def plan(*steps: dict[str, Any]) -> dict[str, Any]:
         return document(*steps, name="careful", triggers=[clock()], grants=grants)
 
-    house, desk = bench.house, Desk(bench)
+    application, desk = bench.house, CapabilityClient(bench)
     (made,) = await bring_in(bench, plan(ask, look, note))
-    await agree_to_all(house.database, house.workspace_id)
-    async with house.database.transaction() as tx:
-        await activate(tx, house.workspace_id, made, house.registry, house.limits)
+    await agree_to_all(application.database, application.workspace_id)
+    async with application.database.transaction() as tx:
+        await activate(tx, application.workspace_id, made, application.registry, application.limits)
     place = f"/api/v1/automations/{made}"
-    async with served(house) as api:
+    async with served(application) as api:
         put = await api.program.put(place, json=plan(look, ask, note))
         assert (put.status_code, put.json()["consent"]) == (200, None), put.text
         assert await asked(desk, made) == []

@@ -78,8 +78,8 @@ async def _take(page: Browser, user_id: UUID, **more: Any) -> dict[str, Any]:
     body = {"digest": shown.json()["digest"], **more}
     answer = await page.ask("POST", f"/members/{user_id}/takeover", json=body)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 @pytest.mark.parametrize("end", [_remove, _disable])

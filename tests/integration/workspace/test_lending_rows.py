@@ -85,8 +85,8 @@ async def test_nobody_reads_for_an_owner_who_is_not_here(vault: Vault, user: UUI
 
 
 async def test_a_connection_reads_what_it_holds(vault: Vault) -> None:
-    drawer = connection_scope(HERE, CONNECTION)
-    assert await vault.lend(drawer, ["token"]) == {"token": "of the connection"}
+    scope = connection_scope(HERE, CONNECTION)
+    assert await vault.lend(scope, ["token"]) == {"token": "of the connection"}
 
 
 async def test_an_admin_reads_what_belongs_to_the_workspace(vault: Vault) -> None:
@@ -159,28 +159,28 @@ async def test_only_names_of_the_workspace_are_published(vault: Vault, database:
 async def test_a_key_that_another_process_made_is_found(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
-    drawer = SecretScope(HERE, ADMIN)
+    scope = SecretScope(HERE, ADMIN)
     kept = (tmp_path / "master.key").read_bytes()
     other = Vault(database, tmp_path / "late.key", Limits())
     await other.keyring.keys()
     with pytest.raises(InternalError) as missing:
-        await other.reveal(drawer, ["key"])
+        await other.reveal(scope, ["key"])
     assert (missing.value.code, missing.value.retryable) == ("master_key_missing", False)
     (tmp_path / "late.key").write_bytes(kept)
     (tmp_path / "late.key").chmod(0o600)
-    assert await other.reveal(drawer, ["key"]) == {"key": f"{HERE} {ADMIN}"}
+    assert await other.reveal(scope, ["key"]) == {"key": f"{HERE} {ADMIN}"}
 
 
 async def test_a_key_that_was_changed_meanwhile_is_read_again(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
     other = Vault(database, tmp_path / "master.key", Limits())
-    drawer = SecretScope(HERE, ADMIN)
-    before = await other.reveal(drawer, ["key", "other"])
+    scope = SecretScope(HERE, ADMIN)
+    before = await other.reveal(scope, ["key", "other"])
     done = await rotate(database, vault.keyring)
     assert done.retired is not None
     done.retired.unlink()
-    assert await other.reveal(drawer, ["key", "other"]) == before
+    assert await other.reveal(scope, ["key", "other"]) == before
 
 
 async def test_a_key_command_that_answers_another_key_is_asked_again(
@@ -203,12 +203,12 @@ async def test_a_key_command_that_answers_another_key_is_asked_again(
 async def test_what_does_not_open_is_not_read(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
-    drawer = SecretScope(HERE, ADMIN)
+    scope = SecretScope(HERE, ADMIN)
     create_key(tmp_path / "other.key")
     with pytest.raises(Conflict) as closed:
-        await Vault(database, tmp_path / "other.key", Limits()).reveal(drawer, ["key"])
+        await Vault(database, tmp_path / "other.key", Limits()).reveal(scope, ["key"])
     assert closed.value.code == "secret_other_key"
     await database.execute("UPDATE secrets SET nonce = '' WHERE name = 'key'")
     with pytest.raises(InternalError) as damaged:
-        await vault.reveal(drawer, ["other", "key"])
+        await vault.reveal(scope, ["other", "key"])
     assert (damaged.value.code, damaged.value.retryable) == ("secret_damaged", False)

@@ -29,13 +29,13 @@ class Counting(PasswordHasher):
 
     work = 0
 
-    def verify(self, *given: Any, **more: Any) -> Any:
+    def verify(self, *value: Any, **more: Any) -> Any:
         self.work += 1
-        return super().verify(*given, **more)
+        return super().verify(*value, **more)
 
-    def hash(self, *given: Any, **more: Any) -> Any:
+    def hash(self, *value: Any, **more: Any) -> Any:
         self.work += 1
-        return super().hash(*given, **more)
+        return super().hash(*value, **more)
 
 
 @pytest.mark.parametrize(

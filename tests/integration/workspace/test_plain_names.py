@@ -26,9 +26,9 @@ BAD_NAMES = pytest.mark.parametrize("name", BAD.values(), ids=BAD)
 PLAN = step("tell", "notification", {"title": "Hello"})
 
 
-async def _refused(boards: Boards, pointer: str, capability: str, **given: Any) -> None:
+async def _refused(boards: Boards, pointer: str, capability: str, **value: Any) -> None:
     with pytest.raises(Problem) as refused:
-        await boards.call(capability, **given)
+        await boards.call(capability, **value)
     [finding] = refused.value.findings
     assert (finding.pointer, finding.code) == (pointer, "name_characters"), capability
     assert finding.suggestion

@@ -155,29 +155,35 @@ async def test_two_steps_of_narrow_and_wide_are_no_way_around(bench: Bench) -> N
 
 
 async def test_going_back_and_importing_obey_the_same_rule(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     made = await _create(bench, BEFORE)
     narrow = document(_fetch("a", "one.test", "first"))
     await _update(bench, made, narrow, FIRST_MEMBER)
-    again = (house.workspace_id, made.automation_id, 1)
+    again = (application.workspace_id, made.automation_id, 1)
 
     with pytest.raises(PermissionDenied):
-        async with house.database.transaction() as tx:
-            await rollback(tx, *again, OTHER, house.registry, LIMITS)
-    judged = await judge_import(BEFORE, house.registry, LIMITS)
+        async with application.database.transaction() as tx:
+            await rollback(tx, *again, OTHER, application.registry, LIMITS)
+    candidates = await judge_import(BEFORE, application.registry, LIMITS)
     with pytest.raises(PermissionDenied):
-        async with house.database.transaction() as tx:
+        async with application.database.transaction() as tx:
             await import_judged(
-                tx, house.workspace_id, judged, OTHER, house.registry, LIMITS, "new_version"
+                tx,
+                application.workspace_id,
+                candidates,
+                OTHER,
+                application.registry,
+                LIMITS,
+                "new_version",
             )
-    async with house.database.transaction() as tx:
-        assert (await rollback(tx, *again, FIRST_MEMBER, house.registry, LIMITS)).version == 3
+    async with application.database.transaction() as tx:
+        assert (await rollback(tx, *again, FIRST_MEMBER, application.registry, LIMITS)).version == 3
 
 
 async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_paused(
     bench: Bench,
 ) -> None:
-    house = bench.house
+    application = bench.house
     headers = {"X-Both": "{{ secrets.first }} {{ secrets.second }}"}
     both = document(step("a", "http_fetch", {"url": "https://one.test/", "headers": headers}))
     made = await _create(bench, both)
@@ -185,17 +191,17 @@ async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_
     assert [(entry.pointer, entry.code) for entry in made.warnings] == [
         ("/plan/0/config/headers/X-Both", "secret_missing")
     ] * 2
-    await house.vault.set(bench.drawer, "second", "2")
+    await application.vault.set(bench.drawer, "second", "2")
     # Somebody else's secret of that name is not the owner's.
-    await house.vault.set(SecretScope(house.workspace_id, OTHER), "first", "x")
+    await application.vault.set(SecretScope(application.workspace_id, OTHER), "first", "x")
     with pytest.raises(Conflict, match="first") as refused:
         await _activate(bench, made)
     assert refused.value.code == "secrets_missing"
     assert "second" not in refused.value.detail
     assert [entry.pointer for entry in refused.value.findings] == ["/plan/0/config/headers/X-Both"]
-    assert (await house.database.fetchval("SELECT state FROM automations")) == "paused"
+    assert (await application.database.fetchval("SELECT state FROM automations")) == "paused"
 
-    await house.vault.set(bench.drawer, "first", "1")
+    await application.vault.set(bench.drawer, "first", "1")
     assert await _activate(bench, made) == "active"
     assert (await _update(bench, made, {**both, "goal": "Another."}, FIRST_MEMBER)).warnings == ()
 
@@ -244,8 +250,12 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
 
 
 async def _activate(bench: Bench, saved: SavedAutomation) -> str:
-    house = bench.house
-    async with house.database.transaction() as tx:
+    application = bench.house
+    async with application.database.transaction() as tx:
         return await activate(
-            tx, house.workspace_id, saved.automation_id, house.registry, house.limits
+            tx,
+            application.workspace_id,
+            saved.automation_id,
+            application.registry,
+            application.limits,
         )

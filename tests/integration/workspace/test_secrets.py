@@ -40,8 +40,10 @@ class People:
 
 @pytest_asyncio.fixture
 async def people(bench: Bench) -> People:
-    house = bench.house
-    made = {role: await member(house.database, house.workspace_id, role) for role in Role}
+    application = bench.house
+    made = {
+        role: await member(application.database, application.workspace_id, role) for role in Role
+    }
     return People(bench, made)
 
 
@@ -192,8 +194,8 @@ async def test_a_publisher_secret_belongs_to_the_workspace(people: People) -> No
     assert (await people.call(Role.OWNER, "automation_secret_list"))["secrets"] == []
 
     vault, space = people.bench.house.vault, people.bench.house.workspace_id
-    drawer = publisher_scope(space)
-    assert await vault.reveal(drawer, ["API_KEY"]) == {"API_KEY": VALUE}
+    scope = publisher_scope(space)
+    assert await vault.reveal(scope, ["API_KEY"]) == {"API_KEY": VALUE}
     for wrong in ("api_key", "1KEY", "_KEY", "A" * 65, "A-B", ""):
         with pytest.raises(Invalid):
             await people.call(Role.ADMIN, "publisher_secret_set", name=wrong, value="x")
@@ -221,25 +223,25 @@ async def test_names_that_differ_in_nothing_but_case_are_refused_both_ways(peopl
 
 
 async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
-    house = people.bench.house
+    application = people.bench.house
     elsewhere = generate_id()
-    await house.database.execute(
+    await application.database.execute(
         "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'elsewhere')", elsewhere
     )
-    stranger = await member(house.database, elsewhere, Role.OWNER)
+    stranger = await member(application.database, elsewhere, Role.OWNER)
     await people.call(Role.EDITOR, "automation_secret_set", name="ours", value=VALUE)
     arguments = {"owner_user_id": str(people.id(Role.EDITOR))}
 
     with pytest.raises(NotFound) as refused:
-        await house.gate.direct(stranger, "automation_secret_list", arguments)
+        await application.gate.direct(stranger, "automation_secret_list", arguments)
     with pytest.raises(NotFound) as nobody:
-        await house.gate.direct(
+        await application.gate.direct(
             stranger, "automation_secret_list", {"owner_user_id": str(generate_id())}
         )
 
     assert refused.value.as_dict() == nobody.value.as_dict()
     # The other kind's names are looked at within the workspace alone.
-    await house.gate.direct(stranger, "publisher_secret_set", {"name": "OURS", "value": "x"})
+    await application.gate.direct(stranger, "publisher_secret_set", {"name": "OURS", "value": "x"})
 
 
 async def test_a_handler_without_a_key_fails_with_a_sentence(people: People) -> None:

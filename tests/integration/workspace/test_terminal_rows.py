@@ -172,7 +172,7 @@ async def test_a_confirmation_is_of_one_call_alone() -> None:
 
 
 async def test_a_code_has_eight_consonants(rows: Rows) -> None:
-    letters = set(rows.mine.code + rows.other.code) - {"-"}
-    assert letters <= set("BCDFGHJKLMNPQRSTVWXZ")
+    mails = set(rows.mine.code + rows.other.code) - {"-"}
+    assert mails <= set("BCDFGHJKLMNPQRSTVWXZ")
     assert {tuple(map(len, one.code.split("-"))) for one in (rows.mine, rows.other)} == {(4, 4)}
     assert rows.mine.code != rows.other.code

@@ -249,6 +249,6 @@ async def test_a_code_has_fifty_bits_of_letters_that_are_not_confused(people: Da
     async with people.transaction() as tx:
         seen = {(await email_addresses.request_code(tx, ANN)).text for _ in range(40)}
     assert len(seen) == 40
-    letters = set("".join(seen).replace("-", ""))
-    assert letters <= set("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+    mails = set("".join(seen).replace("-", ""))
+    assert mails <= set("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
     assert {tuple(len(part) for part in one.split("-")) for one in seen} == {(5, 5)}

@@ -41,16 +41,16 @@ def _second(**more: Any) -> dict[str, Any]:
 
 
 async def _rollback(bench: Bench, automation_id: UUID, version: int) -> SavedAutomation:
-    house = bench.house
-    async with house.database.transaction() as tx:
+    application = bench.house
+    async with application.database.transaction() as tx:
         return await rollback(
             tx,
-            house.workspace_id,
+            application.workspace_id,
             automation_id,
             version,
             FIRST_MEMBER,
-            house.registry,
-            house.limits,
+            application.registry,
+            application.limits,
         )
 
 
@@ -65,11 +65,17 @@ async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
 
 
 async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[ImportResult]:
-    house = bench.house
-    judged = await judge_import(value, house.registry, house.limits)
-    async with house.database.transaction() as tx:
+    application = bench.house
+    candidates = await judge_import(value, application.registry, application.limits)
+    async with application.database.transaction() as tx:
         return await import_judged(
-            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, house.limits, on_clash
+            tx,
+            application.workspace_id,
+            candidates,
+            FIRST_MEMBER,
+            application.registry,
+            application.limits,
+            on_clash,
         )
 
 
@@ -126,13 +132,13 @@ async def test_going_back_to_what_is_in_force_changes_nothing(bench: Bench) -> N
 
 
 async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     saved = await bench.save(_first(name="old"))
-    report = validate(_second(name="new"), house.registry, house.limits)
-    async with house.database.transaction() as tx:
+    report = validate(_second(name="new"), application.registry, application.limits)
+    async with application.database.transaction() as tx:
         await update(
             tx,
-            house.workspace_id,
+            application.workspace_id,
             saved.automation_id,
             report.accepted(),
             report.grants,
@@ -142,8 +148,8 @@ async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
     with pytest.raises(Conflict) as caught:
         await _rollback(bench, saved.automation_id, 1)
     assert caught.value.findings[0].pointer == "/name"
-    async with house.database.transaction() as tx:
-        await archive(tx, house.workspace_id, other.automation_id)
+    async with application.database.transaction() as tx:
+        await archive(tx, application.workspace_id, other.automation_id)
     await _rollback(bench, saved.automation_id, 1)
     assert (await _read(bench, saved.automation_id))["name"] == "old"
 

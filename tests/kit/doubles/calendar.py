@@ -17,8 +17,8 @@ _LIST = ("users", "me", "calendarList")
 _FILTERS = {"timeMin", "timeMax", "orderBy", "q", "updatedMin", "iCalUID"}
 
 
-def _moment(told: dict[str, str]) -> datetime:
-    return datetime.fromisoformat(told.get("dateTime") or f"{told['date']}T00:00:00+00:00")
+def _moment(result: dict[str, str]) -> datetime:
+    return datetime.fromisoformat(result.get("dateTime") or f"{result['date']}T00:00:00+00:00")
 
 
 def _within(event: dict[str, Any], lower: datetime, upper: datetime) -> bool:

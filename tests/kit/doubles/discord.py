@@ -84,16 +84,16 @@ class DiscordDouble(ScriptedDouble):
             some = [one for one in there if int(one["id"]) < before][-most:]
         return answer(200, list(reversed(some)))
 
-    def _posted(self, channel: str, given: dict[str, Any]) -> bytes:
+    def _posted(self, channel: str, arguments: dict[str, Any]) -> bytes:
         if channel in self.read_only:
             return refusal(403, 50013, "Missing Permissions")
-        if not 0 < len(given["content"]) <= 2_000 or len(given["nonce"]) > 25:
+        if not 0 < len(arguments["content"]) <= 2_000 or len(arguments["nonce"]) > 25:
             return refusal(400, 50035, "Invalid Form Body")
-        if given.get("enforce_nonce") and given["nonce"] in self.nonces:
-            return answer(200, self.nonces[given["nonce"]])
-        self.messages.append(given)
+        if arguments.get("enforce_nonce") and arguments["nonce"] in self.nonces:
+            return answer(200, self.nonces[arguments["nonce"]])
+        self.messages.append(arguments)
         made = {"id": str(1_100_000_000_000_900_000 + len(self.messages)), "channel_id": channel}
-        self.nonces[given["nonce"]] = made
+        self.nonces[arguments["nonce"]] = made
         return answer(200, made)
 
 

@@ -35,7 +35,7 @@ class DriveDouble(GoogleDouble):
     # So many pages of a search come empty before those with files.
     empty_pages: int = 0
 
-    def put(self, file_id: str, name: str, content: bytes = b"", **told: Any) -> None:
+    def put(self, file_id: str, name: str, content: bytes = b"", **result: Any) -> None:
         """A file is made, or changed."""
         self.contents[file_id] = content
         self.files[file_id] = {
@@ -48,7 +48,7 @@ class DriveDouble(GoogleDouble):
             "modifiedTime": "2026-06-01T11:59:00.000Z",
             "webViewLink": f"https://drive/{file_id}",
             "size": str(len(content)),
-            **told,
+            **result,
         }
         self.changes.append((file_id, False))
 

@@ -108,37 +108,39 @@ class LinearDouble(ScriptedDouble):
         self.messages.append({"field": found[1], **variables})
         return self._answered(found[1], variables)
 
-    def _answered(self, named: str, given: dict[str, Any]) -> bytes:
+    def _answered(self, named: str, arguments: dict[str, Any]) -> bytes:
         if named == "viewer":
             me = {"name": "Mona", "email": "mona@octo.example", "organization": {"name": "Octo"}}
             return answer({"data": {"viewer": me}})
         if named == "issueCreate":
-            return self._create(given["input"])
+            return self._create(arguments["input"])
         if named == "issue":
-            found = [one for one in self.issues if one["id"] == given["id"]]
+            found = [one for one in self.issues if one["id"] == arguments["id"]]
             if not found:
                 return refusal("INPUT_ERROR", "Entity not found: Issue", status=200)
             return answer({"data": {"issue": found[0]}})
         if named in {"issues", "searchIssues"}:
-            return self._listed(named, given)
+            return self._listed(named, arguments)
         entries = {"teams": self.teams, "users": self.users, "issueLabels": self.labels}[named]
-        nodes = [one for one in entries if _fits(one, given["filter"])]
+        nodes = [one for one in entries if _fits(one, arguments["filter"])]
         return answer({"data": {named: {"nodes": nodes}}})
 
-    def _create(self, given: dict[str, Any]) -> bytes:
-        if not _UUID4.fullmatch(given["id"]):
+    def _create(self, arguments: dict[str, Any]) -> bytes:
+        if not _UUID4.fullmatch(arguments["id"]):
             return refusal("INPUT_ERROR", "id must be a UUID")
-        if any(one["id"] == given["id"] for one in self.issues):
+        if any(one["id"] == arguments["id"] for one in self.issues):
             return refusal("INPUT_ERROR", "Entity with this id already exists", status=200)
-        if given["teamId"] not in {one["id"] for one in self.teams}:
+        if arguments["teamId"] not in {one["id"] for one in self.teams}:
             return refusal("INPUT_ERROR", "Entity not found: Team", status=200)
         number = len(self.issues) + 1
-        made = self.issue(number, "2026-03-01T09:00:00.000Z", id=given["id"], title=given["title"])
+        made = self.issue(
+            number, "2026-03-01T09:00:00.000Z", id=arguments["id"], title=arguments["title"]
+        )
         return answer({"data": {"issueCreate": {"success": True, "issue": made}}})
 
-    def _listed(self, named: str, given: dict[str, Any]) -> bytes:
-        since = ((given.get("filter") or {}).get("updatedAt") or {}).get("gte", "")
-        term = given.get("term", "").lower()
+    def _listed(self, named: str, arguments: dict[str, Any]) -> bytes:
+        since = ((arguments.get("filter") or {}).get("updatedAt") or {}).get("gte", "")
+        term = arguments.get("term", "").lower()
         found = sorted(
             (
                 one
@@ -149,12 +151,12 @@ class LinearDouble(ScriptedDouble):
             reverse=True,
         )
         ids = [one.get("id") for one in found]
-        after = given.get("after")
+        after = arguments.get("after")
         if after is not None and after not in ids:
             return refusal("INPUT_ERROR", "Cursor is not valid", status=200)
         begin = ids.index(after) + 1 if after is not None else 0
-        shown = found[begin : begin + given["first"]]
-        if not given["whole"]:
+        shown = found[begin : begin + arguments["first"]]
+        if not arguments["whole"]:
             shown = [{k: v for k, v in one.items() if k != "description"} for one in shown]
         info = {
             "hasNextPage": begin + len(shown) < len(found),

@@ -110,31 +110,31 @@ class MondayDouble(ScriptedDouble):
         self.messages.append({"field": found[1], **given})
         return self._answered(found[1], given)
 
-    def _answered(self, named: str, given: dict[str, Any]) -> bytes:
+    def _answered(self, named: str, arguments: dict[str, Any]) -> bytes:
         if named == "me":
             me = {"name": "Mona", "email": "mona@octo.example", "account": {"name": "Octo"}}
             return answer({"data": {"me": me}})
         if named == "create_update":
             known = {one["id"] for items in self.boards.values() for one in items}
-            if given["item"] not in known:
+            if arguments["item"] not in known:
                 return refusal("ResourceNotFoundException", "Item not found", status_code=404)
-            made = {"id": "3456789012", "item_id": given["item"]}
+            made = {"id": "3456789012", "item_id": arguments["item"]}
             return answer({"data": {"create_update": made}})
         if named == "next_items_page":
-            board, begin = given["cursor"].split(":")
-            return answer({"data": {named: self._page(board, int(begin), given["limit"])}})
-        if "page" in given:
-            begin = (given["page"] - 1) * given["limit"]
-            shown = list(self.boards)[begin : begin + given["limit"]]
+            board, begin = arguments["cursor"].split(":")
+            return answer({"data": {named: self._page(board, int(begin), arguments["limit"])}})
+        if "page" in arguments:
+            begin = (arguments["page"] - 1) * arguments["limit"]
+            shown = list(self.boards)[begin : begin + arguments["limit"]]
             return answer({"data": {"boards": [self._board(one) for one in shown]}})
         boards = [
             {
                 "id": one,
                 "name": "Doors",
                 "columns": COLUMNS,
-                "items_page": self._page(one, 0, given["limit"]),
+                "items_page": self._page(one, 0, arguments["limit"]),
             }
-            for one in given["board"]
+            for one in arguments["board"]
             if one in self.boards
         ]
         return answer({"data": {"boards": boards}, "account_id": 1})

@@ -229,7 +229,7 @@ async def oauth_provider() -> AsyncIterator[OAuthProvider]:
 
 
 @dataclass(slots=True)
-class Stranger(ScriptedDouble):
+class UnknownProvider(ScriptedDouble):
     """Somebody else on loopback, who writes down what they are sent."""
 
     def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
@@ -237,6 +237,6 @@ class Stranger(ScriptedDouble):
 
 
 @contextlib.asynccontextmanager
-async def stranger() -> AsyncIterator[Stranger]:
-    async with serving(Stranger()) as double:
+async def stranger() -> AsyncIterator[UnknownProvider]:
+    async with serving(UnknownProvider()) as double:
         yield double

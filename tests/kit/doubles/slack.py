@@ -64,14 +64,14 @@ class SlackWorkspace(ScriptedDouble):
     def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
         method = target.path.removeprefix("/api/")
-        given: dict[str, Any] = dict(parse_qsl(target.query))
+        arguments: dict[str, Any] = dict(parse_qsl(target.query))
         if method == "oauth.v2.access":
-            given |= dict(parse_qsl(body.decode()))
-            self.asked.append((method, given))
-            return self._granted(given)
+            arguments |= dict(parse_qsl(body.decode()))
+            self.asked.append((method, arguments))
+            return self._granted(arguments)
         if body:
-            given |= json.loads(body)
-        self.asked.append((method, given))
+            arguments |= json.loads(body)
+        self.asked.append((method, arguments))
         shown = headers.get("authorization", "").removeprefix("Bearer ")
         if shown in self.expired:
             return refusal("token_expired")
@@ -90,9 +90,9 @@ class SlackWorkspace(ScriptedDouble):
                 body = b'{"ok":false,"error":"ratelimited"}'
                 return http_answer(429, body, "Content-Type: application/json", "Retry-After: 60")
             self.used.add(method)
-            given["limit"] = str(min(int(given["limit"]), 15))
+            arguments["limit"] = str(min(int(arguments["limit"]), 15))
         answer = answers.get(method)
-        return refusal("unknown_method") if answer is None else answer(given)
+        return refusal("unknown_method") if answer is None else answer(arguments)
 
     def next_minute(self) -> None:
         """What was used up is there again."""
@@ -102,12 +102,12 @@ class SlackWorkspace(ScriptedDouble):
         """The token ends before its time; Slack says so with status 200."""
         self.expired.add(self.token)
 
-    def _granted(self, given: dict[str, Any]) -> bytes:
+    def _granted(self, arguments: dict[str, Any]) -> bytes:
         """Tokens with rotation, for a code or for what renews the one before."""
-        kind = given.get("grant_type")
-        if kind == "refresh_token" and given.get("refresh_token") != self.refresh:
+        kind = arguments.get("grant_type")
+        if kind == "refresh_token" and arguments.get("refresh_token") != self.refresh:
             return refusal("invalid_refresh_token")
-        if kind == "authorization_code" and given.get("code") != "a-code":
+        if kind == "authorization_code" and arguments.get("code") != "a-code":
             return refusal("invalid_code")
         number = len(self.said_to("oauth.v2.access"))
         self.expired.add(self.token)
@@ -123,56 +123,56 @@ class SlackWorkspace(ScriptedDouble):
             }
         )
 
-    def _who(self, given: dict[str, Any]) -> bytes:
-        del given
+    def _who(self, arguments: dict[str, Any]) -> bytes:
+        del arguments
         return said({"ok": True, "user": "mainspring", "team": "Acme", "user_id": "UBOT"})
 
-    def _posted(self, given: dict[str, Any]) -> bytes:
-        if given["channel"] not in self.channels:
+    def _posted(self, arguments: dict[str, Any]) -> bytes:
+        if arguments["channel"] not in self.channels:
             return refusal("channel_not_found")
-        self.messages.append(given)
-        return said({"ok": True, "channel": given["channel"], "ts": "1700000099.000100"})
+        self.messages.append(arguments)
+        return said({"ok": True, "channel": arguments["channel"], "ts": "1700000099.000100"})
 
-    def _listed(self, given: dict[str, Any]) -> bytes:
+    def _listed(self, arguments: dict[str, Any]) -> bytes:
         found = [{"id": key, "name": name} for key, name in self.channels.items()]
-        return self._paged("channels", found, given)
+        return self._paged("channels", found, arguments)
 
-    def _told(self, given: dict[str, Any]) -> bytes:
-        if given["channel"] not in self.channels:
+    def _told(self, arguments: dict[str, Any]) -> bytes:
+        if arguments["channel"] not in self.channels:
             return refusal("channel_not_found")
-        oldest = float(given.get("oldest", 0))
+        oldest = float(arguments.get("oldest", 0))
         found = [
             one
-            for one in reversed(self.history.get(given["channel"], []))
+            for one in reversed(self.history.get(arguments["channel"], []))
             if not isinstance(one, dict) or "ts" not in one or float(one["ts"]) > oldest
         ]
-        return self._paged("messages", found, given)
+        return self._paged("messages", found, arguments)
 
-    def _answered(self, given: dict[str, Any]) -> bytes:
-        found = self.threads.get((given["channel"], given["ts"]))
+    def _answered(self, arguments: dict[str, Any]) -> bytes:
+        found = self.threads.get((arguments["channel"], arguments["ts"]))
         if found is None:
             return refusal("thread_not_found")
         # The message that began the thread comes first on every page.
-        began = [{"type": "message", "ts": given["ts"], "text": "…"}]
-        return self._paged("messages", found, given, began)
+        began = [{"type": "message", "ts": arguments["ts"], "text": "…"}]
+        return self._paged("messages", found, arguments, began)
 
-    def _person(self, given: dict[str, Any]) -> bytes:
-        name = self.people.get(given["user"])
+    def _person(self, arguments: dict[str, Any]) -> bytes:
+        name = self.people.get(arguments["user"])
         if name is None:
             return refusal("user_not_found")
         profile = {"display_name": name}
-        return said({"ok": True, "user": {"id": given["user"], "profile": profile}})
+        return said({"ok": True, "user": {"id": arguments["user"], "profile": profile}})
 
     def _paged(
-        self, name: str, found: list[Any], given: dict[str, Any], first: Sequence[Any] = ()
+        self, name: str, found: list[Any], arguments: dict[str, Any], first: Sequence[Any] = ()
     ) -> bytes:
         start = 0
-        if "cursor" in given:
+        if "cursor" in arguments:
             if self.forgotten:
                 self.forgotten = False
                 return refusal("invalid_cursor")
-            start = int(base64.b64decode(given["cursor"]))
-        end = start + max(min(int(given["limit"]), self.page) - len(first), 1)
+            start = int(base64.b64decode(arguments["cursor"]))
+        end = start + max(min(int(arguments["limit"]), self.page) - len(first), 1)
         following = base64.b64encode(str(end).encode()).decode() if end < len(found) else ""
         told = {"ok": True, name: [*first, *found[start:end]], "has_more": bool(following)}
         # At the end Slack says an empty cursor for some methods, and nothing for others.

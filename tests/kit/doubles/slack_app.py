@@ -181,8 +181,8 @@ class SlackApp(SlackWorkspace):
                 return self._updated(json.loads(body))
         return SlackWorkspace._judged(self, head, headers, body)
 
-    def _posted(self, given: dict[str, Any]) -> bytes:
-        wrong = _wrong_blocks(given.get("blocks"))
+    def _posted(self, arguments: dict[str, Any]) -> bytes:
+        wrong = _wrong_blocks(arguments.get("blocks"))
         if wrong:
             return said(
                 {
@@ -192,27 +192,27 @@ class SlackApp(SlackWorkspace):
                     "response_metadata": {"messages": [f"[ERROR] {wrong}"]},
                 }
             )
-        to = given["channel"]
+        to = arguments["channel"]
         if to in self.people:
             # A message to a user arrives in their direct messages with the bot.
-            given = {**given, "channel": f"D{to[1:]}"}
+            arguments = {**arguments, "channel": f"D{to[1:]}"}
         elif to not in self.channels:
             return refusal("channel_not_found")
-        self.messages.append(given)
+        self.messages.append(arguments)
         ts = f"1700000099.{len(self.messages):06}"
-        self.shown[ts] = {"text": "", "blocks": [], **given, "ts": ts}
+        self.shown[ts] = {"text": "", "blocks": [], **arguments, "ts": ts}
         if self.loses_answers:
             return http_answer(502, b"")
-        return said({"ok": True, "channel": given["channel"], "ts": ts})
+        return said({"ok": True, "channel": arguments["channel"], "ts": ts})
 
-    def _updated(self, given: dict[str, Any]) -> bytes:
-        found = self.shown.get(given["ts"])
-        if found is None or found["channel"] != given["channel"]:
+    def _updated(self, arguments: dict[str, Any]) -> bytes:
+        found = self.shown.get(arguments["ts"])
+        if found is None or found["channel"] != arguments["channel"]:
             return refusal("message_not_found")
-        if _wrong_blocks(given.get("blocks")):
+        if _wrong_blocks(arguments.get("blocks")):
             return refusal("invalid_blocks")
-        found |= {"text": given["text"], "blocks": given.get("blocks", [])}
-        return said({"ok": True, "channel": given["channel"], "ts": given["ts"]})
+        found |= {"text": arguments["text"], "blocks": arguments.get("blocks", [])}
+        return said({"ok": True, "channel": arguments["channel"], "ts": arguments["ts"]})
 
     def _responded(self, path: str, headers: dict[str, str], body: bytes) -> bytes:
         url = self.urls.get(path)

@@ -38,7 +38,7 @@ _PATIENCE: Final = 280.0
 def ask(modes: Sequence[str], *, ordinary: bool = False) -> list[dict[str, Any]]:
     """Runs the battery in a process of its own, with a secret in its environment."""
     program = "tests.kit.escapes.somebody" if ordinary else "tests.kit.escapes"
-    said = subprocess.run(
+    text = subprocess.run(
         [sys.executable, "-m", program, *modes],
         cwd=ROOT,
         env={
@@ -52,7 +52,7 @@ def ask(modes: Sequence[str], *, ordinary: bool = False) -> list[dict[str, Any]]
         timeout=_PATIENCE,
         check=True,
     ).stdout
-    return [json.loads(line) for line in said.splitlines()]
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def read_mode(text: str) -> Mode:

@@ -133,20 +133,20 @@ class Battery:
         if told is not None:
             self._judge(Attempt(f"printed by {script.attempts[0].name} …", ""), said, more)
 
-    def _judge(self, attempt: Attempt, said: str, more: dict[str, str]) -> None:
+    def _judge(self, attempt: Attempt, text: str, more: dict[str, str]) -> None:
         if attempt.source:
             self.verdict.tried.append(attempt.name)
         # Whoever leaves something knows it, and so may say it.
-        found = {name for name in self._ground.found_in(said) if name not in more}
+        found = {name for name in self._ground.found_in(text) if name not in more}
         if self._mode.needs_no_deno and "deno" in attempt.marks:
             found.discard("reached")
         if found:
             self.verdict.leaks[attempt.name] = sorted(found)
-            self.verdict.said[attempt.name] = said[:600]
+            self.verdict.said[attempt.name] = text[:600]
 
     async def _talk(self, script: Script, more: dict[str, str]) -> tuple[dict[str, Any], str]:
         """Everything one process says, as one text."""
-        said: list[str] = []
+        texts: list[str] = []
         last: dict[str, Any] = {}
         source = script.source(self._names)
         room = _MORE_ROOM if script.roomy else _ROOM
@@ -157,16 +157,16 @@ class Battery:
             await process.send(self._first(source, {**self._given, **more}, "own-run-token"))
             async for item in process:
                 if not isinstance(item, Frame):
-                    said.append(item.text)
+                    texts.append(item.text)
                     continue
                 if "call" in item.body:
-                    said.append(json.dumps(item.body))
+                    texts.append(json.dumps(item.body))
                     # What fetch() asks the gate for is refused there, as every address here is.
                     fetched = item.body.get("capability") == "http_fetch"
                     came = {"problem": _REFUSED} if fetched else {"value": {"ok": 1}}
                     await process.send({"answer": item.body["call"], "at": 1, **came})
                 elif "mcp" in item.body:
-                    said.append(json.dumps(item.body))
+                    texts.append(json.dumps(item.body))
                     http = {"status": 200, "headers": {}, "body": "{}"}
                     await process.send({"answer": item.body["mcp"], "at": 1, "http": http})
                 else:
@@ -176,7 +176,7 @@ class Battery:
                 self._pids.add(process.pid)
         if ended.reason == "wall" and len(script.attempts) == 1:
             self.verdict.untried.append(script.attempts[0].name)
-        return last, "\n".join(said)
+        return last, "\n".join(texts)
 
     @asynccontextmanager
     async def _neighbour(self) -> AsyncIterator[int]:
@@ -195,7 +195,7 @@ class Battery:
             yield process.pid
             assert process.is_alive, "the neighbour was taken down"
 
-    def _first(self, source: str, given: dict[str, Any], token: str) -> dict[str, Any]:
+    def _first(self, source: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
         return {
             "kind": "run",
             "nonce": secrets.token_hex(16),
@@ -205,7 +205,7 @@ class Battery:
             "env": {"BRAINS_MCP_URL": DOOR, "BRAINS_RUN_TOKEN": token},
             "names": ["x"],
             "trigger": {},
-            "input": given,
+            "input": arguments,
             "run": {"id": "run"},
         }
 

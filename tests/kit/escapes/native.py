@@ -16,8 +16,8 @@ from typing import Any, Final
 from mainspring.actions.script.sandbox.confinement import (
     ChildLimits,
     confine_child,
+    confine_processes,
     exec_deno,
-    raise_walls,
 )
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.linux import Kernel
@@ -66,7 +66,7 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
     }
 
 
-def main(told: dict[str, Any]) -> None:
+def main(result: dict[str, Any]) -> None:
     """Becomes what a launcher is, and its child what Deno would be."""
     python, home = Path(sys.executable).resolve(), Path(sys.base_prefix).resolve()
     readable = [str(home / "lib"), "/etc/ld.so.cache", "/dev/urandom", "/dev/null"]
@@ -74,14 +74,14 @@ def main(told: dict[str, Any]) -> None:
     text = _ATTEMPTS.read_text(encoding="utf-8")
     program, kernel = os.open(python, os.O_RDONLY), Kernel()
     # An empty folder that becomes the root folder.
-    root = Path(told["folder"]) / "empty"
-    raised = raise_walls(kernel, IsolationMode(told["wanted"]), root, readable, runnable)
+    root = Path(result["folder"]) / "empty"
+    raised = confine_processes(kernel, IsolationMode(result["wanted"]), root, readable, runnable)
     sys.stdout.write(json.dumps(raised.walls.as_dict()) + "\n")
     sys.stdout.flush()
     child = kernel.fork_apart() if raised.walls.namespaces else os.fork()
     if child == 0:
         confine_child(kernel, raised, 0)
-        arguments = ["python", "-P", "-S", "-s", "-c", text, json.dumps(told)]
+        arguments = ["python", "-P", "-S", "-s", "-c", text, json.dumps(result)]
         command = (program, arguments, {"PYTHONHOME": str(home)})
         exec_deno(kernel, ChildLimits(1 << 32, 20), [0, 1, 2], command)
     os.waitpid(child, 0)

@@ -104,13 +104,13 @@ def _files(folder: str, worker: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _lines(told: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+def _lines(result: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     stream, datagram, unix = socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.AF_UNIX
     return {
-        "tcp": lambda: _dial(stream, ("127.0.0.1", told["tcp"])),
-        "udp": lambda: _dial(datagram, ("127.0.0.1", told["udp"])),
-        "unix": lambda: _dial(stream, f"{told['folder']}/socket", unix),
-        "abstract": lambda: _dial(stream, f"\0{told['abstract']}", unix),
+        "tcp": lambda: _dial(stream, ("127.0.0.1", result["tcp"])),
+        "udp": lambda: _dial(datagram, ("127.0.0.1", result["udp"])),
+        "unix": lambda: _dial(stream, f"{result['folder']}/socket", unix),
+        "abstract": lambda: _dial(stream, f"\0{result['abstract']}", unix),
         "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0),
         "packets": lambda: socket.socket(17, 3, 0),
         "vsock": lambda: socket.socket(40, stream),
@@ -159,10 +159,10 @@ def _kernel() -> dict[str, Callable[[], Any]]:
     }
 
 
-def main(told: dict[str, Any]) -> None:
+def main(result: dict[str, Any]) -> None:
     got: dict[str, str | None] = {}
-    worker = told["worker"]
-    tables = (_files(told["folder"], worker), _lines(told), _others(worker, told["priority"]))
+    worker = result["worker"]
+    tables = (_files(result["folder"], worker), _lines(result), _others(worker, result["priority"]))
     for table in (*tables, _kernel()):
         for name, what in table.items():
             try:

@@ -67,9 +67,9 @@ class Planted:
             "REACHED": self.texts["reached"],
         }
 
-    def found_in(self, said: str) -> list[str]:
+    def found_in(self, message: str) -> list[str]:
         """Which of the planted things stand in a text."""
-        return sorted(name for name, text in self.texts.items() if text in said)
+        return sorted(name for name, text in self.texts.items() if text in message)
 
     def left(self) -> list[str]:
         """What is there now and was not there before, or the other way round."""
@@ -187,5 +187,5 @@ class _counting:  # noqa: N801  (used like a function)
         writer.close()
 
 
-def _knock(made: Planted, door: str) -> None:
-    made.knocks[door] = made.knocks.get(door, 0) + 1
+def _knock(made: Planted, endpoint: str) -> None:
+    made.knocks[endpoint] = made.knocks.get(endpoint, 0) + 1

@@ -23,8 +23,8 @@ def _read(text: str) -> ScheduleAnswer:
     return parse_schedules(text, NOW, "Europe/Berlin")
 
 
-def _changed(words: str, cron: str, timezone: str | None = "Asia/Tokyo") -> ProposalSketch:
-    made = draw(words, before=set_at_pointer(BEFORE, CRON, cron), timezone=timezone)
+def _changed(text: str, cron: str, timezone: str | None = "Asia/Tokyo") -> ProposalSketch:
+    made = draw(text, before=set_at_pointer(BEFORE, CRON, cron), timezone=timezone)
     assert strays(made) == []
     assert made.document["plan"] == BEFORE["plan"]
     return made
@@ -71,7 +71,7 @@ def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "crons", "sentence"),
+    ("text", "crons", "sentence"),
     [
         ("every hour but not at night", ("0 6-21 * * *",), "every hour from 06:00 to 21:00"),
         ("hourly except at noon", ("0 0-11,13-23 * * *",), "every hour except at 12:00"),
@@ -94,15 +94,15 @@ def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
     ],
 )
 def test_an_exception_is_said_in_the_schedule_and_in_its_sentence(
-    words: str, crons: tuple[str, ...], sentence: str
+    text: str, crons: tuple[str, ...], sentence: str
 ) -> None:
-    reading = _read(words).readings[0]
+    reading = _read(text).readings[0]
     assert reading.crons == crons
     assert reading.sentence == f"{sentence}, Europe/Berlin"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "on the 1st of the month, but not on weekends",
         "monthly except Mondays",
@@ -112,14 +112,14 @@ def test_an_exception_is_said_in_the_schedule_and_in_its_sentence(
         "every day at 9 except public holidays",
     ],
 )
-def test_an_exception_that_no_schedule_says_is_refused_and_not_dropped(words: str) -> None:
-    answer = _read(words)
+def test_an_exception_that_no_schedule_says_is_refused_and_not_dropped(text: str) -> None:
+    answer = _read(text)
     assert [one.kind for one in answer.refusals] == ["not_sayable"]
     assert not answer.readings
 
 
 @pytest.mark.parametrize(
-    ("words", "kind"),
+    ("text", "kind"),
     [
         ("every Monday except Mondays", "which_days"),
         ("weekly, but not on Mondays", "which_days"),
@@ -127,14 +127,14 @@ def test_an_exception_that_no_schedule_says_is_refused_and_not_dropped(words: st
         ("every weekday, not before 9", "which_times"),
     ],
 )
-def test_what_leaves_nothing_or_too_much_is_asked(words: str, kind: str) -> None:
-    answer = _read(words)
+def test_what_leaves_nothing_or_too_much_is_asked(text: str, kind: str) -> None:
+    answer = _read(text)
     assert [one.kind for one in answer.clarifications] == [kind]
     assert not answer.readings
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "every Monday at 9, don't forget the totals",
         "every Monday at 9 without fail",
@@ -142,13 +142,13 @@ def test_what_leaves_nothing_or_too_much_is_asked(words: str, kind: str) -> None
         "every Monday at 9, do not miss any",
     ],
 )
-def test_not_every_negation_is_about_time(words: str) -> None:
-    (reading,) = _read(words).readings
+def test_not_every_negation_is_about_time(text: str) -> None:
+    (reading,) = _read(text).readings
     assert reading.crons == ("0 9 * * 1",)
 
 
 @pytest.mark.parametrize(
-    ("words", "before", "after"),
+    ("text", "before", "after"),
     [
         ("only on Mondays", "0 14 * * *", ["0 14 * * 1"]),
         ("run it weekly", "0 14 * * *", ["0 14 * * 1"]),
@@ -171,9 +171,9 @@ def test_not_every_negation_is_about_time(words: str) -> None:
     ],
 )
 def test_a_change_of_days_keeps_the_hour_and_the_zone(
-    words: str, before: str, after: list[str]
+    text: str, before: str, after: list[str]
 ) -> None:
-    assert _crons(_changed(words, before)) == after
+    assert _crons(_changed(text, before)) == after
 
 
 def test_a_change_of_the_zone_keeps_days_and_hour() -> None:
@@ -201,7 +201,7 @@ def test_what_cannot_be_taken_out_of_a_schedule_is_asked_with_the_schedule_as_it
 
 
 @pytest.mark.parametrize(
-    ("words", "lacks"),
+    ("text", "lacks"),
     [
         ("don't post anything to Slack, just keep a note of new invoices", "slack_post"),
         ("summarise new notes without mailing anyone", "send_email"),
@@ -212,8 +212,8 @@ def test_what_cannot_be_taken_out_of_a_schedule_is_asked_with_the_schedule_as_it
         ("tell me about new notes and don't add rows to the Leads board", "append_board_rows"),
     ],
 )
-def test_what_is_not_to_be_done_is_no_step_and_that_is_told(words: str, lacks: str) -> None:
-    made = draw(f"every day at 9 UTC {words}")
+def test_what_is_not_to_be_done_is_no_step_and_that_is_told(text: str, lacks: str) -> None:
+    made = draw(f"every day at 9 UTC {text}")
     assert strays(made) == []
     assert actions(made)
     assert lacks not in actions(made)
@@ -221,7 +221,7 @@ def test_what_is_not_to_be_done_is_no_step_and_that_is_told(words: str, lacks: s
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "post 'do not send mail' to #ops",
         "post new notes to #ops, don't post on weekends",
@@ -229,8 +229,8 @@ def test_what_is_not_to_be_done_is_no_step_and_that_is_told(words: str, lacks: s
         "summarise new notes without adding opinions and post them to #ops",
     ],
 )
-def test_what_is_done_sometimes_or_only_quoted_stays_a_step(words: str) -> None:
-    made = draw(f"every day at 9 UTC {words}")
+def test_what_is_done_sometimes_or_only_quoted_stays_a_step(text: str) -> None:
+    made = draw(f"every day at 9 UTC {text}")
     assert "slack_post" in actions(made)
     assert not any("said not to be done" in one for one in made.notes)
 

@@ -134,7 +134,7 @@ def test_a_phrase_becomes_expressions_and_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("said", "zone", "shown"),
+    ("text", "zone", "shown"),
     [
         ("Etc/GMT-11", "Etc/GMT-11", "UTC+11 (Etc/GMT-11)"),
         ("GMT-11", "Etc/GMT+11", "UTC-11 (Etc/GMT+11)"),
@@ -143,8 +143,8 @@ def test_a_phrase_becomes_expressions_and_a_sentence(
         (", Europe/London", "Europe/London", "Europe/London"),
     ],
 )
-def test_a_zone_keeps_its_sign_and_is_shown_by_its_offset(said: str, zone: str, shown: str) -> None:
-    (reading,) = _read(f"every day at 9 {said}").readings
+def test_a_zone_keeps_its_sign_and_is_shown_by_its_offset(text: str, zone: str, shown: str) -> None:
+    (reading,) = _read(f"every day at 9 {text}").readings
 
     assert reading.timezone == zone
     assert reading.sentence == f"every day at 09:00, {shown}"
@@ -277,8 +277,8 @@ def test_every_other_friday_is_weekly_with_a_condition_that_holds_each_second_ti
     for choice in question.choices:
         assert choice.when is not None
         condition = parse_predicate(choice.when, Limits())
-        moments = iterate_fire_times(choice.crons[0], "Europe/Berlin", NOW)
-        weekly = [next(moments) for _ in range(300)]
+        timestamps = iterate_fire_times(choice.crons[0], "Europe/Berlin", NOW)
+        weekly = [next(timestamps) for _ in range(300)]
         kept.append(
             [
                 moment
@@ -297,8 +297,8 @@ def test_the_first_working_day_is_a_condition_where_it_can_be_one() -> None:
     (refusal,) = _read("on the first working day of the month at 9 Berlin time").refusals
     whens = [choice for choice in refusal.choices if choice.when is not None]
     condition = parse_predicate(whens[0].when or "", Limits())
-    moments = iterate_fire_times(whens[0].crons[0], "Europe/Berlin", NOW)
-    days = [next(moments) for _ in range(36)]
+    timestamps = iterate_fire_times(whens[0].crons[0], "Europe/Berlin", NOW)
+    days = [next(timestamps) for _ in range(36)]
     found = [
         day.strftime("%a %d")
         for day in days
@@ -359,14 +359,14 @@ def test_the_command_prints_the_sentence_the_expression_and_the_moments(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert tell_when(Screen(), "every weekday at 9 Berlin time", None) == exits.DONE
-    said = capsys.readouterr().out.splitlines()
+    texts = capsys.readouterr().out.splitlines()
 
-    assert said[:3] == [
+    assert texts[:3] == [
         "Every weekday at 09:00, Europe/Berlin",
         "  cron      0 9 * * 1-5",
         "  zone      Europe/Berlin",
     ]
-    assert sum(line.startswith("  next ") for line in said) == MOMENTS
+    assert sum(line.startswith("  next ") for line in texts) == MOMENTS
 
 
 def test_the_command_asks_and_refuses_with_another_exit_code(
@@ -374,10 +374,10 @@ def test_the_command_asks_and_refuses_with_another_exit_code(
 ) -> None:
     assert tell_when(Screen(), "three times a week", "UTC") == exits.INVALID
     assert tell_when(Screen(), "when a file arrives", "UTC") == exits.INVALID
-    said = capsys.readouterr().out
+    text = capsys.readouterr().out
 
-    assert "On which 3 days of the week?" in said
-    assert "These words say nothing about when." in said
+    assert "On which 3 days of the week?" in text
+    assert "These words say nothing about when." in text
 
 
 def test_the_command_refuses_a_zone_that_does_not_exist() -> None:

@@ -64,11 +64,11 @@ def _end(code: int, reason: str | None = None) -> dict[str, Any]:
 def test_every_end_has_one_of_seven_words(
     run: dict[str, Any], said: list[dict[str, Any]], word: str
 ) -> None:
-    told = tell_run(run, said, RunWait(150, 1, URL))
-    assert told["status"] == word
-    assert told["next_step"].endswith(".")
-    assert told["terminal"] is not told["timed_out"]
-    assert (told["timeout_reason"] is None) is told["terminal"]
+    result = tell_run(run, said, RunWait(150, 1, URL))
+    assert result["status"] == word
+    assert result["next_step"].endswith(".")
+    assert result["terminal"] is not result["timed_out"]
+    assert (result["timeout_reason"] is None) is result["terminal"]
 
 
 @pytest.mark.parametrize(
@@ -81,30 +81,30 @@ def test_every_end_has_one_of_seven_words(
     ],
 )
 def test_a_wait_that_is_over_says_who_was_missing(status: str, workers: int, reason: str) -> None:
-    told = tell_run(_run(status, finished_at=None), [], RunWait(10, workers, URL))
-    assert (told["timed_out"], told["timeout_reason"]) == (True, reason)
-    assert told["duration_ms"] is None
-    assert f"run_id {UUID(int=7)}" in told["next_step"]
+    result = tell_run(_run(status, finished_at=None), [], RunWait(10, workers, URL))
+    assert (result["timed_out"], result["timeout_reason"]) == (True, reason)
+    assert result["duration_ms"] is None
+    assert f"run_id {UUID(int=7)}" in result["next_step"]
     looked = tell_run(_run(status, finished_at=None), [], RunWait(0, workers, URL))
     assert (looked["timed_out"], looked["timeout_reason"]) == (False, None)
-    assert looked["next_step"] == told["next_step"]
+    assert looked["next_step"] == result["next_step"]
 
 
 def test_the_last_try_of_a_step_is_what_is_shown() -> None:
     said = [_piece("out", "one\n"), _piece("out", "one\n", 2), _piece("out", "two\n", 2)]
-    told = tell_run(_run("succeeded"), said, RunWait(150, None, URL))
-    assert told["stdout"] == "one\ntwo\n"
-    assert (told["duration_ms"], told["cost_usd"], told["exit_code"]) == (2_000, 0.25, None)
+    result = tell_run(_run("succeeded"), said, RunWait(150, None, URL))
+    assert result["stdout"] == "one\ntwo\n"
+    assert (result["duration_ms"], result["cost_usd"], result["exit_code"]) == (2_000, 0.25, None)
 
 
 def test_what_was_only_pretended_is_listed_and_said() -> None:
     call = {"step": "script", "capability": "send_email", "arguments": {}, "outcome": "pretended"}
     real = {**call, "capability": "get_board", "outcome": "read"}
     run = _run("succeeded", mode="dry_run", calls=[call, real])
-    told = tell_run(run, [], RunWait(150, None, URL))
-    assert [one["capability"] for one in told["suppressed"]] == ["send_email"]
-    assert "1 call was only pretended" in told["next_step"]
-    assert "dry_run: false" in told["next_step"]
+    result = tell_run(run, [], RunWait(150, None, URL))
+    assert [one["capability"] for one in result["suppressed"]] == ["send_email"]
+    assert "1 call was only pretended" in result["next_step"]
+    assert "dry_run: false" in result["next_step"]
 
 
 def test_an_error_is_told_as_a_sentence() -> None:

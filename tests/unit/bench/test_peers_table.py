@@ -38,7 +38,7 @@ def test_a_row_has_medians_and_ratios_and_a_missing_peer_has_its_error() -> None
 
 
 def test_of_much_output_the_line_with_the_reason_is_kept() -> None:
-    said = "npm warn what nobody asked about\nnpm error code E404\nnpm error 404 Not Found"
-    assert one_line(said) == "npm error 404 Not Found"
+    text = "npm warn what nobody asked about\nnpm error code E404\nnpm error 404 Not Found"
+    assert one_line(text) == "npm error 404 Not Found"
     assert len(one_line("error " + "x" * 500)) == 160
     assert one_line("") == "said nothing"

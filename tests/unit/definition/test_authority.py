@@ -534,11 +534,11 @@ def says(before: AutomationAuthority | None, after: AutomationAuthority) -> list
     return [one.says for one in find_additions(before, after)]
 
 
-@pytest.mark.parametrize(("narrow", "wide", "said"), WIDER)
+@pytest.mark.parametrize(("narrow", "wide", "texts"), WIDER)
 def test_what_is_wider_is_named_and_the_way_back_needs_nobody(
-    narrow: AutomationAuthority, wide: AutomationAuthority, said: list[str]
+    narrow: AutomationAuthority, wide: AutomationAuthority, texts: list[str]
 ) -> None:
-    assert says(narrow, wide) == said
+    assert says(narrow, wide) == texts
     assert says(wide, narrow) == []
 
 

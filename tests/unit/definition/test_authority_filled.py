@@ -24,8 +24,8 @@ def _compute(output: Any, name: str = "draw", **more: Any) -> Plan:
     return step(name, "transform_data", {"output": output}, **more)
 
 
-def _script(value: str, given: Any = None) -> Plan:
-    return step("draw", "script", {"source": f'return "{value}" + input;', "input": given})
+def _script(value: str, content: Any = None) -> Plan:
+    return step("draw", "script", {"source": f'return "{value}" + input;', "input": content})
 
 
 def _loop(items: Any, *steps: Plan) -> Plan:

@@ -230,7 +230,7 @@ def test_an_unknown_zone_is_a_problem_not_a_crash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "phrase"),
     [
         ("* * * * *", "Every minute"),
         ("*/15 * * * *", "Every 15 minutes"),
@@ -246,8 +246,8 @@ def test_an_unknown_zone_is_a_problem_not_a_crash() -> None:
         ("0 0 L * *", "At 00:00 on the last day of every month"),
     ],
 )
-def test_usual_expressions_are_said_in_words(text: str, words: str) -> None:
-    assert describe(parse_cron(text)) == words
+def test_usual_expressions_are_said_in_words(text: str, phrase: str) -> None:
+    assert describe(parse_cron(text)) == phrase
 
 
 @pytest.mark.parametrize(

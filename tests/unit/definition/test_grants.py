@@ -351,11 +351,11 @@ def test_written_grants_replace_the_derived_ones() -> None:
     )
 
 
-def capability(name: str, **given: Any) -> Capability:
+def capability(name: str, **value: Any) -> Capability:
     async def handler(ctx: Any, arguments: Any) -> None:
         del ctx, arguments
 
-    return Capability(name, name, {}, {}, handler, **given)
+    return Capability(name, name, {}, {}, handler, **value)
 
 
 @pytest.mark.parametrize(
@@ -435,17 +435,20 @@ def test_merging_drops_what_another_grant_allows_already() -> None:
 
 def test_an_agent_needs_itself_and_its_tools() -> None:
     names = ("agent.run", "agent.runs", "agent", "kv.get", "kv.set", "admin_reset")
-    words = Registry(capabilities=[capability(name) for name in names])
+    known_vocabulary = Registry(capabilities=[capability(name) for name in names])
     config = {"tools": ["kv.*"]}
-    assert list_requested_grants("agent.run", config, words) == (Grant("agent.run"), Grant("kv.*"))
-    assert list_needed_grants("agent.run", config, words) == (
+    assert list_requested_grants("agent.run", config, known_vocabulary) == (
+        Grant("agent.run"),
+        Grant("kv.*"),
+    )
+    assert list_needed_grants("agent.run", config, known_vocabulary) == (
         Grant("agent.run"),
         Grant("kv.get"),
         Grant("kv.set"),
     )
     # Only the exact name is an agent.
-    assert list_requested_grants("agent.runs", config, words) == (Grant("agent.runs"),)
-    assert list_requested_grants("agent", config, words) == (Grant("agent"),)
+    assert list_requested_grants("agent.runs", config, known_vocabulary) == (Grant("agent.runs"),)
+    assert list_requested_grants("agent", config, known_vocabulary) == (Grant("agent"),)
 
 
 def test_an_unknown_action_needs_nothing_and_an_empty_loop_neither() -> None:
@@ -459,11 +462,13 @@ def test_an_unknown_action_needs_nothing_and_an_empty_loop_neither() -> None:
 
 def test_a_grant_says_whether_it_reaches_the_accounts_of_the_maker() -> None:
     reaching = capability("mail.send", annotations=Annotations(opens=True))
-    words = Registry(capabilities=[reaching, capability("kv.get")])
+    known_vocabulary = Registry(capabilities=[reaching, capability("kv.get")])
     assert reaching.uses_accounts
     given = [Grant("mail.send"), Grant("kv.get"), Grant("unheard_of")]
-    assert list_lent_capabilities(given, words) == {"mail.send"}
+    assert list_lent_capabilities(given, known_vocabulary) == {"mail.send"}
     entries = [{"capability": one.capability, "params": {}} for one in given]
     definition = plan_of(fetch("one", "https://a.example/"), grants=entries)
-    told = {one.capability: one.lent for one in resolve_effective_grants(definition, words)}
+    told = {
+        one.capability: one.lent for one in resolve_effective_grants(definition, known_vocabulary)
+    }
     assert told == {"mail.send": True, "kv.get": False, "unheard_of": False}

@@ -22,8 +22,8 @@ from mainspring.definition.tool_patterns import (
 from tests.kit.runaway import RUNAWAY
 
 
-async def _nothing(ctx: Any, given: Any) -> None:
-    del ctx, given
+async def _nothing(ctx: Any, value: Any) -> None:
+    del ctx, value
 
 
 def _found(pattern: str, *names: str) -> list[str]:

@@ -22,7 +22,7 @@ LIMITS: Final = Limits()
 REAL: Final = build_registry(LIMITS)
 
 
-async def _nothing(ctx: Any, given: Any) -> Any:
+async def _nothing(ctx: Any, value: Any) -> Any:
     raise AssertionError("nothing is called here")
 
 

@@ -155,7 +155,7 @@ def test_a_document_of_today_is_returned_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "words"),
+    ("version", "text"),
     [
         ("2.0", "a newer release is needed"),
         ("1.3", "a newer release is needed"),
@@ -167,12 +167,12 @@ def test_a_document_of_today_is_returned_as_it_is() -> None:
         (["1.0"], "is text"),
     ],
 )
-def test_a_version_nobody_can_read_is_refused_with_a_sentence(version: Any, words: str) -> None:
+def test_a_version_nobody_can_read_is_refused_with_a_sentence(version: Any, text: str) -> None:
     with pytest.raises(Invalid) as caught:
         upgrade({"schema_version": version})
     (finding,) = caught.value.findings
     assert (finding.pointer, finding.code) == ("/schema_version", "unknown_version")
-    assert words in finding.detail
+    assert text in finding.detail
     assert len(finding.detail) < 250
     report = validate({"schema_version": version}, vocabulary(), Limits())
     assert report.findings == (finding,)

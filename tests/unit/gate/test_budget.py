@@ -28,35 +28,35 @@ def _code(problem: BudgetExceeded | None) -> str | None:
 
 
 def test_whatever_is_spent_counts_for_every_step_around_it() -> None:
-    purse = RunBudget(ONE, bounds=[_bound("0.5", "outer"), _bound("0.3", "inner")])
-    purse.reserve(Decimal("0.3"))
+    budget = RunBudget(ONE, bounds=[_bound("0.5", "outer"), _bound("0.3", "inner")])
+    budget.reserve(Decimal("0.3"))
     with pytest.raises(BudgetExceeded) as refused:
-        purse.reserve(Decimal("0.1"))
+        budget.reserve(Decimal("0.1"))
     assert (refused.value.code, "'inner'" in refused.value.detail) == ("step_budget", True)
-    purse.settle(Decimal("0.3"), Decimal("0.2"))
-    assert [bound.spent for bound in purse.bounds] == [Decimal("0.2")] * 2
-    assert purse.step_crossed() is None
-    purse.bounds.pop()
-    purse.reserve(Decimal("0.3"))
-    purse.settle(Decimal("0.3"), Decimal("0.4"))
-    assert _code(purse.step_crossed()) == _code(purse.used_up()) == "step_budget"
+    budget.settle(Decimal("0.3"), Decimal("0.2"))
+    assert [bound.spent for bound in budget.bounds] == [Decimal("0.2")] * 2
+    assert budget.step_crossed() is None
+    budget.bounds.pop()
+    budget.reserve(Decimal("0.3"))
+    budget.settle(Decimal("0.3"), Decimal("0.4"))
+    assert _code(budget.step_crossed()) == _code(budget.used_up()) == "step_budget"
     with pytest.raises(BudgetExceeded):
-        purse.reserve()
+        budget.reserve()
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 60)), max_size=30))
 def test_what_obeys_its_promise_never_crosses_a_cap(calls: list[tuple[int, int]]) -> None:
-    purse = RunBudget(Decimal(200), bounds=[_bound("100")])
+    budget = RunBudget(Decimal(200), bounds=[_bound("100")])
     for promised, spent in calls:
         most = Decimal(promised)
         try:
-            purse.reserve(most)
+            budget.reserve(most)
         except BudgetExceeded:
             continue
-        purse.settle(most, min(most, Decimal(spent)))
-    assert purse.reserved == 0
-    assert purse.bounds[0].spent == purse.spent <= 100
-    assert purse.step_crossed() is None
+        budget.settle(most, min(most, Decimal(spent)))
+    assert budget.reserved == 0
+    assert budget.bounds[0].spent == budget.spent <= 100
+    assert budget.step_crossed() is None
 
 
 def test_a_cap_is_reached_before_it_is_crossed() -> None:
@@ -86,17 +86,17 @@ def test_a_cap_is_reached_before_it_is_crossed() -> None:
 
 
 def test_last_words_cost_nothing_whatever_was_spent() -> None:
-    purse = RunBudget(ONE, Decimal(2), token_cap=5, tokens=9)
+    budget = RunBudget(ONE, Decimal(2), token_cap=5, tokens=9)
     with pytest.raises(BudgetExceeded):
-        purse.reserve()
-    purse.part()
-    purse.reserve()
-    assert purse.used_up() is None
+        budget.reserve()
+    budget.part()
+    budget.reserve()
+    assert budget.used_up() is None
     with pytest.raises(BudgetExceeded):
-        purse.reserve(Decimal("0.01"))
+        budget.reserve(Decimal("0.01"))
     # What they say of a model of their own is money all the same.
-    purse.settle(Decimal(0), Decimal("0.01"))
-    assert _code(purse.used_up()) == "llm_tokens"
+    budget.settle(Decimal(0), Decimal("0.01"))
+    assert _code(budget.used_up()) == "llm_tokens"
 
 
 def test_the_caps_around_a_step_are_read_from_its_definition() -> None:
@@ -124,13 +124,13 @@ def test_the_caps_around_a_step_are_read_from_its_definition() -> None:
 
 
 def test_the_whole_cap_can_be_reserved_and_not_a_cent_more() -> None:
-    purse = RunBudget(ONE, bounds=[_bound("1")])
-    purse.reserve(ONE)
+    budget = RunBudget(ONE, bounds=[_bound("1")])
+    budget.reserve(ONE)
     with pytest.raises(BudgetExceeded) as refused:
-        purse.reserve(Decimal("0.01"))
+        budget.reserve(Decimal("0.01"))
     assert refused.value.code == "run_budget"
     assert "this call can cost $0.01; it was not made" in refused.value.detail
-    assert purse.reserved == ONE
+    assert budget.reserved == ONE
 
 
 def test_a_call_that_costs_nothing_is_made_until_the_cap_is_crossed() -> None:
@@ -158,13 +158,13 @@ def test_a_purse_that_is_overspent_refuses_even_with_a_negative_reservation() ->
 def test_a_run_ends_when_a_cap_is_reached() -> None:
     within = _bound("0.5")
     within.spent = Decimal("0.5")
-    purse = RunBudget(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
-    found = purse.used_up()
+    budget = RunBudget(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
+    found = budget.used_up()
     assert found is not None
     assert found.detail == "Step 'a' has spent $0.5 of its $0.5; it ends here."
-    assert purse.step_crossed() is None
+    assert budget.step_crossed() is None
     within.spent = Decimal("0.51")
-    assert _code(purse.step_crossed()) == "step_budget"
+    assert _code(budget.step_crossed()) == "step_budget"
 
 
 def test_nothing_spent_reaches_no_cap() -> None:
@@ -184,12 +184,12 @@ def test_tokens_are_counted_up_to_their_cap() -> None:
 
 
 def test_last_words_begin_once() -> None:
-    purse = RunBudget(ONE)
-    purse.part()
-    purse.spent, purse.tokens = ONE, 3
-    purse.part()
-    assert purse.parted == (Decimal(0), 0)
-    assert _code(purse.used_up()) == "run_budget"
+    budget = RunBudget(ONE)
+    budget.part()
+    budget.spent, budget.tokens = ONE, 3
+    budget.part()
+    assert budget.parted == (Decimal(0), 0)
+    assert _code(budget.used_up()) == "run_budget"
 
 
 def test_a_run_has_no_cap_of_a_day_unless_it_is_given_one() -> None:
@@ -200,5 +200,5 @@ def test_a_run_has_no_cap_of_a_day_unless_it_is_given_one() -> None:
 def test_a_day_or_a_step_that_has_money_left_goes_on() -> None:
     within = _bound("0.5")
     within.spent = Decimal("0.1")
-    purse = RunBudget(ONE, Decimal("0.1"), day_cap=ONE, day_spent=Decimal("0.1"), bounds=[within])
-    assert purse.used_up() is None
+    budget = RunBudget(ONE, Decimal("0.1"), day_cap=ONE, day_spent=Decimal("0.1"), bounds=[within])
+    assert budget.used_up() is None

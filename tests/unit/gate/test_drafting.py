@@ -197,11 +197,11 @@ def test_a_members_own_call_is_theirs_to_word_and_to_let_go_of() -> None:
 
 def test_what_is_agreed_to_is_bound_to_the_account_and_the_chat() -> None:
     line = UUID(int=7)
-    told = connection_binding(
+    result = connection_binding(
         Account(line, "telegram", "Bot", "@ada_bot", {"chat_id": 42, "user_id": 1})
     )
-    assert told == {"connection_id": str(line), "account": "@ada_bot", "chat": 42}
-    ways = [None, told, {**told, "account": "@eve_bot"}, {**told, "chat": 66}]
+    assert result == {"connection_id": str(line), "account": "@ada_bot", "chat": 42}
+    ways = [None, result, {**result, "account": "@eve_bot"}, {**result, "chat": 66}]
     assert len({compute_binding_hash("a", {}, [], "p", None, "", way) for way in ways}) == 4
     assert connection_binding(None) is None
 

@@ -190,9 +190,9 @@ def test_the_same_key_makes_the_same_message_id_and_another_another() -> None:
 def test_a_message_id_stays_whole_under_a_long_domain() -> None:
     domain = ".".join(["a" * 60] * 3) + ".example"
     sender = MailSender("", f"mail@{domain}")
-    letter = build_mail(PLAIN, sender, key="k", at=AT, most_bytes=1_000)
+    mail = build_mail(PLAIN, sender, key="k", at=AT, most_bytes=1_000)
 
-    assert f"Message-ID: {letter.message_id}\r\n".encode() in letter.data
+    assert f"Message-ID: {mail.message_id}\r\n".encode() in mail.data
 
 
 @pytest.mark.parametrize("trap", ["\n", "\r", "\r\n", "\0", "\x0b", "\x85", "\u2028", "\ud800"])

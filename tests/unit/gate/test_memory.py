@@ -22,7 +22,7 @@ from mainspring.gate.rehearsal_recording import (
 HASH = b"h"
 
 
-async def _nothing(ctx: Any, given: Any) -> None: ...
+async def _nothing(ctx: Any, value: Any) -> None: ...
 
 
 def _capability(name: str = "look", write: Write | None = None, **hints: Any) -> Capability:
@@ -89,8 +89,8 @@ def test_a_write_is_pretended_with_the_answer_of_then() -> None:
     failed = _row(error=UpstreamError("x").as_dict(), outcome="failed")
     assert replay_answer(_memory(failed), keeps, HASH, "pretend") is None
 
-    async def resolve(ctx: Any, given: Any) -> Any:
-        return given
+    async def resolve(ctx: Any, value: Any) -> Any:
+        return value
 
     sends = _capability(write=Write(preview=str, resolve=resolve), effect=Effect.SEND)
     exact = replay_answer(_memory(_row({}, outcome="held")), sends, HASH, "pretend")

@@ -62,7 +62,7 @@ def test_a_prompt_is_one_message_of_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("purse", "code"),
+    ("budget", "code"),
     [
         (RunBudget(Decimal(1)), None),
         (RunBudget(Decimal(0), token_cap=10), None),
@@ -77,8 +77,8 @@ def test_a_prompt_is_one_message_of_the_user() -> None:
         (RunBudget(Decimal(1), Decimal(2), token_cap=10, tokens=11), "llm_tokens"),
     ],
 )
-def test_a_cap_is_reached_at_its_very_number(purse: RunBudget, code: str | None) -> None:
-    gone = purse.used_up()
+def test_a_cap_is_reached_at_its_very_number(budget: RunBudget, code: str | None) -> None:
+    gone = budget.used_up()
     assert (gone.code if gone else None) == code
     assert gone is None or gone.suggestion
 

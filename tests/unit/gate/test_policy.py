@@ -63,8 +63,8 @@ NUDGE = _capability(Effect.SEND, write=True, safe=True)
 def test_the_table_of_decisions(
     capability: Capability, policy: WritePolicy, mode: Mode, verdict: Verdict
 ) -> None:
-    posture = RunPolicy((), policy, mode)
-    assert decide(capability, capability.annotations.effect, posture) == verdict
+    run_policy = RunPolicy((), policy, mode)
+    assert decide(capability, capability.annotations.effect, run_policy) == verdict
 
 
 def test_a_request_that_only_asks_is_a_read() -> None:
@@ -74,16 +74,16 @@ def test_a_request_that_only_asks_is_a_read() -> None:
 
 
 def test_a_purse_promises_before_it_pays_and_never_promises_more_than_it_has() -> None:
-    purse = RunBudget(Decimal("1.00"))
-    purse.reserve(Decimal("0.70"))
+    budget = RunBudget(Decimal("1.00"))
+    budget.reserve(Decimal("0.70"))
     with pytest.raises(BudgetExceeded):
-        purse.reserve(Decimal("0.40"))
-    purse.settle(Decimal("0.70"), Decimal("0.20"))
-    purse.reserve(Decimal("0.80"))
-    purse.settle(Decimal("0.80"), Decimal("0.95"))
-    assert purse.spent > purse.cap
+        budget.reserve(Decimal("0.40"))
+    budget.settle(Decimal("0.70"), Decimal("0.20"))
+    budget.reserve(Decimal("0.80"))
+    budget.settle(Decimal("0.80"), Decimal("0.95"))
+    assert budget.spent > budget.cap
     with pytest.raises(BudgetExceeded, match=r"1\.15"):
-        purse.reserve()
+        budget.reserve()
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_of_two_modes_the_one_that_does_less_is_taken(one: Mode, other: Mode, mo
 
 
 def test_a_run_without_further_word_is_live_and_drafts_everything() -> None:
-    posture = RunPolicy(())
-    assert (posture.mode, posture.write_policy) == ("live", "always_draft")
-    assert posture.agreed is True
-    assert decide(NUDGE, Effect.SEND, posture) == "hold"
+    policy = RunPolicy(())
+    assert (policy.mode, policy.write_policy) == ("live", "always_draft")
+    assert policy.agreed is True
+    assert decide(NUDGE, Effect.SEND, policy) == "hold"
 
 
 def test_a_capability_without_a_reach_of_its_own_has_its_usual_effect() -> None:
@@ -168,15 +168,15 @@ def test_a_mode_holds_for_its_own_step_alone() -> None:
 
 def test_asking_wins_over_a_policy_that_would_send() -> None:
     approvals = {"post": StepApproval("ask")}
-    posture = RunPolicy((), "auto_confirm_safe", approvals=approvals)
-    assert decide(NUDGE, Effect.SEND, posture, "post", {}) == "hold"
-    assert decide(NUDGE, Effect.SEND, posture, "other", {}) == "perform"
+    policy = RunPolicy((), "auto_confirm_safe", approvals=approvals)
+    assert decide(NUDGE, Effect.SEND, policy, "post", {}) == "hold"
+    assert decide(NUDGE, Effect.SEND, policy, "other", {}) == "perform"
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [("verify", "pretend"), ("dry_run", "pretend")])
 def test_an_automatic_write_leaves_no_trial(mode: Mode, verdict: Verdict) -> None:
-    posture = RunPolicy((), mode=mode, approvals={"post": StepApproval("automatic")})
-    assert decide(MAIL, Effect.SEND, posture, "post", {}) == verdict
+    policy = RunPolicy((), mode=mode, approvals={"post": StepApproval("automatic")})
+    assert decide(MAIL, Effect.SEND, policy, "post", {}) == verdict
 
 
 def test_mail_to_the_owner_is_sent_where_nothing_is_said() -> None:
@@ -263,8 +263,8 @@ def test_a_text_that_mentions_people_whom_the_template_does_not_is_held() -> Non
         config = None if template is None else {"text": template}
         bounds = None if template is not None else (Grant("x.y", {"channel": "C1"}),)
         said = StepApproval("automatic", bounds, config)
-        posture = RunPolicy((), approvals={"post": said})
-        return decide(slack, Effect.SEND, posture, "post", {"channel": "C1", "text": text})
+        policy = RunPolicy((), approvals={"post": said})
+        return decide(slack, Effect.SEND, policy, "post", {"channel": "C1", "text": text})
 
     assert verdict("{{ steps.a.text }}", "all is well") == "send"
     assert verdict("{{ steps.a.text }}", "<!channel> look") == "hold"

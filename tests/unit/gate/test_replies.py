@@ -98,8 +98,8 @@ def test_what_is_reckoned_is_reckoned_for_any_conversation(odd: Any) -> None:
         ModelMessage("assistant", "\ud800", (ToolCall("\ud800", "x", odd),), kept="\ud800"),
         ModelMessage("user", results=(ToolResult("\ud800", "x", "\ud800"),)),
     )
-    asked = ModelRequest("m", turns, "\ud800")
-    assert reads_at_most(asked) >= reads_usually(asked) > 0
+    request = ModelRequest("m", turns, "\ud800")
+    assert reads_at_most(request) >= reads_usually(request) > 0
 
 
 def test_arguments_that_nobody_takes_are_told_apart_too() -> None:

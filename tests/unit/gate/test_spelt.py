@@ -32,14 +32,14 @@ def fetches() -> Capability:
 
 def _ask(spelt: ScriptSecrets | None, **arguments: Any) -> CapabilityCall:
     actor = Actor(UUID(int=1), "run", UUID(int=2))
-    purse = RunBudget(Decimal(1))
+    budget = RunBudget(Decimal(1))
     return CapabilityCall(
-        "http_fetch", {"url": URL, **arguments}, actor, None, 1, RunPolicy(()), purse, spelt=spelt
+        "http_fetch", {"url": URL, **arguments}, actor, None, 1, RunPolicy(()), budget, spelt=spelt
     )
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"query": {"a": "{{key}}"}},
         {"query": {"a": ["x", "so {{ secrets.key }}"]}},
@@ -53,10 +53,10 @@ def _ask(spelt: ScriptSecrets | None, **arguments: Any) -> CapabilityCall:
     ],
 )
 def test_a_secret_stands_only_where_the_source_spells_it(
-    given: dict[str, Any], fetches: Capability
+    arguments: dict[str, Any], fetches: Capability
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        with_secrets(_ask(SPELT, **given), fetches)
+        with_secrets(_ask(SPELT, **arguments), fetches)
 
     assert refused.value.code == "secret_not_allowed_here"
     assert MARK not in refused.value.detail

@@ -22,18 +22,18 @@ from mainspring.gate.standing.rules import (
 from mainspring.workspace.approval_policy import ApprovalPolicy
 
 
-async def _nothing(ctx: CallContext, given: Any) -> Any:
-    del ctx, given
+async def _nothing(ctx: CallContext, value: Any) -> Any:
+    del ctx, value
 
 
-def _write(*wording: str) -> Capability:
+def _write(*text: str) -> Capability:
     return Capability(
         "mail",
         "Mail",
         {},
         {},
         _nothing,
-        write=Write(preview=str, wording=wording),
+        write=Write(preview=str, wording=text),
         annotations=Annotations(effect=Effect.SEND),
     )
 
@@ -75,7 +75,7 @@ def test_one_that_was_different_changed_or_rejected_earns_nothing(other: dict[st
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"to": ["ada", "eve"], "text": "x"},
         {"to": ["Ada"], "text": "x"},
@@ -83,11 +83,11 @@ def test_one_that_was_different_changed_or_rejected_earns_nothing(other: dict[st
         {"text": "x"},
     ],
 )
-def test_a_rule_lets_go_its_own_shape_and_no_other(given: dict[str, Any]) -> None:
+def test_a_rule_lets_go_its_own_shape_and_no_other(arguments: dict[str, Any]) -> None:
     mail, pattern = _write("text"), {"to": ["ada"]}
 
     assert fits(pattern, mail, {"to": ["ada"], "text": "any words"})
-    assert not fits(pattern, mail, given)
+    assert not fits(pattern, mail, arguments)
     assert hash_of(pattern) != hash_of({"to": ["eve"]})
 
 

@@ -11,8 +11,8 @@ from mainspring.contracts.errors import Invalid
 from mainspring.gate.capability_call import check_unknown_arguments
 
 
-async def _nothing(ctx: Any, given: Any) -> None:
-    del ctx, given
+async def _nothing(ctx: Any, value: Any) -> None:
+    del ctx, value
 
 
 CONNECT = Capability(

@@ -61,7 +61,7 @@ def test_any_other_sentence_is_refused_with_what_to_write(request_text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "pointers"),
+    ("arguments", "pointers"),
     [
         ({"start": "2026-06-01", "end": "2026-05-31"}, ["/end"]),
         ({"start": "2026-06-01T10:00:00Z", "end": "2026-06-01T10:00:00Z"}, ["/end"]),
@@ -72,10 +72,10 @@ def test_any_other_sentence_is_refused_with_what_to_write(request_text: str) -> 
     ],
 )
 def test_a_window_that_cannot_be_is_refused_with_its_place(
-    given: dict[str, Any], pointers: list[str]
+    arguments: dict[str, Any], pointers: list[str]
 ) -> None:
     with pytest.raises(Invalid) as caught:
-        read_window(given)
+        read_window(arguments)
     assert [one.pointer for one in caught.value.findings] == pointers
 
 
@@ -88,7 +88,7 @@ def test_days_are_those_of_the_zone_also_when_clocks_are_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "pointers"),
+    ("arguments", "pointers"),
     [
         ({"start": "2026-06-01", "end": "2026-06-02"}, []),
         ({"start": "2026-06-01", "end": "2026-06-01"}, ["/end"]),
@@ -109,9 +109,9 @@ def test_days_are_those_of_the_zone_also_when_clocks_are_set() -> None:
     ],
 )
 def test_the_times_of_an_event_are_judged_with_their_places(
-    given: dict[str, Any], pointers: list[str]
+    arguments: dict[str, Any], pointers: list[str]
 ) -> None:
-    assert [one.pointer for one in find_time_problems(given)] == pointers
+    assert [one.pointer for one in find_time_problems(arguments)] == pointers
 
 
 def test_the_id_of_an_event_is_of_its_call_and_of_googles_signs() -> None:

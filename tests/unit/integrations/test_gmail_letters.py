@@ -140,13 +140,19 @@ def test_a_mail_is_looked_for_by_a_recipient_and_since_its_call_began() -> None:
 
 
 def test_a_mail_is_built_from_values_and_nothing_begins_a_header_of_its_own() -> None:
-    given: dict[str, Any] = {"to": ["a@example.com"], "subject": "Grüße " * 40, "body": "x\n.\ny"}
+    arguments: dict[str, Any] = {
+        "to": ["a@example.com"],
+        "subject": "Grüße " * 40,
+        "body": "x\n.\ny",
+    }
     before = ReplyTarget("<b@x>", tuple(f"<{at}@example.com>" for at in range(40)))
     mail = message_from_bytes(
-        compose_mail(given, build_call_id("k"), "ada@example.com", before),
+        compose_mail(arguments, build_call_id("k"), "ada@example.com", before),
         policy=default,
     )
-    assert mail["Subject"] == given["subject"].strip() or mail["Subject"] == given["subject"]
+    assert (
+        mail["Subject"] == arguments["subject"].strip() or mail["Subject"] == arguments["subject"]
+    )
     assert mail["References"].split()[-1] == "<b@x>"
     assert len(mail["References"].split()) == 20
     assert mail[CALL_HEADER] == build_call_id("k") != build_call_id("l")
@@ -154,9 +160,9 @@ def test_a_mail_is_built_from_values_and_nothing_begins_a_header_of_its_own() ->
     assert mail["Message-ID"] is None
     for bad in ("x\nBcc: e@example.com", "x\r\n\r\nbody", "x\rBcc: e"):
         with pytest.raises(ValueError, match=r"linefeed|newline|carriage"):
-            compose_mail({**given, "subject": bad}, "<i@x>", "", None)
+            compose_mail({**arguments, "subject": bad}, "<i@x>", "", None)
         with pytest.raises(ValueError, match=r".+"):
-            compose_mail({**given, "to": [bad]}, "<i@x>", "", None)
+            compose_mail({**arguments, "to": [bad]}, "<i@x>", "", None)
 
 
 def test_what_is_wrong_with_a_mail_is_told_with_its_place() -> None:

@@ -67,7 +67,7 @@ def _write(built: str, at: int = 0) -> Capability:
 
 
 @pytest.mark.parametrize(
-    ("capability", "given", "line"),
+    ("capability", "arguments", "line"),
     [
         (
             _write("github"),
@@ -110,15 +110,15 @@ def _write(built: str, at: int = 0) -> Capability:
     ids=["issue", "comment", "linear", "monday"],
 )
 def test_a_preview_is_one_honest_line(
-    capability: Capability, given: dict[str, Any], line: str
+    capability: Capability, arguments: dict[str, Any], line: str
 ) -> None:
     write = capability.write
     assert write is not None
-    assert write.preview(given) == line
+    assert write.preview(arguments) == line
 
 
 @pytest.mark.parametrize(
-    ("said", "query"),
+    ("text", "query"),
     [
         ("repo:octo/hello is:open door", "repo:octo/hello is:open door"),
         ("open pull requests in octo/hello", "is:open is:pr repo:octo/hello"),
@@ -134,8 +134,8 @@ def test_a_preview_is_one_honest_line(
         ),
     ],
 )
-def test_github_reads_a_search_out_of_a_sentence(said: str, query: str) -> None:
-    assert github_sources.parse_request(said, NOW) == {"query": query}
+def test_github_reads_a_search_out_of_a_sentence(text: str, query: str) -> None:
+    assert github_sources.parse_request(text, NOW) == {"query": query}
 
 
 def test_a_sentence_that_names_nothing_is_asked_back() -> None:

@@ -29,13 +29,13 @@ def test_a_part_that_cannot_run_fails_and_those_after_it_still_run(
         ]
     )
     code = summarize(runner.verdicts, 1.0)
-    told = capsys.readouterr().out
+    message = capsys.readouterr().out
 
     assert code == 1
     assert [verdict.is_pass for verdict in runner.verdicts] == [False, False, False, True]
-    assert "the reason" in told
-    assert "not run: needs a browser: see the README" in told
-    assert "check: FAILED: gone, bad, browser" in told
+    assert "the reason" in message
+    assert "not run: needs a browser: see the README" in message
+    assert "check: FAILED: gone, bad, browser" in message
 
 
 def test_the_last_line_of_a_part_is_shown_where_it_says_what_was_done(
@@ -59,9 +59,9 @@ def test_tests_are_counted_over_all_parts(
 
     assert summarize(runner.verdicts, 1.0) == 1
     assert read_counts(tmp_path / "some.xml") == {"passed": 1, "failed": 1, "skipped": 0}
-    told = capsys.readouterr().out
-    assert "assert 0" in told
-    assert told.endswith("check: FAILED: some\n1 passed, 1 failed\n")
+    message = capsys.readouterr().out
+    assert "assert 0" in message
+    assert message.endswith("check: FAILED: some\n1 passed, 1 failed\n")
 
 
 def test_parts_are_chosen_by_name() -> None:

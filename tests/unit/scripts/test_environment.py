@@ -35,8 +35,8 @@ def first_line(process: subprocess.Popen[str]) -> str:
 def test_a_command_that_waits_for_another_says_for_what(tmp_path: Path) -> None:
     with (tmp_path / ".venv.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        said = first_line(shell(tmp_path, "prepare_packages run"))
-    assert said == (
+        text = first_line(shell(tmp_path, "prepare_packages run"))
+    assert text == (
         f"Waiting for another command that prepares {tmp_path}/.venv"
         f" (it locks {tmp_path}/.venv.lock) ...\n"
     )

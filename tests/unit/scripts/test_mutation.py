@@ -136,7 +136,7 @@ def test_a_mutant_differs_from_the_module_in_one_place_and_compiles() -> None:
         assert 0 < one.line <= source.count("\n")
 
 
-def target(tmp_path: Path, source: str, **given: Any) -> mutate.Target:
+def target(tmp_path: Path, source: str, **value: Any) -> mutate.Target:
     """A target whose module is a file of the test."""
     path = tmp_path / "module.py"
     path.write_text(source, encoding="utf-8")
@@ -146,7 +146,7 @@ def target(tmp_path: Path, source: str, **given: Any) -> mutate.Target:
         def path(self) -> Path:
             return path
 
-    values: dict[str, Any] = {"tests": (), "survivors": {}, **given}
+    values: dict[str, Any] = {"tests": (), "survivors": {}, **value}
     return Here("module", "people", **values)
 
 
@@ -197,8 +197,8 @@ def test_the_commit_is_the_seed_and_there_is_one_without_git(
     monkeypatch.setattr(mutate, "ROOT", tmp_path)
     assert (mutate.current_commit(), mutate.changed_files()) == ("mainspring", [])
 
-    def git(*words: str) -> str:
-        given = ("-c", "user.name=x", "-c", "user.email=x@example.com", *words)
+    def git(*text: str) -> str:
+        given = ("-c", "user.name=x", "-c", "user.email=x@example.com", *text)
         return subprocess.run(
             ["git", *given], cwd=tmp_path, capture_output=True, text=True, check=True
         ).stdout.strip()

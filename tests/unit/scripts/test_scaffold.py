@@ -11,8 +11,8 @@ import pytest
 from scripts.scaffold import ROOT, main, write_action
 
 
-def _ruff(*words: str, cwd: Path) -> str:
-    command = [sys.executable, "-m", "ruff", *words]
+def _ruff(*text: str, cwd: Path) -> str:
+    command = [sys.executable, "-m", "ruff", *text]
     return subprocess.run(command, cwd=cwd, check=False, capture_output=True, text=True).stdout
 
 

@@ -37,11 +37,11 @@ SAID: list[tuple[str, type[Problem], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "kind", "code"), SAID)
+@pytest.mark.parametrize(("text", "kind", "code"), SAID)
 def test_the_cause_is_found_in_what_was_said(
-    said: str, kind: type[Problem], code: str, tmp_path: Path
+    text: str, kind: type[Problem], code: str, tmp_path: Path
 ) -> None:
-    problem = start_problem(said, tmp_path, ME, tmp_path)
+    problem = start_problem(text, tmp_path, ME, tmp_path)
 
     assert (type(problem), problem.code) == (kind, code)
     assert "secret words" not in str(problem.as_dict())
@@ -78,7 +78,7 @@ def test_a_failure_of_our_own_on_the_folder_is_told(number: int, code: str, tmp_
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("text", "expected"),
     [
         ("FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use", True),
         ('FATAL:  lock file "postmaster.pid" already exists', True),
@@ -86,5 +86,5 @@ def test_a_failure_of_our_own_on_the_folder_is_told(number: int, code: str, tmp_
         ("FATAL:  data directory has invalid permissions", False),
     ],
 )
-def test_what_passes_by_itself_is_told_apart(said: str, expected: bool) -> None:
-    assert is_lingering(said) is expected
+def test_what_passes_by_itself_is_told_apart(text: str, expected: bool) -> None:
+    assert is_lingering(text) is expected

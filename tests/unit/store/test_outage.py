@@ -123,9 +123,9 @@ def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixtu
 
 
 def test_two_that_met_are_told_as_that_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    told = log_and_convert_error(asyncpg.DeadlockDetectedError(SECRET))
-    assert isinstance(told, Conflict)
-    assert (told.code, told.retryable) == ("database_collision", True)
+    problem = log_and_convert_error(asyncpg.DeadlockDetectedError(SECRET))
+    assert isinstance(problem, Conflict)
+    assert (problem.code, problem.retryable) == ("database_collision", True)
     assert caplog.text == ""
 
 
@@ -137,21 +137,21 @@ def _of_server(sqlstate: str, message: str, detail: str = "") -> asyncpg.Postgre
     return made
 
 
-@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+@pytest.mark.parametrize("text", ["No space left on device", "Disk quota exceeded"])
 @pytest.mark.parametrize("sqlstate", ["53100", "58030", "58000", "XX000"])
-def test_a_full_disk_is_recognised_by_code_and_message(sqlstate: str, words: str) -> None:
-    error = _of_server(sqlstate, f'could not write to file "base/5/16384": {words}')
+def test_a_full_disk_is_recognised_by_code_and_message(sqlstate: str, text: str) -> None:
+    error = _of_server(sqlstate, f'could not write to file "base/5/16384": {text}')
     assert is_storage_full(error)
 
 
-@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
-def test_data_that_an_error_quotes_is_not_taken_for_a_full_disk(words: str) -> None:
-    quoted = f"Key (name)=({words}) already exists."
+@pytest.mark.parametrize("text", ["No space left on device", "Disk quota exceeded"])
+def test_data_that_an_error_quotes_is_not_taken_for_a_full_disk(text: str) -> None:
+    quoted = f"Key (name)=({text}) already exists."
     for error in (
         _of_server("23505", "duplicate key value violates unique constraint", quoted),
         _of_server("XX000", "unexpected data beyond EOF", quoted),
         _of_server("58030", "could not read block 1", quoted),
-        _of_server("22P02", f'invalid input syntax for type integer: "{words}"'),
-        _of_server("P0001", words),
+        _of_server("22P02", f'invalid input syntax for type integer: "{text}"'),
+        _of_server("P0001", text),
     ):
         assert not is_storage_full(error), error

@@ -19,7 +19,7 @@ from mainspring.store.embedded import build_dsn
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "text"),
     [
         ("postgresql://u:hidden@127.0.0.1:54398/mainspring", "'mainspring' at 127.0.0.1:54398"),
         ("postgresql://u:hidden@db.example/x?sslmode=require", "'x' at db.example:5432"),
@@ -31,8 +31,8 @@ from mainspring.store.embedded import build_dsn
         ("postgresql:///x", "'x'"),
     ],
 )
-def test_an_address_is_told_without_user_and_password(url: str, said: str) -> None:
-    assert describe_database_location(url) == said
+def test_an_address_is_told_without_user_and_password(url: str, text: str) -> None:
+    assert describe_database_location(url) == text
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,24 @@ def test_an_address_whose_parts_cannot_be_told_apart_is_not_told(url: str) -> No
 
 def test_one_that_cannot_be_reached_is_told_with_its_place_and_its_setting(tmp_path: Path) -> None:
     outside = Settings(home=tmp_path, database_url="postgresql://u:hidden@db.example:7/x")
-    told = add_database_location(database_unavailable_error(), outside)
+    problem = add_database_location(database_unavailable_error(), outside)
 
-    assert isinstance(told, UpstreamError)
-    assert told.detail == ("The database cannot be reached right now. That is 'x' at db.example:7.")
-    assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
-    assert "hidden" not in str(told.as_dict())
-    assert is_lost_connection(told)
-    assert told.retry_after == database_unavailable_error().retry_after
+    assert isinstance(problem, UpstreamError)
+    assert problem.detail == (
+        "The database cannot be reached right now. That is 'x' at db.example:7."
+    )
+    assert "MAINSPRING_DATABASE_URL" in str(problem.suggestion)
+    assert "hidden" not in str(problem.as_dict())
+    assert is_lost_connection(problem)
+    assert problem.retry_after == database_unavailable_error().retry_after
 
 
 def test_an_address_that_is_not_told_still_leads_to_its_setting(tmp_path: Path) -> None:
     strange = Settings(home=tmp_path, database_url="postgresql://u:12/hidden@db.example/x")
-    told = add_database_location(database_unavailable_error(), strange)
+    problem = add_database_location(database_unavailable_error(), strange)
 
-    assert told.detail == database_unavailable_error().detail
-    assert "MAINSPRING_DATABASE_URL" in str(told.suggestion)
+    assert problem.detail == database_unavailable_error().detail
+    assert "MAINSPRING_DATABASE_URL" in str(problem.suggestion)
 
 
 def test_other_problems_and_our_own_server_stay_as_they_are(tmp_path: Path) -> None:
@@ -87,10 +89,10 @@ def test_other_problems_and_our_own_server_stay_as_they_are(tmp_path: Path) -> N
 
 def test_a_refusal_keeps_its_kind(tmp_path: Path) -> None:
     refused = Invalid("The server refused.", code="database_sign_in", suggestion="Look.")
-    told = add_database_location(
+    problem = add_database_location(
         refused, Settings(home=tmp_path, database_url="postgresql://db.example/x")
     )
 
-    assert isinstance(told, Invalid)
-    assert (told.code, told.suggestion) == ("database_sign_in", "Look.")
-    assert told.detail == "The server refused. That is 'x' at db.example:5432."
+    assert isinstance(problem, Invalid)
+    assert (problem.code, problem.suggestion) == ("database_sign_in", "Look.")
+    assert problem.detail == "The server refused. That is 'x' at db.example:5432."

@@ -44,14 +44,14 @@ def test_the_program_runs_without_a_shell_and_sees_nothing_of_our_environment(
 
     assert ask_command(f"{command} {PRINTED} '; echo no' $HOME") == KEY
 
-    told = seen.read_text().splitlines()
-    assert told[-2:] == ["; echo no", "$HOME"]
+    lines = seen.read_text().splitlines()
+    assert lines[-2:] == ["; echo no", "$HOME"]
     # Python itself may set the locale of a program that has none.
-    assert set(told[:-2]) <= {"HOME", "PATH", "LC_CTYPE"}
+    assert set(lines[:-2]) <= {"HOME", "PATH", "LC_CTYPE"}
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("", "not a program"),
         ("  ", "not a program"),
@@ -64,12 +64,12 @@ def test_the_program_runs_without_a_shell_and_sees_nothing_of_our_environment(
     ],
 )
 def test_a_program_that_gives_no_key_is_a_sentence_and_is_never_quoted(
-    command: str, told: str, capfd: pytest.CaptureFixture[str]
+    command: str, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(InternalError) as caught:
         ask_command(command.replace("PYTHON", sys.executable))
 
-    assert told in caught.value.detail
+    assert message in caught.value.detail
     assert not caught.value.retryable
     shown = str(caught.value.as_dict())
     assert "hunter2" not in shown

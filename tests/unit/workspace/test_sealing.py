@@ -115,9 +115,9 @@ def test_no_two_places_are_spelt_alike() -> None:
     assert len({build_associated_data(*one) for one in PLACES}) == len(PLACES)
 
 
-def _sealed_as_before(drawer: SecretScope, secret_id: UUID, name: str) -> tuple[bytes, bytes]:
+def _sealed_as_before(scope: SecretScope, secret_id: UUID, name: str) -> tuple[bytes, bytes]:
     """As the release without owners did it."""
-    bound = drawer.workspace_id.bytes + secret_id.bytes + name.encode()
+    bound = scope.workspace_id.bytes + secret_id.bytes + name.encode()
     return KEY.seal("an old value", b"mainspring secret v1\0" + bound)
 
 

@@ -25,8 +25,8 @@ NOW = datetime(2026, 5, 26, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-async def _nothing(ctx: Any, given: Any) -> None:
-    del ctx, given
+async def _nothing(ctx: Any, value: Any) -> None:
+    del ctx, value
 
 
 def _capability(name: str, permission: Permission, audience: Audience) -> Capability:

@@ -22,7 +22,7 @@ const watchers = new Set<() => void>();
 /** The workspace that this page shows; null while nobody is signed in. */
 let shown: string | null = null;
 let watched: string | null = null;
-let told: Heard | null = null;
+let answer: Heard | null = null;
 let state: State = "opening";
 let link: ((asking: Asking) => void) | null = null;
 let shared = typeof SharedWorker !== "undefined";
@@ -36,7 +36,7 @@ function setState(value: State) {
 function hear(telling: Telling) {
   if (telling.type === "heard") {
     const { heard } = telling;
-    if (heard.kind === "inbox") told = heard;
+    if (heard.kind === "inbox") answer = heard;
     for (const [listener, run] of [...listeners]) {
       if (!OF_ONE_RUN.has(heard.kind) || run === heard.data.run_id) listener(heard);
     }
@@ -85,7 +85,7 @@ function leave() {
 export function useLiveStream(workspace: string): void {
   useEffect(() => {
     shown = workspace;
-    told = null;
+    answer = null;
     follow();
     // A tab that becomes visible again reopens the stream without waiting for its backoff.
     document.addEventListener("visibilitychange", follow);
@@ -114,7 +114,7 @@ export function useLive(listener: Listener, runId?: string): void {
     const hearing: Listener = (heard) => latest.current(heard);
     listeners.set(hearing, runId);
     // Whoever comes later is told the numbers too: the stream tells them only when they change.
-    if (told) hearing(told);
+    if (answer) hearing(answer);
     if (runId && watched !== runId) {
       watched = runId;
       follow();

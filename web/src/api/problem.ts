@@ -10,10 +10,10 @@ export class Problem extends Error {
   readonly status: number;
   readonly told: Told | null;
 
-  constructor(status: number, told: Told | null) {
-    super(told?.detail ?? "The server does not answer. Try again in a moment.");
+  constructor(status: number, problem: Told | null) {
+    super(problem?.detail ?? "The server does not answer. Try again in a moment.");
     this.status = status;
-    this.told = told;
+    this.told = problem;
   }
 
   get code(): string {
@@ -30,13 +30,13 @@ export function sentence(problem: unknown): string {
   if (!(problem instanceof Problem)) {
     return problem instanceof Error ? problem.message : "Something went wrong.";
   }
-  const { told } = problem;
-  if (!told) return problem.message;
+  const { told: details } = problem;
+  if (!details) return problem.message;
   const only = problem.findings.length === 1 ? problem.findings[0] : undefined;
-  const words = only ? only.detail : told.detail;
-  if (told.retry_after) return `${words} Try again in ${Math.ceil(told.retry_after)} seconds.`;
-  const advice = only?.suggestion ?? told.suggestion;
-  return advice ? `${words} ${advice}` : words;
+  const text = only ? only.detail : details.detail;
+  if (details.retry_after) return `${text} Try again in ${Math.ceil(details.retry_after)} seconds.`;
+  const advice = only?.suggestion ?? details.suggestion;
+  return advice ? `${text} ${advice}` : text;
 }
 
 /** What is wrong at each place, by its JSON pointer. */

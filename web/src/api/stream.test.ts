@@ -16,7 +16,7 @@ let status: number;
 let away: boolean;
 let missing: Set<string>;
 
-const settle = () => vi.advanceTimersByTimeAsync(0);
+const finish = () => vi.advanceTimersByTimeAsync(0);
 const opened = () => calls.filter((one) => !one.signal.aborted);
 const runsOf = (call: Call) => call.url.searchParams.getAll("run_id");
 /** The problem document of the server for a stream that names runs which do not exist. */
@@ -78,10 +78,10 @@ it("opens one stream for all tabs, and closes it with the last of them", async (
   const hub = new StreamHub();
   const tabs = Array.from({ length: 8 }, () => new Tab());
   for (const tab of tabs) hub.ask(tab, { type: "follow", workspace: "w", run: null });
-  await settle();
+  await finish();
   expect(calls.length).toBe(1);
   calls[0]!.send(event("inbox", { drafts: 2 }, "5") + event("run", { id: "r" }, "6"));
-  await settle();
+  await finish();
   for (const tab of tabs) expect(tab.kinds()).toEqual(["open", "inbox", "run"]);
   const late = new Tab();
   hub.ask(late, { type: "follow", workspace: "w", run: null });
@@ -98,9 +98,9 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   const tabs = Array.from({ length: 6 }, () => new Tab());
   for (const [at, tab] of tabs.entries()) {
     hub.ask(tab, { type: "follow", workspace: "w", run: `r${at}` });
-    await settle();
+    await finish();
     calls.at(-1)!.send(event("inbox", {}, `${at}~of-a-run`));
-    await settle();
+    await finish();
   }
   const runs = () => opened().map((one) => one.url.searchParams.getAll("run_id"));
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
@@ -108,10 +108,10 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   // The first tab hears of it again; the others notice no interruption.
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: null });
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
-  await settle();
+  await finish();
   expect(runs()).toEqual([["r0", "r5", "r4", "r3"]]);
   hub.ask(tabs[0]!, { type: "leave" });
-  await settle();
+  await finish();
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
   expect(tabs[5]!.kinds()).not.toContain("lost");
 });
@@ -120,12 +120,12 @@ it("comes back after a break, later each time, and says that something may be mi
   const hub = new StreamHub();
   const tab = new Tab();
   hub.ask(tab, { type: "follow", workspace: "w", run: null });
-  await settle();
+  await finish();
   calls[0]!.send(event("inbox", {}, "9"));
-  await settle();
+  await finish();
   away = true;
   calls[0]!.end();
-  await settle();
+  await finish();
   expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: false });
   await vi.advanceTimersByTimeAsync(pause(0) + pause(1));
   away = false;
@@ -141,10 +141,10 @@ it("opens at once for a tab that comes back while it waits", async () => {
   const tab = new Tab();
   away = true;
   hub.ask(tab, { type: "follow", workspace: "w", run: null });
-  await settle();
+  await finish();
   away = false;
   hub.ask(tab, { type: "follow", workspace: "w", run: null });
-  await settle();
+  await finish();
   expect(tab.kinds()).toEqual(["lost", "open"]);
 });
 
@@ -152,7 +152,7 @@ it("gives up a connection that is silent for too long", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   hub.ask(tab, { type: "follow", workspace: "w", run: null });
-  await settle();
+  await finish();
   await vi.advanceTimersByTimeAsync(30_000);
   calls[0]!.send(": still here\n\n");
   await vi.advanceTimersByTimeAsync(30_000);
@@ -167,12 +167,12 @@ it("says that it was refused, and does not ask again for a run that is not there
   const tab = new Tab();
   missing.add("gone");
   hub.ask(tab, { type: "follow", workspace: "w", run: "gone" });
-  await settle();
+  await finish();
   expect(tab.heard).toEqual([{ type: "lost", refused: true }]);
   await vi.advanceTimersByTimeAsync(pause(0));
   expect(calls.at(-1)!.url.searchParams.getAll("run_id")).toEqual([]);
   calls.at(-1)!.send(event("problem", { status: 401 }));
-  await settle();
+  await finish();
   expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
 });
 
@@ -182,7 +182,7 @@ it("keeps following the other runs when one of them does not exist", async () =>
   hub.ask(one, { type: "follow", workspace: "w", run: "there" });
   missing.add("gone");
   hub.ask(other, { type: "follow", workspace: "w", run: "gone" });
-  await settle();
+  await finish();
   expect(runsOf(calls.at(-1)!)).toEqual(["gone", "there"]);
   await vi.advanceTimersByTimeAsync(pause(0));
   expect(opened().map(runsOf)).toEqual([["there"]]);
@@ -194,14 +194,14 @@ it("keeps following the other runs when one of them is deleted", async () => {
   const tabs = [new Tab(), new Tab()];
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
   hub.ask(tabs[1]!, { type: "follow", workspace: "w", run: "there" });
-  await settle();
+  await finish();
   const [call] = opened();
   expect(runsOf(call!)).toEqual(["there", "deleted"]);
   // A tab that becomes visible asks again, which changes the order but not the open stream.
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
   missing.add("deleted");
   call!.send(event("problem", noRun(runsOf(call!))));
-  await settle();
+  await finish();
   await vi.advanceTimersByTimeAsync(pause(0));
   expect(opened().map(runsOf)).toEqual([["there"]]);
 });
@@ -211,12 +211,12 @@ it("asks for a run again when a tab opens it again", async () => {
   const [one, other] = [new Tab(), new Tab()];
   missing.add("late");
   hub.ask(one, { type: "follow", workspace: "w", run: "late" });
-  await settle();
+  await finish();
   await vi.advanceTimersByTimeAsync(pause(0));
   expect(opened().map(runsOf)).toEqual([[]]);
   missing.clear();
   hub.ask(other, { type: "follow", workspace: "w", run: "late" });
-  await settle();
+  await finish();
   expect(opened().map(runsOf)).toEqual([["late"]]);
 });
 
@@ -225,9 +225,9 @@ it("drops no run when a refusal does not name one", async () => {
   const tab = new Tab();
   status = 404;
   hub.ask(tab, { type: "follow", workspace: "w", run: "there" });
-  await settle();
+  await finish();
   calls[0]!.end();
-  await settle();
+  await finish();
   expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
   status = 200;
   await vi.advanceTimersByTimeAsync(pause(0));
@@ -239,9 +239,9 @@ it("has a stream for each workspace that a tab shows", async () => {
   const [one, other] = [new Tab(), new Tab()];
   hub.ask(one, { type: "follow", workspace: "old", run: null });
   hub.ask(other, { type: "follow", workspace: "new", run: null });
-  await settle();
+  await finish();
   expect(opened().length).toBe(2);
   hub.ask(one, { type: "follow", workspace: "new", run: null });
-  await settle();
+  await finish();
   expect(opened().map((call) => call.url.searchParams.get("workspace"))).toEqual(["new"]);
 });

@@ -48,8 +48,8 @@ export default function Editor(props: EditorProps) {
           keymap.of([...defaultKeymap, ...historyKeymap]),
           locked.current.of(EditorState.readOnly.of(readOnly)),
           EditorView.updateListener.of((update) => {
-            const told = update.transactions.some((one) => one.annotation(fromOutside));
-            if (update.docChanged && !told) emit.current?.(update.state.doc.toString());
+            const answer = update.transactions.some((one) => one.annotation(fromOutside));
+            if (update.docChanged && !answer) emit.current?.(update.state.doc.toString());
           }),
           EditorView.theme({
             ".cm-scroller": { maxHeight: `${most}px`, overflow: "auto" },

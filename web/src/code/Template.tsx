@@ -126,8 +126,8 @@ function extensions(live: Live, locked: Compartment, attributes: Compartment): E
     locked.of(EditorState.readOnly.of(readOnly)),
     attributes.of(described(live.current)),
     EditorView.updateListener.of((update) => {
-      const told = update.transactions.some((one) => one.annotation(fromOutside));
-      if (update.docChanged && !told) live.current.onChange(update.state.doc.toString());
+      const answer = update.transactions.some((one) => one.annotation(fromOutside));
+      if (update.docChanged && !answer) live.current.onChange(update.state.doc.toString());
     }),
     EditorView.theme({ ".cm-scroller": { maxHeight: "420px", overflow: "auto" } }),
   ];

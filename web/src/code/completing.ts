@@ -155,15 +155,15 @@ export function insertValue(text: string, caret: number, path: string, bare: boo
 
 /** Where a filter goes: behind the value at the caret, else behind the one in the nearest braces. */
 export function insertFilter(text: string, caret: number, filter: Filter): Edit {
-  const words = ` | ${spellFilter(filter)}`;
+  const message = ` | ${spellFilter(filter)}`;
   let at = caret;
   while (/[\w.]/.test(text[at] ?? "")) at += 1;
   const open = text.lastIndexOf("{{", at);
   const isInside = open >= 0 && text.lastIndexOf("}}", at - 1) < open;
   const before = text.slice(0, at).trimEnd();
-  if (isInside && before.length > open + 2) return { from: before.length, insert: words };
+  if (isInside && before.length > open + 2) return { from: before.length, insert: message };
   const close = text.indexOf("}}", isInside ? open : caret);
   const end = close < 0 ? text.lastIndexOf("}}") : close;
-  if (end < 0) return { from: caret, insert: `{{ value${words} }}` };
-  return { from: text.slice(0, end).trimEnd().length, insert: words };
+  if (end < 0) return { from: caret, insert: `{{ value${message} }}` };
+  return { from: text.slice(0, end).trimEnd().length, insert: message };
 }

@@ -4,7 +4,7 @@
 import { Badge, Box, Group, Paper, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { useFindings } from "./findings";
 import { useFold } from "./focus";
 import { ItemMenu, type Moves } from "./List";
@@ -35,7 +35,7 @@ function Count({ at }: { at: string }) {
 }
 
 export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, children }: Props) {
-  const desk = useDesk();
+  const form = useFormContext();
   const [isOpen, setOpen] = useFold(at, openAtFirst);
   const own = useFindings(at, false);
   return (
@@ -59,7 +59,7 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
         </UnstyledButton>
         <Group gap={4} wrap="nowrap">
           <Count at={at} />
-          {desk.readOnly ? null : <ItemMenu moves={moves} what={what} at={at} />}
+          {form.readOnly ? null : <ItemMenu moves={moves} what={what} at={at} />}
         </Group>
       </Group>
       <Said findings={own} />

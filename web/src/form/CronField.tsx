@@ -5,14 +5,14 @@ import { TriangleAlert } from "lucide-react";
 import { useMemo } from "react";
 import { capital, cronWords } from "../kit/words";
 import { closest, nextMoments, readCron, wallClock, wallWords } from "./cron";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Frame, type Made, useField } from "./Frame";
 import { above, under, valueAt } from "./pointers";
 
 const OFTEN = 15;
 
 export function CronField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const line = typeof made.value === "string" ? made.value : "";
   return (
@@ -27,18 +27,18 @@ export function CronField(made: Made) {
         className="mono"
         autoComplete="off"
         placeholder="0 9 * * 1-5"
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong}
         aria-describedby={words.described}
-        onChange={(event) => desk.set(made.at, event.currentTarget.value)}
+        onChange={(event) => form.set(made.at, event.currentTarget.value)}
       />
     </Frame>
   );
 }
 
 function Moments({ line, at, isWarned }: { line: string; at: string; isWarned: boolean }) {
-  const desk = useDesk();
-  const named = valueAt(desk.current(), under(above(at), "timezone"));
+  const form = useFormContext();
+  const named = valueAt(form.current(), under(above(at), "timezone"));
   const zone = typeof named === "string" && named ? named : "UTC";
   const cron = useMemo(() => readCron(line), [line]);
   const next = useMemo(() => {

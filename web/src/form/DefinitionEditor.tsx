@@ -8,7 +8,7 @@ import { api } from "../api/client";
 import { CodeEditor, Diff } from "../code";
 import { ProblemNote, Slow } from "../kit/Asked";
 import { checkDefinition } from "./check";
-import { DeskProvider } from "./desk";
+import { FormProvider } from "./desk";
 import { FindingList } from "./FindingList";
 import { inWordsOfForm } from "./findings";
 import { focusPointer } from "./focus";
@@ -31,7 +31,7 @@ export type DefinitionEditorProps = {
   /** The place to begin at, by its JSON pointer. */
   startAt?: string;
   /** Told while something is written that cannot be read yet, and with null once it can. */
-  onBroken?: (words: string | null) => void;
+  onBroken?: (text: string | null) => void;
 };
 
 type View = "form" | "json" | "changes";
@@ -82,16 +82,16 @@ function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean
 function useBroken(
   value: unknown,
   problem: string | null,
-  onBroken?: (words: string | null) => void,
+  onBroken?: (text: string | null) => void,
 ) {
   const [fields, setFields] = useState<ReadonlyMap<string, string>>(new Map());
   const [first] = fields;
   const inField = first ? `At ${placeWords(value, first[0])}: ${first[1]}` : null;
-  const words = problem ?? inField;
+  const text = problem ?? inField;
   const tell = useRef(onBroken);
   tell.current = onBroken;
-  useEffect(() => tell.current?.(words), [words]);
-  return { words, at: first?.[0] ?? null, setFields };
+  useEffect(() => tell.current?.(text), [text]);
+  return { words: text, at: first?.[0] ?? null, setFields };
 }
 
 function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
@@ -101,8 +101,8 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
   const json = useText(value, onChange, view === "json");
   const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
   const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
-  const told = useMemo(() => (props.findings ?? NONE).map(inWordsOfForm), [props.findings]);
-  const findings = useCheck(value, readOnly ? null : check, told);
+  const answer = useMemo(() => (props.findings ?? NONE).map(inWordsOfForm), [props.findings]);
+  const findings = useCheck(value, readOnly ? null : check, answer);
   useEffect(() => {
     if (!broken.words) setRefused(null);
   }, [broken.words]);
@@ -194,7 +194,7 @@ function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps
   const secrets = api.useQuery("get", "/api/v1/secrets", {}, { staleTime: 60_000, retry: false });
   const names = useMemo(() => secrets.data?.secrets.map((one) => one.name) ?? [], [secrets.data]);
   return (
-    <DeskProvider
+    <FormProvider
       value={given.value}
       onChange={(next) => given.onChange(next as Json)}
       findings={findings}
@@ -207,14 +207,14 @@ function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps
       onBroken={setFields}
     >
       <Whole value={given.value} />
-    </DeskProvider>
+    </FormProvider>
   );
 }
 
-function Refusal({ words, onTakeBack }: { words: string; onTakeBack?: () => void }) {
+function Refusal({ words: text, onTakeBack }: { words: string; onTakeBack?: () => void }) {
   return (
     <Alert color="yellow" variant="light" title="Not yet" role="alert">
-      {words} What you wrote stays here until it can be read.
+      {text} What you wrote stays here until it can be read.
       {onTakeBack
         ? (
           <Box mt="xs">

@@ -5,7 +5,7 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import { Braces } from "lucide-react";
 import { memo, useState } from "react";
 import { CronField } from "./CronField";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import type { Made } from "./Frame";
 import { GroupField } from "./Group";
 import { JsonField } from "./JsonField";
@@ -60,7 +60,7 @@ export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around
     : around || schema["x-mainspring-scope"] === "run";
 
 function Swap({ made }: { made: Made }) {
-  const desk = useDesk();
+  const form = useFormContext();
   return (
     <Tooltip label="Use a template instead">
       <ActionIcon
@@ -69,7 +69,7 @@ function Swap({ made }: { made: Made }) {
         color="gray"
         aria-label={`Use a template for ${made.name}`}
         className="swap"
-        onClick={() => desk.set(made.at, "{{  }}")}
+        onClick={() => form.set(made.at, "{{  }}")}
       >
         <Braces size={13} />
       </ActionIcon>
@@ -77,25 +77,25 @@ function Swap({ made }: { made: Made }) {
   );
 }
 
-function offersOf(made: Made, desk: ReturnType<typeof useDesk>): string[] | null {
+function offersOf(made: Made, form: ReturnType<typeof useFormContext>): string[] | null {
   const source = hint(made.schema, "source");
-  if (!desk.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
+  if (!form.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
     return null;
   }
-  if (source === "events") return desk.vocabulary.events;
+  if (source === "events") return form.vocabulary.events;
   return source === "capabilities" || source === "actions"
-    ? [...desk.vocabulary.actions.keys()]
+    ? [...form.vocabulary.actions.keys()]
     : null;
 }
 
 function Shown(given: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const schema = settledOnce(given.schema, given.root);
   const templated = takesTemplates(schema, given.templated);
   const made: Made = { ...given, schema, templated };
   const [held, hold] = useState<Kind | null>(null);
   const kind = held ?? kindOf(made);
-  const offers = offersOf(made, desk);
+  const offers = offersOf(made, form);
   if (offers && kind !== "json") return <OfferedField made={made} offers={offers} />;
   const Control = FIELDS[kind];
   // Any value at all: a text is written as it is, without the quotes of JSON.
@@ -113,7 +113,7 @@ function Shown(given: Made) {
       </div>
     );
   }
-  if (!templated || desk.readOnly || !SWAPPED.has(kind)) return <Control {...made} />;
+  if (!templated || form.readOnly || !SWAPPED.has(kind)) return <Control {...made} />;
   return (
     <div className="swappable">
       <Control {...made} />
@@ -123,8 +123,8 @@ function Shown(given: Made) {
 }
 
 function TemplateOrJson({ made }: { made: Made }) {
-  const desk = useDesk();
-  return <JsonField {...made} onText={() => desk.set(made.at, "{{  }}")} />;
+  const form = useFormContext();
+  return <JsonField {...made} onText={() => form.set(made.at, "{{  }}")} />;
 }
 
 export const Field = memo(Shown);

@@ -14,7 +14,7 @@ import {
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { visible } from "../kit/words";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { useFindings } from "./findings";
 import { hintOf, titleOf } from "./schema";
 import type { Finding, Schema } from "./values";
@@ -103,7 +103,7 @@ type Props = {
 };
 
 function TakeOut({ made, title }: { made: Made; title: string }) {
-  const desk = useDesk();
+  const form = useFormContext();
   return (
     <Tooltip label="Leave it out">
       <ActionIcon
@@ -111,7 +111,7 @@ function TakeOut({ made, title }: { made: Made; title: string }) {
         variant="subtle"
         color="gray"
         aria-label={`Leave out ${title}`}
-        onClick={() => desk.set(made.at, undefined)}
+        onClick={() => form.set(made.at, undefined)}
       >
         <X size={14} />
       </ActionIcon>
@@ -120,11 +120,11 @@ function TakeOut({ made, title }: { made: Made; title: string }) {
 }
 
 export function Frame({ made, words, children, aside, unlabelled, removable, more }: Props) {
-  const desk = useDesk();
+  const form = useFormContext();
   const { id, title, hint, findings } = words;
-  const isCode = !desk.plain && title.toLowerCase().replaceAll(" ", "_") !== made.name &&
+  const isCode = !form.plain && title.toLowerCase().replaceAll(" ", "_") !== made.name &&
     !/^[0-9]+$/.test(made.name);
-  const canTakeOut = removable && !made.required && made.value !== undefined && !desk.readOnly;
+  const canTakeOut = removable && !made.required && made.value !== undefined && !form.readOnly;
   return (
     <Box data-pointer={made.at} style={{ minWidth: 0 }}>
       <Group gap={6} justify="space-between" wrap="nowrap" mb={4} mih={22}>
@@ -132,7 +132,7 @@ export function Frame({ made, words, children, aside, unlabelled, removable, mor
           <Input.Label
             htmlFor={unlabelled ? undefined : id}
             labelElement={unlabelled ? "div" : "label"}
-            required={made.required && !desk.readOnly}
+            required={made.required && !form.readOnly}
           >
             {title}
           </Input.Label>

@@ -4,7 +4,7 @@
 import { Box, Button, Collapse, Fieldset, Group, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
 import { useFold } from "./focus";
@@ -75,10 +75,10 @@ export function Grid({ fields }: { fields: Made[] }) {
   );
 }
 
-function Unknown({ holder, names, words }: { holder: Holder; names: string[]; words: string }) {
-  const desk = useDesk();
+function Unknown({ holder, names, words: text }: { holder: Holder; names: string[]; words: string }) {
+  const form = useFormContext();
   const takeOut = () =>
-    desk.change(
+    form.change(
       holder.at,
       (value) =>
         Object.fromEntries(
@@ -86,9 +86,9 @@ function Unknown({ holder, names, words }: { holder: Holder; names: string[]; wo
         ),
     );
   return (
-    <Fieldset legend={words} variant="filled">
+    <Fieldset legend={text} variant="filled">
       <Grid fields={names.map((name) => madeFor(holder, name))} />
-      {desk.readOnly ? null : (
+      {form.readOnly ? null : (
         <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
           Take them out
         </Button>
@@ -106,7 +106,7 @@ export function Fields(props: Props) {
     unknownWords = "Not known here",
     ...holder
   } = props;
-  const desk = useDesk();
+  const form = useFormContext();
   const { schema, value, at } = holder;
   const known = Object.keys(schema.properties ?? {}).filter((name) => !leave.includes(name));
   const required = (schema.required ?? []) as string[];
@@ -117,7 +117,7 @@ export function Fields(props: Props) {
     )
   );
   // Somebody who answers sees every question at once.
-  const first = desk.plain
+  const first = form.plain
     ? known
     : front.length || known.length > 3
     ? known.filter((name) =>
@@ -159,7 +159,7 @@ function Orphans({ at, names }: { at: string; names: string[] }) {
 
 type MoreProps = { holder: Holder; names: string[]; words?: string };
 
-function More({ holder, names, words = "More settings" }: MoreProps) {
+function More({ holder, names, words: text = "More settings" }: MoreProps) {
   const places = names.map((name) => under(holder.at, name)).join(" ");
   const holds = useCallback(
     (wanted: string) =>
@@ -181,7 +181,7 @@ function More({ holder, names, words = "More settings" }: MoreProps) {
         leftSection={open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
         onClick={() => setOpen(!isOpen)}
       >
-        {words}
+        {text}
       </Button>
       <Collapse expanded={open} transitionDuration={0}>
         {open
@@ -197,7 +197,7 @@ function More({ holder, names, words = "More settings" }: MoreProps) {
 }
 
 export function GroupField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const title = titleOf(made.name, made.schema);
   const hint = hintOf(made.schema);
   if (made.value === undefined) {
@@ -207,8 +207,8 @@ export function GroupField(made: Made) {
           size="compact-sm"
           variant="default"
           leftSection={<Plus size={14} />}
-          disabled={desk.readOnly}
-          onClick={() => desk.set(made.at, startOf(made.schema, made.root))}
+          disabled={form.readOnly}
+          onClick={() => form.set(made.at, startOf(made.schema, made.root))}
         >
           {title}
         </Button>
@@ -226,13 +226,13 @@ export function GroupField(made: Made) {
         at={made.at}
         templated={made.templated}
       />
-      {made.required || desk.readOnly ? null : (
+      {made.required || form.readOnly ? null : (
         <Button
           mt="sm"
           size="compact-sm"
           variant="subtle"
           color="gray"
-          onClick={() => desk.set(made.at, undefined)}
+          onClick={() => form.set(made.at, undefined)}
         >
           Leave out {title.toLowerCase()}
         </Button>

@@ -4,7 +4,7 @@
 import { Button, Input } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Frame, type Made, useField } from "./Frame";
 import { same } from "./pointers";
 import { useNames } from "./TemplateField";
@@ -14,7 +14,7 @@ const NO_WORDS = { filters: [], tests: [] };
 const noNames = () => [];
 
 export function JsonField(made: Made & { onText?: () => void }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made, true);
   const names = useNames(made);
   const [text, setText] = useState(() => spellJson(made.value));
@@ -28,18 +28,18 @@ export function JsonField(made: Made & { onText?: () => void }) {
     }
     last.current = made.value;
   }, [made.value]);
-  useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
+  useEffect(() => () => form.broken(made.at, null), [form, made.at]);
   const write = (next: string) => {
     setText(next);
     const read = next.trim() ? readJson(next) : { value: undefined };
     const wrong = "problem" in read ? read.problem : null;
     setProblem(wrong);
-    desk.broken(made.at, wrong);
+    form.broken(made.at, wrong);
     if ("problem" in read) return;
     last.current = read.value;
-    desk.set(made.at, read.value);
+    form.set(made.at, read.value);
   };
-  const asText = made.onText && !desk.readOnly
+  const asText = made.onText && !form.readOnly
     ? (
       <Button size="compact-xs" variant="subtle" color="gray" onClick={made.onText}>
         As text
@@ -53,8 +53,8 @@ export function JsonField(made: Made & { onText?: () => void }) {
         label={words.title}
         language="json"
         names={made.templated ? names : noNames}
-        allowed={made.templated ? desk.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
-        readOnly={desk.readOnly}
+        allowed={made.templated ? form.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
+        readOnly={form.readOnly}
         describedBy={words.described}
         isWrong={words.wrong || problem !== null}
         hint="JSON"

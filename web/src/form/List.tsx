@@ -3,7 +3,7 @@
 import { ActionIcon, Box, Button, Group, Menu, Stack, Text } from "@mantine/core";
 import { ArrowDown, ArrowUp, CopyPlus, EllipsisVertical, Plus, Trash2 } from "lucide-react";
 import { memo, useRef } from "react";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { moved, under } from "./pointers";
@@ -17,7 +17,7 @@ const freshKey = () => `k${made += 1}`;
 
 /** Keys that stay with their items, and the changes of a list that keep them so. */
 export function useItems(at: string, list: readonly unknown[]) {
-  const desk = useDesk();
+  const form = useFormContext();
   const keys = useRef<string[]>([]);
   while (keys.current.length < list.length) keys.current.push(freshKey());
   keys.current.length = list.length;
@@ -26,7 +26,7 @@ export function useItems(at: string, list: readonly unknown[]) {
     value?: unknown,
   ) => {
     keys.current = how(keys.current, freshKey);
-    desk.change(at, (now) => {
+    form.change(at, (now) => {
       const items = Array.isArray(now) ? now : [];
       return how(items, (from) => (from < 0 ? value : structuredClone(items[from])));
     });
@@ -87,7 +87,7 @@ export const ItemMenu = memo(
 const EMPTY: unknown[] = [];
 
 export function ListField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const list = (made.value ?? EMPTY) as unknown[];
   const { keys, moves, add } = useItems(made.at, list);
@@ -110,7 +110,7 @@ export function ListField(made: Made) {
                 templated={made.templated}
               />
             </Box>
-            {desk.readOnly ? null : (
+            {form.readOnly ? null : (
               <ItemMenu
                 moves={moves(place)}
                 at={under(made.at, place)}
@@ -119,7 +119,7 @@ export function ListField(made: Made) {
             )}
           </Group>
         ))}
-        {desk.readOnly || full ? null : (
+        {form.readOnly || full ? null : (
           <Box>
             <Button
               size="compact-sm"

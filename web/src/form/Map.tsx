@@ -3,7 +3,7 @@
 import { ActionIcon, Box, Button, Group, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useRef, useState } from "react";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { isObject, renamed, under } from "./pointers";
@@ -13,7 +13,7 @@ import type { Json, Schema } from "./values";
 const ANYTHING: Schema = {};
 
 export function MapField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const value = (made.value ?? {}) as Json;
   const inner = isObject(made.schema.additionalProperties)
@@ -26,7 +26,7 @@ export function MapField(made: Made) {
   const add = () => {
     let fresh = "name";
     for (let at = 2; Object.hasOwn(value, fresh); at += 1) fresh = `name_${at}`;
-    desk.change(
+    form.change(
       made.at,
       (now) => ({ ...(isObject(now) ? now : {}), [fresh]: startOf(inner, made.root) }),
     );
@@ -48,20 +48,20 @@ export function MapField(made: Made) {
                 templated={made.templated}
               />
             </Box>
-            {desk.readOnly ? null : (
+            {form.readOnly ? null : (
               <ActionIcon
                 variant="subtle"
                 color="gray"
                 mt={4}
                 aria-label={`Take out ${name}`}
-                onClick={() => desk.set(under(made.at, name), undefined)}
+                onClick={() => form.set(under(made.at, name), undefined)}
               >
                 <X size={14} />
               </ActionIcon>
             )}
           </Group>
         ))}
-        {desk.readOnly ? null : (
+        {form.readOnly ? null : (
           <Box>
             <Button
               size="compact-sm"
@@ -80,7 +80,7 @@ export function MapField(made: Made) {
 
 /** A name; it becomes another one when the field is left, so that half of one never stands there. */
 function NameField({ made, name, taken }: { made: Made; name: string; taken: string[] }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const [text, setText] = useState(name);
   const [seen, setSeen] = useState(name);
   if (seen !== name) {
@@ -88,9 +88,9 @@ function NameField({ made, name, taken }: { made: Made; name: string; taken: str
     setText(name);
   }
   const clash = text !== name && (taken.includes(text) || text === "");
-  const settle = () => {
+  const finish = () => {
     if (clash) setText(name);
-    else if (text !== name) desk.change(made.at, (now) => renamed(now as Json, name, text));
+    else if (text !== name) form.change(made.at, (now) => renamed(now as Json, name, text));
   };
   return (
     <TextInput
@@ -98,11 +98,11 @@ function NameField({ made, name, taken }: { made: Made; name: string; taken: str
       size="sm"
       style={{ flex: 1, minWidth: 90 }}
       value={text}
-      readOnly={desk.readOnly}
+      readOnly={form.readOnly}
       error={clash ? (text === "" ? "A name is needed." : "There is one of that name.") : undefined}
       onChange={(event) => setText(event.currentTarget.value)}
-      onBlur={settle}
-      onKeyDown={(event) => event.key === "Enter" && settle()}
+      onBlur={finish}
+      onKeyDown={(event) => event.key === "Enter" && finish()}
     />
   );
 }

@@ -11,7 +11,7 @@ import {
 } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { isInexact } from "../kit/exact";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Frame, type Made, Said, useField } from "./Frame";
 import { hint, pickedType, readNumber } from "./schema";
 
@@ -21,7 +21,7 @@ const text = (value: unknown) => (typeof value === "string" ? value : "");
 const written = (made: Made, value: string) => (value === "" && !made.required ? undefined : value);
 
 export function LineField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   return (
     <Frame made={made} words={words}>
@@ -32,18 +32,18 @@ export function LineField(made: Made) {
         autoComplete="off"
         maxLength={made.schema.maxLength}
         placeholder={text(made.schema.examples?.[0])}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong}
         aria-describedby={words.described}
         aria-invalid={words.wrong || undefined}
-        onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
+        onChange={(event) => form.set(made.at, written(made, event.currentTarget.value))}
       />
     </Frame>
   );
 }
 
 export function TextField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   return (
     <Frame made={made} words={words}>
@@ -53,11 +53,11 @@ export function TextField(made: Made) {
         autosize
         minRows={2}
         maxRows={16}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong}
         aria-describedby={words.described}
         aria-invalid={words.wrong || undefined}
-        onChange={(event) => desk.set(made.at, written(made, event.currentTarget.value))}
+        onChange={(event) => form.set(made.at, written(made, event.currentTarget.value))}
       />
     </Frame>
   );
@@ -69,7 +69,7 @@ const ZONES = typeof Intl.supportedValuesOf === "function"
 
 /** Text with known values on offer; any other may be written too. */
 export function OfferedField({ made, offers }: { made: Made; offers: string[] }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   return (
     <Frame made={made} words={words}>
@@ -78,10 +78,10 @@ export function OfferedField({ made, offers }: { made: Made; offers: string[] })
         value={text(made.value)}
         data={offers}
         limit={30}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong}
         aria-describedby={words.described}
-        onChange={(value) => desk.set(made.at, written(made, value))}
+        onChange={(value) => form.set(made.at, written(made, value))}
       />
     </Frame>
   );
@@ -90,14 +90,14 @@ export function OfferedField({ made, offers }: { made: Made; offers: string[] })
 export const ZoneField = (made: Made) => <OfferedField made={made} offers={ZONES} />;
 
 export function ChoiceField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const { schema, value } = made;
   const values: unknown[] = schema.const !== undefined ? [schema.const] : schema.enum;
   const usual = schema.default === undefined || schema.default === null
     ? ""
     : ` (${schema.default})`;
-  const nothing = desk.plain ? "Choose …" : `Left out${usual}`;
+  const nothing = form.plain ? "Choose …" : `Left out${usual}`;
   const mayLeaveOut = !made.required || value === undefined;
   return (
     <Frame made={made} words={words}>
@@ -108,11 +108,11 @@ export function ChoiceField(made: Made) {
           ...(mayLeaveOut ? [{ value: "", label: nothing }] : []),
           ...values.map((one, at) => ({ value: String(at), label: String(one) })),
         ]}
-        disabled={desk.readOnly}
+        disabled={form.readOnly}
         error={words.wrong}
         aria-describedby={words.described}
         onChange={({ currentTarget: { value: at } }) =>
-          desk.set(made.at, at === "" ? undefined : values[Number(at)])}
+          form.set(made.at, at === "" ? undefined : values[Number(at)])}
       />
     </Frame>
   );
@@ -120,7 +120,7 @@ export function ChoiceField(made: Made) {
 
 /** Several of a few. */
 export function ChoicesField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made, true);
   return (
     <Frame made={made} words={words}>
@@ -128,16 +128,16 @@ export function ChoicesField(made: Made) {
         id={words.id}
         value={(made.value ?? []) as string[]}
         data={made.schema.items.enum as string[]}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong}
-        onChange={(next) => desk.set(made.at, next.length || made.required ? next : undefined)}
+        onChange={(next) => form.set(made.at, next.length || made.required ? next : undefined)}
       />
     </Frame>
   );
 }
 
 export function YesField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const { id, title, hint, findings } = useField(made);
   return (
     <div data-pointer={made.at}>
@@ -147,8 +147,8 @@ export function YesField(made: Made) {
         label={title}
         description={hint || undefined}
         checked={(made.value ?? made.schema.default ?? false) as boolean}
-        disabled={desk.readOnly}
-        onChange={(event) => desk.set(made.at, event.currentTarget.checked)}
+        disabled={form.readOnly}
+        onChange={(event) => form.set(made.at, event.currentTarget.checked)}
       />
       <Said findings={findings} />
     </div>
@@ -161,7 +161,7 @@ const wrongWords = (spelt: string) =>
     : "This is not a number yet.";
 
 export function NumberField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const isMoney = hint(made.schema, "widget") === "money";
   const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
@@ -169,13 +169,13 @@ export function NumberField(made: Made) {
   // What cannot be read as a number stays written, here.
   const [odd, setOdd] = useState<string | null>(null);
   useEffect(() => setOdd(null), [made.value]);
-  useEffect(() => () => desk.broken(made.at, null), [desk, made.at]);
+  useEffect(() => () => form.broken(made.at, null), [form, made.at]);
   const write = (spelt: string) => {
     const read = readNumber(spelt, false);
     const good = read === undefined || typeof read === "number";
     setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
-    desk.broken(made.at, good ? null : wrongWords(spelt));
-    if (good) desk.set(made.at, read === undefined || !asText ? read : spelt.trim());
+    form.broken(made.at, good ? null : wrongWords(spelt));
+    if (good) form.set(made.at, read === undefined || !asText ? read : spelt.trim());
   };
   const bad = odd !== null && typeof readNumber(odd, false) === "string";
   return (
@@ -189,7 +189,7 @@ export function NumberField(made: Made) {
         placeholder={made.schema.default === undefined || made.schema.default === null
           ? undefined
           : String(made.schema.default)}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         error={words.wrong || bad}
         aria-describedby={words.described}
         onChange={(event) => write(event.currentTarget.value)}

@@ -5,7 +5,7 @@ import "./form.css";
 import { Stack } from "@mantine/core";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { checkValue } from "./check";
-import { DeskProvider } from "./desk";
+import { FormProvider } from "./desk";
 import { Field } from "./Field";
 import { Fields } from "./Group";
 import { isObject } from "./pointers";
@@ -22,7 +22,7 @@ export type SchemaFormProps = {
   root?: Schema;
   readOnly?: boolean;
   /** Told while something is written that cannot be read yet, and with null once it can. */
-  onBroken?: (words: string | null) => void;
+  onBroken?: (text: string | null) => void;
 };
 
 const NONE: Finding[] = [];
@@ -43,7 +43,7 @@ export function SchemaForm(props: SchemaFormProps) {
     props.onBroken?.([...fields.values()][0] ?? null);
   const isGroup = kindOf({ name: "", schema, value, root, templated: false }) === "group";
   return (
-    <DeskProvider
+    <FormProvider
       value={value}
       onChange={onChange}
       findings={findings}
@@ -74,7 +74,7 @@ export function SchemaForm(props: SchemaFormProps) {
             />
           )}
       </Stack>
-    </DeskProvider>
+    </FormProvider>
   );
 }
 

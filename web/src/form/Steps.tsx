@@ -5,7 +5,7 @@ import { Alert, Box, Button, Input, Select, Stack, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { memo, useId, useState } from "react";
 import { FoldCard } from "./Cards";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
 import { Frame, type Made, Said, useField } from "./Frame";
@@ -23,12 +23,12 @@ const FRONT = ["action", "config"];
 const TUCKED = ["step_id"];
 
 const ActionField = memo(function ActionField({ at, value }: { at: string; value: unknown }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const id = useId();
   const findings = useFindings(at, false);
-  const known = desk.vocabulary?.choices ?? [];
+  const known = form.vocabulary?.choices ?? [];
   const name = typeof value === "string" ? value : "";
-  const isKnown = !name || desk.vocabulary?.actions.has(name);
+  const isKnown = !name || form.vocabulary?.actions.has(name);
   const data = isKnown
     ? known
     : [{ group: "Not known here", items: [{ value: name, label: name }] }, ...known];
@@ -42,10 +42,10 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
         limit={80}
         data={data}
         value={name || null}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         placeholder="Choose an action"
         nothingFoundMessage="Nothing is called so."
-        onChange={(next) => next && desk.set(at, next)}
+        onChange={(next) => next && form.set(at, next)}
       />
       <Said findings={findings} />
     </Box>
@@ -108,10 +108,10 @@ const NO_SCHEMA: Schema = {};
 const NOTHING: Json = {};
 
 function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema }) {
-  const desk = useDesk();
-  const root = desk.vocabulary!.definition;
+  const form = useFormContext();
+  const root = form.vocabulary!.definition;
   const action = typeof step.action === "string" ? step.action : "";
-  const word = desk.vocabulary!.actions.get(action);
+  const word = form.vocabulary!.actions.get(action);
   return (
     <Stack gap="md">
       <ActionField at={under(at, "action")} value={step.action} />
@@ -149,10 +149,10 @@ type CardProps = { step: unknown; at: string; place: number; moves: Moves; openA
 
 const StepCard = memo(
   function StepCard({ step, at, place, moves, openAtFirst }: CardProps) {
-    const desk = useDesk();
+    const form = useFormContext();
     const shape = settledOnce(
-      desk.vocabulary!.definition.$defs?.Step,
-      desk.vocabulary!.definition,
+      form.vocabulary!.definition.$defs?.Step,
+      form.vocabulary!.definition,
     );
     if (!isObject(step)) {
       return (
@@ -168,7 +168,7 @@ const StepCard = memo(
       );
     }
     const name = typeof step.step_id === "string" ? step.step_id : "A step without a name";
-    const word = desk.vocabulary!.actions.get(String(step.action));
+    const word = form.vocabulary!.actions.get(String(step.action));
     const does = typeof step.description === "string" && step.description
       ? step.description
       : word?.title ?? String(step.action || "A step that does nothing yet");
@@ -192,7 +192,7 @@ const StepCard = memo(
 );
 
 function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const [isChoosing, choose] = useState(false);
   if (!isChoosing) {
     return (
@@ -216,7 +216,7 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
       autoFocus
       defaultDropdownOpened
       limit={80}
-      data={desk.vocabulary?.choices}
+      data={form.vocabulary?.choices}
       value={null}
       onBlur={() => choose(false)}
       nothingFoundMessage="Nothing is called so."
@@ -230,14 +230,14 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
 
 /** The cards of a list of steps; whatever has no frame around it brings its own. */
 export function StepCards({ at, value }: { at: string; value: unknown }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const list = Array.isArray(value) ? value : EMPTY;
   const { keys, moves, add } = useItems(at, list);
-  const [wereFew] = useState(!desk.folded && list.length <= FEW);
+  const [wereFew] = useState(!form.folded && list.length <= FEW);
   const [added, setAdded] = useState<string | null>(null);
   const addStep = (action: string) => {
-    const word = desk.vocabulary?.actions.get(action);
-    const id = freshStepId(desk.current(), action);
+    const word = form.vocabulary?.actions.get(action);
+    const id = freshStepId(form.current(), action);
     setAdded(id);
     add({
       step_id: id,
@@ -253,11 +253,11 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
           step={step}
           at={under(at, place)}
           place={place}
-          moves={steadied(moves(place), desk, at, place)}
+          moves={steadied(moves(place), form, at, place)}
           openAtFirst={wereFew || (isObject(step) && step.step_id === added)}
         />
       ))}
-      {desk.readOnly ? null : <AddStep onAdd={addStep} />}
+      {form.readOnly ? null : <AddStep onAdd={addStep} />}
     </Stack>
   );
 }
@@ -265,7 +265,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
 /** A doubled step gets a name of its own. */
 function steadied(
   moves: Moves,
-  desk: ReturnType<typeof useDesk>,
+  form: ReturnType<typeof useFormContext>,
   at: string,
   place: number,
 ): Moves {
@@ -274,11 +274,11 @@ function steadied(
     double: () => {
       moves.double();
       const made = under(at, place + 1);
-      const twin = valueAt(desk.current(), made);
+      const twin = valueAt(form.current(), made);
       if (isObject(twin)) {
-        desk.set(
+        form.set(
           under(made, "step_id"),
-          freshStepId(desk.current(), String(twin.step_id ?? twin.action)),
+          freshStepId(form.current(), String(twin.step_id ?? twin.action)),
         );
       }
     },
@@ -286,9 +286,9 @@ function steadied(
 }
 
 export function StepsField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
-  if (!desk.vocabulary) return null;
+  if (!form.vocabulary) return null;
   return (
     <Frame made={made} words={words} unlabelled removable>
       <StepCards at={made.at} value={made.value} />

@@ -16,7 +16,7 @@ import { memo, type RefObject, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
 import type { Filter } from "../code/completing";
 import type { TemplateHandle } from "../code/Template";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Frame, type Made, useField } from "./Frame";
 import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
@@ -27,16 +27,16 @@ const NO_WORDS = { filters: [], tests: [] };
 
 /** The names of a place, worked out when they are asked for. */
 export function useNames(made: Pick<Made, "at" | "schema">) {
-  const desk = useDesk();
+  const form = useFormContext();
   const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
   return () =>
-    desk.vocabulary
+    form.vocabulary
       ? scopeAt({
-        document: desk.current(),
+        document: form.current(),
         pointer: made.at,
-        outputs: desk.vocabulary.outputs,
-        samples: desk.samples(),
-        secrets: takesSecrets ? desk.secrets() : undefined,
+        outputs: form.vocabulary.outputs,
+        samples: form.samples(),
+        secrets: takesSecrets ? form.secrets() : undefined,
       })
       : [];
 }
@@ -154,7 +154,7 @@ function Earlier({ at, schema, title, handle }: OffersProps) {
 
 /** What can be put into a template; the same while somebody writes in it. */
 const Offers = memo(function Offers(props: OffersProps) {
-  const { vocabulary } = useDesk();
+  const { vocabulary } = useFormContext();
   return (
     <Group gap={2} wrap="nowrap">
       <Earlier {...props} />
@@ -168,13 +168,13 @@ const Offers = memo(function Offers(props: OffersProps) {
 });
 
 export function TemplateField(made: Made & { onPlain?: () => void }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made, true);
   const names = useNames(made);
   const handle = useRef<TemplateHandle>(null);
-  const allowed = desk.vocabulary?.allowed ?? NO_WORDS;
+  const allowed = form.vocabulary?.allowed ?? NO_WORDS;
   const bare = made.name === "when";
-  const aside = desk.readOnly
+  const aside = form.readOnly
     ? null
     : <Offers at={made.at} schema={made.schema} title={words.title} handle={handle} />;
   return (
@@ -185,11 +185,11 @@ export function TemplateField(made: Made & { onPlain?: () => void }) {
         names={names}
         allowed={allowed}
         bare={bare}
-        readOnly={desk.readOnly}
+        readOnly={form.readOnly}
         describedBy={words.described}
         isWrong={words.wrong}
         handle={handle}
-        onChange={(next) => desk.set(made.at, next === "" && !made.required ? undefined : next)}
+        onChange={(next) => form.set(made.at, next === "" && !made.required ? undefined : next)}
       />
     </Frame>
   );

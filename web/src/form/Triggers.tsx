@@ -5,7 +5,7 @@ import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
 import { memo, useState } from "react";
 import { capital, plain, triggerWords, visible } from "../kit/words";
 import { FoldCard } from "./Cards";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { Fields } from "./Group";
 import { type Moves, useItems } from "./List";
@@ -44,8 +44,8 @@ type CardProps = { trigger: unknown; at: string; moves: Moves; openAtFirst: bool
 
 const TriggerCard = memo(
   function TriggerCard({ trigger, at, moves, openAtFirst }: CardProps) {
-    const desk = useDesk();
-    const { definition, triggers } = desk.vocabulary!;
+    const form = useFormContext();
+    const { definition, triggers } = form.vocabulary!;
     const shape = settledOnce(definition.$defs?.Trigger, definition);
     if (!isObject(trigger)) {
       return (
@@ -102,12 +102,12 @@ const TriggerCard = memo(
 );
 
 export function Triggers({ at, value }: { at: string; value: unknown }) {
-  const desk = useDesk();
+  const form = useFormContext();
   const list = Array.isArray(value) ? value : EMPTY;
   const { keys, moves, add } = useItems(at, list);
   // Their titles say when; only a new one has to be filled in.
   const [atFirst] = useState(list.length);
-  const known = [...desk.vocabulary!.triggers.values()];
+  const known = [...form.vocabulary!.triggers.values()];
   return (
     <Stack gap="sm" data-pointer={at}>
       {list.length
@@ -122,7 +122,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
           openAtFirst={place >= atFirst}
         />
       ))}
-      {desk.readOnly ? null : (
+      {form.readOnly ? null : (
         <Menu position="bottom-start" shadow="md" width={340}>
           <Menu.Target>
             <Button

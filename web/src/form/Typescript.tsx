@@ -1,11 +1,11 @@
 // A script, whole.
 
 import { CodeEditor } from "../code";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Frame, type Made, useField } from "./Frame";
 
 export function TypescriptField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made, true);
   return (
     <Frame made={made} words={words} unlabelled>
@@ -13,8 +13,8 @@ export function TypescriptField(made: Made) {
         value={typeof made.value === "string" ? made.value : ""}
         label={words.title}
         language="typescript"
-        readOnly={desk.readOnly}
-        onChange={(next) => desk.set(made.at, next)}
+        readOnly={form.readOnly}
+        onChange={(next) => form.set(made.at, next)}
       />
     </Frame>
   );

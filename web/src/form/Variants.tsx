@@ -1,7 +1,7 @@
 // A value that is one of several shapes: which one is chosen first, and its fields follow.
 
 import { Box, NativeSelect, Stack } from "@mantine/core";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { JsonField } from "./JsonField";
@@ -21,7 +21,7 @@ export function turnedInto(variant: Schema, root: Schema, before: unknown): unkn
 }
 
 export function VariantsField(made: Made) {
-  const desk = useDesk();
+  const form = useFormContext();
   const words = useField(made);
   const variants = variantsOf(made.schema, made.root);
   const tag = tagOf(made.schema, variants);
@@ -35,7 +35,7 @@ export function VariantsField(made: Made) {
         <NativeSelect
           id={words.id}
           value={String(at)}
-          disabled={desk.readOnly}
+          disabled={form.readOnly}
           data={[
             ...(at < 0 || !made.required ? [{ value: "-1", label: "Left out" }] : []),
             ...variants.map((one, place) => ({
@@ -45,7 +45,7 @@ export function VariantsField(made: Made) {
           ]}
           onChange={({ currentTarget: { value } }) => {
             const next = variants[Number(value)];
-            desk.set(
+            form.set(
               made.at,
               next ? turnedInto(next, made.root, made.value) : undefined,
             );

@@ -3,7 +3,7 @@
 import { Box, Group, Paper, Stack, Text, Title, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo, type ReactNode, useCallback } from "react";
-import { useDesk } from "./desk";
+import { useFormContext } from "./desk";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
 import { useFold } from "./focus";
@@ -31,7 +31,7 @@ type PartProps = {
   children: ReactNode;
 };
 
-function Part({ title, words, at, folds, children }: PartProps) {
+function Part({ title, words: text, at, folds, children }: PartProps) {
   const holds = useCallback(
     (wanted: string) =>
       !!folds?.some((one) => wanted === under("", one) || wanted.startsWith(`${under("", one)}/`)),
@@ -57,7 +57,7 @@ function Part({ title, words, at, folds, children }: PartProps) {
           )
           : title}
       </Title>
-      {words ? <Text size="sm" c="dimmed" mt={2}>{words}</Text> : null}
+      {text ? <Text size="sm" c="dimmed" mt={2}>{text}</Text> : null}
       {at === undefined ? null : <Here at={at} />}
       {isOpen ? <Box mt="md">{children}</Box> : null}
     </Paper>
@@ -83,8 +83,8 @@ const isList = (value: unknown) => value === undefined || Array.isArray(value);
 
 /** The schema of a whole definition, as it is settled. */
 function useTop() {
-  const desk = useDesk();
-  const root = desk.vocabulary!.definition;
+  const form = useFormContext();
+  const root = form.vocabulary!.definition;
   return { root, top: settledOnce(root, root) };
 }
 

@@ -7,7 +7,7 @@ import { put, valueAt } from "./pointers";
 import type { Finding, Samples } from "./values";
 import type { Vocabulary } from "./vocabulary";
 
-export type Desk = {
+export type FormContext = {
   set: (pointer: string, value: unknown) => void;
   /** Changes what stands there now. */
   change: (pointer: string, how: (value: unknown) => unknown) => void;
@@ -15,7 +15,7 @@ export type Desk = {
   samples: () => Samples | undefined;
   secrets: () => string[];
   /** Something is written there that cannot be read yet; null: it can. */
-  broken: (pointer: string, words: string | null) => void;
+  broken: (pointer: string, text: string | null) => void;
   readOnly: boolean;
   /** No names of code beside the titles: a form for people who answer. */
   plain: boolean;
@@ -24,7 +24,7 @@ export type Desk = {
   vocabulary?: Vocabulary;
 };
 
-const NOTHING: Desk = {
+const NOTHING: FormContext = {
   set: () => {},
   change: () => {},
   current: () => undefined,
@@ -35,8 +35,8 @@ const NOTHING: Desk = {
   plain: true,
   folded: false,
 };
-const Context = createContext<Desk>(NOTHING);
-export const useDesk = () => useContext(Context);
+const Context = createContext<FormContext>(NOTHING);
+export const useFormContext = () => useContext(Context);
 
 export type Given = {
   value: unknown;
@@ -60,12 +60,12 @@ function useLive(given: Given) {
   return { live, document };
 }
 
-export function DeskProvider({ children, ...given }: Given & { children: ReactNode }) {
+export function FormProvider({ children, ...given }: Given & { children: ReactNode }) {
   const { live, document } = useLive(given);
   const { readOnly, plain, folded = false, vocabulary, findings } = given;
   const store = useMemo(() => new Findings(), []);
   useEffect(() => store.tell(findings), [store, findings]);
-  const desk = useMemo<Desk>(() => {
+  const form = useMemo<FormContext>(() => {
     const unread = new Map<string, string>();
     const set = (pointer: string, value: unknown) => {
       // Two changes may come before the page is drawn again; the second builds on the first.
@@ -78,10 +78,10 @@ export function DeskProvider({ children, ...given }: Given & { children: ReactNo
       current: () => document.current,
       samples: () => live.current.samples,
       secrets: () => live.current.secrets ?? [],
-      broken: (pointer, words) => {
-        if (words === null && !unread.has(pointer)) return;
-        if (words === null) unread.delete(pointer);
-        else unread.set(pointer, words);
+      broken: (pointer, text) => {
+        if (text === null && !unread.has(pointer)) return;
+        if (text === null) unread.delete(pointer);
+        else unread.set(pointer, text);
         live.current.onBroken?.(new Map(unread));
       },
       readOnly,
@@ -91,7 +91,7 @@ export function DeskProvider({ children, ...given }: Given & { children: ReactNo
     };
   }, [readOnly, plain, folded, vocabulary]);
   return (
-    <Context.Provider value={desk}>
+    <Context.Provider value={form}>
       <FindingsProvider value={store}>{children}</FindingsProvider>
     </Context.Provider>
   );

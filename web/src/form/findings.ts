@@ -60,7 +60,7 @@ const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
 
 /** What programs are told by path, people are told by the name of the section in the form. */
 export function inWordsOfForm(finding: Finding): Finding {
-  const said = (words: string) => words.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
+  const said = (text: string) => text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
   const { detail, suggestion } = finding;
   return { ...finding, detail: said(detail), suggestion: suggestion && said(suggestion) };
 }

@@ -244,9 +244,9 @@ export const titleOf = (name: string, schema: Schema): string =>
 /** What a person reads below a field. */
 export function hintOf(schema: Schema): string {
   const usual = schema.default;
-  const said = typeof schema.description === "string" ? schema.description : "";
+  const text = typeof schema.description === "string" ? schema.description : "";
   const tellable = ["string", "number", "boolean"].includes(typeof usual) && usual !== "";
-  return tellable ? `${said} If left out: ${String(usual)}.`.trim() : said;
+  return tellable ? `${text} If left out: ${String(usual)}.`.trim() : text;
 }
 
 /** A first value for something that was just added; required parts are there, and empty. */

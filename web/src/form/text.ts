@@ -22,10 +22,10 @@ function place(text: string, offset: number) {
 
 function unread(text: string, message: string): Read {
   const offset = offsetOf(message, text);
-  const { line, words } = place(text, offset);
+  const { line, words: phrase } = place(text, offset);
   const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
   const what = near ? `something is wrong before “${near}”` : "it ends too soon";
-  return { problem: `This is not JSON yet: ${words}: ${what}.`, line };
+  return { problem: `This is not JSON yet: ${phrase}: ${what}.`, line };
 }
 
 /** The value, or what is wrong and on which line. Nothing is read that would be changed by it. */
@@ -38,6 +38,6 @@ export function readJson(text: string): Read {
   }
   const odd = oddityIn(text);
   if (!odd) return { value };
-  const { line, words } = place(text, odd.at);
-  return { problem: `This cannot be kept as it is written: ${words}: ${odd.words}.`, line };
+  const { line, words: message } = place(text, odd.at);
+  return { problem: `This cannot be kept as it is written: ${message}: ${odd.words}.`, line };
 }

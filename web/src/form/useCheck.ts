@@ -9,7 +9,7 @@ const NONE: Finding[] = [];
 export function useCheck(
   value: unknown,
   check: ((value: unknown) => Promise<Finding[]>) | null,
-  told: Finding[] = NONE,
+  answer: Finding[] = NONE,
 ) {
   const [own, setOwn] = useState<Finding[]>(NONE);
   useEffect(() => {
@@ -26,8 +26,8 @@ export function useCheck(
   // Where the server has spoken, or a question is asked, it is not said twice.
   return useMemo(() => {
     const spoken = new Set(
-      told.filter((one) => one.level !== "warning").map((one) => one.pointer),
+      answer.filter((one) => one.level !== "warning").map((one) => one.pointer),
     );
-    return [...told, ...own.filter((one) => !spoken.has(one.pointer))];
-  }, [own, told]);
+    return [...answer, ...own.filter((one) => !spoken.has(one.pointer))];
+  }, [own, answer]);
 }

@@ -20,15 +20,15 @@ const WAYS: Record<string, { to: string; label: string }> = {
 
 /** A problem as a person can act on it; its whole text can be copied for somebody who helps. */
 export function ProblemNote({ problem, again }: { problem: unknown; again?: () => void }) {
-  const told = problem instanceof Problem ? problem.told : null;
-  const codes = [told?.code ?? "", ...(told?.errors ?? []).map((one) => one.code)];
+  const details = problem instanceof Problem ? problem.told : null;
+  const codes = [details?.code ?? "", ...(details?.errors ?? []).map((one) => one.code)];
   const way = codes.map((one) => WAYS[one]).find(Boolean);
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="alert">
       <Stack gap="xs">
         <Text size="sm">{sentence(problem)}</Text>
-        {told?.errors && told.errors.length > 1
-          ? told.errors.map((one) => (
+        {details?.errors && details.errors.length > 1
+          ? details.errors.map((one) => (
             <Text size="sm" key={one.pointer + one.code}>
               <span className="mono">{one.pointer || "/"}</span>: {one.detail}
             </Text>
@@ -49,10 +49,10 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
               </Button>
             )
             : null}
-          {told
+          {details
             ? (
               <CopyButton
-                text={JSON.stringify(told, null, 2)}
+                text={JSON.stringify(details, null, 2)}
                 label="Copy the problem"
               />
             )
@@ -64,7 +64,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
 }
 
 /** Says that something is going on, once it has taken a second. */
-export function Slow({ words = "Still working …" }: { words?: string }) {
+export function Slow({ words: text = "Still working …" }: { words?: string }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 1000);
@@ -73,7 +73,7 @@ export function Slow({ words = "Still working …" }: { words?: string }) {
   return late
     ? (
       <Group gap="xs" role="status">
-        <Loader size="xs" /> <Text size="sm" c="dimmed">{words}</Text>
+        <Loader size="xs" /> <Text size="sm" c="dimmed">{text}</Text>
       </Group>
     )
     : null;

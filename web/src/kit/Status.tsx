@@ -7,7 +7,7 @@ const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow",
 
 export const colorOf = (word: string) => COLORS[toneOf(word)];
 
-export function Status({ value, words }: { value: string; words?: string }) {
+export function Status({ value, words: text }: { value: string; words?: string }) {
   return (
     <Badge
       color={colorOf(value)}
@@ -17,7 +17,7 @@ export function Status({ value, words }: { value: string; words?: string }) {
       fw={600}
       miw="max-content"
     >
-      {words ?? plain(value)}
+      {text ?? plain(value)}
     </Badge>
   );
 }

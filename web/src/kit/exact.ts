@@ -31,8 +31,8 @@ export function oddityIn(text: string): Oddity | null {
     else if (token === "}" || token === "]") open.pop();
     else if (keys && token[0] === '"' && (before === "{" || before === ",")) {
       const key = JSON.parse(token) as string;
-      const words = `${token} stands here twice, and only one of the two can be kept`;
-      if (keys.has(key)) return { at, words, token };
+      const message = `${token} stands here twice, and only one of the two can be kept`;
+      if (keys.has(key)) return { at, words: message, token };
       keys.add(key);
     } else if (isNumber(token) && isInexact(token)) return { at, words: tooLong(token), token };
     before = token;

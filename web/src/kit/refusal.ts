@@ -17,7 +17,7 @@ export type Refusal = {
 export function shareOut(problem: unknown, fields: readonly string[]): Refusal {
   if (!(problem instanceof Problem)) return { at: () => undefined, rest: problem };
   const found = Object.entries(byPointer(problem.findings))
-    .map(([pointer, words]) => [pointer.split("/")[1] ?? "", words] as const);
+    .map(([pointer, text]) => [pointer.split("/")[1] ?? "", text] as const);
   const about = ABOUT[problem.code];
   if (!found.length && about) found.push([about, sentence(problem)]);
   const known = new Map(found.filter(([field]) => fields.includes(field)).reverse());

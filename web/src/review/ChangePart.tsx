@@ -17,13 +17,13 @@ type Props = {
 const spelled = (definition: Definition) => JSON.stringify(definition, null, 2);
 
 export function ChangePart({ change, grants, before, after, baseVersion }: Props) {
-  const words = change.in_words.length ? change.in_words : ["Nothing is different."];
+  const text = change.in_words.length ? change.in_words : ["Nothing is different."];
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label="What changes">
       <Title order={2} size="h4" mb="sm">What changes</Title>
       <Stack gap="md">
         <List size="sm" spacing={6}>
-          {words.map((one) => <List.Item key={one}>{one}</List.Item>)}
+          {text.map((one) => <List.Item key={one}>{one}</List.Item>)}
         </List>
         {change.widened.length
           ? (

@@ -22,14 +22,14 @@ function Bar({ label, usual, cap }: { label: string; usual: string; cap: string 
   const most = Number(cap);
   const part = most > 0 ? Math.min(100, (Number(usual) / most) * 100) : 0;
   if (!part) return null;
-  const words = `${label}: ${usd(usual)} of at most ${usd(cap)}`;
+  const text = `${label}: ${usd(usual)} of at most ${usd(cap)}`;
   return (
     <Box>
-      <Text size="xs" c="dimmed" mb={2}>{words}</Text>
+      <Text size="xs" c="dimmed" mb={2}>{text}</Text>
       <Progress
         value={part}
         size="sm"
-        aria-label={words}
+        aria-label={text}
         color={part > 80 ? "yellow" : undefined}
       />
     </Box>

@@ -48,11 +48,11 @@ export function isFree({ usd_per_run: one }: Forecast): boolean {
 /** Who made it, in how many rounds and for how much, and who reviewed it. */
 export function madeByWords({ made_by: made, review }: Proposal): string {
   const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
-  const said = [made.note || usual];
-  if (made.by === "model" && made.rounds > 1) said.push(`It was handed in ${made.rounds} times.`);
-  if (Number(made.cost_usd) > 0) said.push(`Making it cost ${usd(made.cost_usd)}.`);
-  if (review.reviewed_by?.note) said.push(review.reviewed_by.note);
-  return said.join(" ");
+  const text = [made.note || usual];
+  if (made.by === "model" && made.rounds > 1) text.push(`It was handed in ${made.rounds} times.`);
+  if (Number(made.cost_usd) > 0) text.push(`Making it cost ${usd(made.cost_usd)}.`);
+  if (review.reviewed_by?.note) text.push(review.reviewed_by.note);
+  return text.join(" ");
 }
 
 /** Bounds of a grant, in one line. */

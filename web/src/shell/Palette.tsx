@@ -45,20 +45,20 @@ export function Palette() {
   const groups: SpotlightActionGroupData[] = [
     {
       group: "Go to",
-      actions: places.map(({ to, label, icon: Icon, words }) => ({
+      actions: places.map(({ to, label, icon: Icon, words: text }) => ({
         id: to,
         label: `Go to ${label}`,
-        description: words,
+        description: text,
         leftSection: <Icon size={18} />,
         onClick: go(to),
       })),
     },
     {
       group: "Found",
-      actions: found.map(({ to, label, words, icon: Icon }) => ({
+      actions: found.map(({ to, label, words: text, icon: Icon }) => ({
         id: to,
         label: visible(label),
-        description: words,
+        description: text,
         keywords: [query],
         leftSection: <Icon size={18} />,
         onClick: go(to),
@@ -135,8 +135,8 @@ function useChoosing(query: string, found: Found[], pending: boolean) {
 type Found = { to: string; label: string; words: string; icon: typeof Zap };
 
 /** What is called so; while the answers for exactly these words are awaited, `pending`. */
-function useFound(words: string): { found: Found[]; pending: boolean } {
-  const [search] = useDebouncedValue(words, SOON);
+function useFound(text: string): { found: Found[]; pending: boolean } {
+  const [search] = useDebouncedValue(text, SOON);
   const enabled = search.length > 1;
   const automations = api.useQuery(
     "get",
@@ -156,11 +156,11 @@ function useFound(words: string): { found: Found[]; pending: boolean } {
     { params: { query: { search, limit: MOST } } },
     { enabled },
   );
-  const named = (name: string) => name.toLowerCase().includes(words.toLowerCase());
-  const isLate = search !== words;
-  const pending = words.length > 1 &&
+  const named = (name: string) => name.toLowerCase().includes(text.toLowerCase());
+  const isLate = search !== text;
+  const pending = text.length > 1 &&
     (isLate || [automations, boards, pages, recipes].some((one) => one.isLoading));
-  if (!enabled || words.length < 2) return { found: [], pending };
+  if (!enabled || text.length < 2) return { found: [], pending };
   const found = [
     ...(automations.data?.items ?? []).map((one) => ({
       to: `/automations/${one.id}`,

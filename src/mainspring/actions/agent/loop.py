@@ -94,7 +94,7 @@ def build_toolset(
     tools: Sequence[AgentTool], fixed: Mapping[str, Mapping[str, Any]], shape: OutputShape | None
 ) -> AgentToolset:
     """Every tool under a name of its own, and the ways to end."""
-    desk = AgentToolset()
+    toolset = AgentToolset()
     taken = {FINAL, NOTHING, CANNOT}
     offered: list[ModelTool] = []
     for tool in tools:
@@ -102,12 +102,12 @@ def build_toolset(
         _check_secrets(tool, params)
         name = choose_tool_name(tool.id, taken)
         taken.add(name)
-        desk.handles[name] = ToolBinding(tool, params)
+        toolset.handles[name] = ToolBinding(tool, params)
         schema, rule = flatten_schema(tool.input_schema)
         described = _describe_tool(tool, "" if params else rule)
         offered.append(ModelTool(name, described, _remove_fixed(schema, params)))
-    desk.tools = (*offered, *_build_ending_tools(shape))
-    return desk
+    toolset.tools = (*offered, *_build_ending_tools(shape))
+    return toolset
 
 
 def _build_ending_tools(shape: OutputShape | None) -> list[ModelTool]:
@@ -371,13 +371,13 @@ class AgentLoop:
         if not isinstance(given, Mapping):
             return self._refused(call, must_be_object("An answer is", self.limits))
         findings = shape.validator.findings(dict(given), "")
-        words = "This answer does not fit its schema:"
+        phrase = "This answer does not fit its schema:"
         if not findings:
-            output, words = shape.value_of(given), "This answer cannot be kept:"
+            output, phrase = shape.value_of(given), "This answer cannot be kept:"
             findings = find_output_problems(output, self.limits)
             if not findings:
                 return AgentOutcome("done", output=output)
-        text = format_problem(Invalid(words, findings=findings))
+        text = format_problem(Invalid(phrase, findings=findings))
         self.transcript.called(call.name, None, given, text, failed=True)
         return ToolCallReply(text, failed=True, findings=tuple(findings))
 
@@ -450,7 +450,7 @@ class AgentLoop:
         return [self._refused(call, CUT_OFF) for call in reply.calls]
 
     async def _tell(
-        self, number: int, reply: ModelReply, results: Sequence[ToolCallReply], words: str = ""
+        self, number: int, reply: ModelReply, results: Sequence[ToolCallReply], text: str = ""
     ) -> None:
         """Adds the model's turn and ours to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
@@ -461,16 +461,16 @@ class AgentLoop:
         self.messages.append(ModelMessage("assistant", said, calls=calls, kept=reply.kept))
         self._link([[result.failed, result.raw] for result in results])
         if results:
-            words = ""
+            text = ""
         if number + 1 == self.material.bounds.turns:
-            words = f"{words}\n{LAST_TURN}".strip()
-        if words:
-            self.transcript.said(words)
+            text = f"{text}\n{LAST_TURN}".strip()
+        if text:
+            self.transcript.said(text)
         told_of = tuple(
             ToolResult(call.id, call.name, result.content, result.failed)
             for call, result in zip(reply.calls, results, strict=True)
         )
-        self.messages.append(ModelMessage("user", words, results=told_of))
+        self.messages.append(ModelMessage("user", text, results=told_of))
         await self._show_told(number)
 
     async def _show_told(self, number: int) -> None:
@@ -484,9 +484,9 @@ class AgentLoop:
         if "told" in turn:
             await self.agency.say({"kind": "told", "turn": number, "text": turn["told"]})
 
-    def _link(self, said: Any) -> None:
+    def _link(self, answer: Any) -> None:
         """What was said is part of what the next question follows from."""
-        text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+        text = orjson.dumps(answer, option=orjson.OPT_SORT_KEYS)
         self.chain = hashlib.blake2b(self.chain + text, digest_size=16).digest()
 
     def _mend(self, code: str, detail: str, findings: Sequence[Finding] = ()) -> None:

@@ -107,8 +107,8 @@ class OutputShape:
     validator: Validator
     wrapped: bool
 
-    def value_of(self, given: Mapping[str, Any]) -> Any:
-        return given.get(VALUE) if self.wrapped else dict(given)
+    def value_of(self, arguments: Mapping[str, Any]) -> Any:
+        return arguments.get(VALUE) if self.wrapped else dict(arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,12 +367,12 @@ class ScriptConversation:
             return contextlib.nullcontext()
         return self.resting(self.process)
 
-    async def _spoken(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _spoken(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.speak is None:
             return {"status": 503, "headers": {}, "body": ""}
         try:
-            async with self._rest(_get_called_tool(said)):
-                return await self.speak(said)
+            async with self._rest(_get_called_tool(answer)):
+                return await self.speak(answer)
         except LimitExceeded as full:
             if full.code != _FULL:
                 raise
@@ -383,11 +383,11 @@ class ScriptConversation:
                 "body": body,
             }
 
-    async def _speak(self, said: Mapping[str, Any]) -> None:
-        http = await self._spoken(said)
+    async def _speak(self, answer: Mapping[str, Any]) -> None:
+        http = await self._spoken(answer)
         await self._check_purse(look=True)
         at = round(self.ctx.clock.now().timestamp() * 1000)
-        await self.process.send({"answer": said["mcp"], "at": at, "http": http})
+        await self.process.send({"answer": answer["mcp"], "at": at, "http": http})
 
     async def _check_purse(self, *, look: bool) -> None:
         """A cap that is reached ends the script, once the call that reached it is done."""
@@ -404,10 +404,10 @@ class ScriptConversation:
         return script_error(told)
 
 
-def _get_called_tool(said: Mapping[str, Any]) -> str:
+def _get_called_tool(answer: Mapping[str, Any]) -> str:
     """The tool that a message of MCP calls; empty when it calls none."""
     try:
-        message = orjson.loads(str(said.get("body") or ""))
+        message = orjson.loads(str(answer.get("body") or ""))
     except ValueError:
         return ""
     params = message.get("params") if isinstance(message, dict) else None

@@ -109,14 +109,14 @@ class ModelUseEstimate:
 
 
 def asking_of(
-    capability: str, config: Mapping[str, Any], usual_model: str, room: int, words: Vocabulary
+    capability: str, config: Mapping[str, Any], usual_model: str, room: int, vocabulary: Vocabulary
 ) -> ModelUseEstimate:
     """What a call of a capability that asks models will take, with these unfinished arguments."""
     given = config.get("model")
     model: str | None = given if isinstance(given, str) and given else usual_model
     model = None if "{{" in (model or "") else model
     if capability == AGENT_RUN:
-        return _agent(config, model, room, words)
+        return _agent(config, model, room, vocabulary)
     return _answer(capability, config, model, room)
 
 
@@ -143,13 +143,13 @@ def _answer(
 
 
 def _agent(
-    config: Mapping[str, Any], model: str | None, room: int, words: Vocabulary
+    config: Mapping[str, Any], model: str | None, room: int, vocabulary: Vocabulary
 ) -> ModelUseEstimate:
     documents = [text(one.get("text")) for one in entries(config.get("documents"))]
     texts = [text(config.get("prompt")), text(config.get("system"))]
     least, usually, _ = _read(texts)
     small, large, _ = _read(documents, DOCUMENT_TOKENS.value)
-    tools = list(_offered(config.get("tools"), words.capabilities))
+    tools = list(_offered(config.get("tools"), vocabulary.capabilities))
     fixed = _OURS + sum(tools) + _shape(config.get("output_schema")) + _AROUND * 4
     allowed = whole(config.get("max_turns"), DEFAULT_TURNS, 1, MOST_TURNS)
     longest = whole(config.get("max_tokens"), DEFAULT_TOKENS, 16, MOST_TOKENS)
@@ -191,9 +191,9 @@ def _read(texts: list[str], alone: int = EXPRESSION_TOKENS.value) -> tuple[int, 
     return written, written + filled, filled > 0
 
 
-def _offered(given: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
+def _offered(value: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
     """The tokens of each tool that a model is told of, in every turn."""
-    named = map(read_tool_name, (given if isinstance(given, list) else [])[:_MOST_TOOLS])
+    named = map(read_tool_name, (value if isinstance(value, list) else [])[:_MOST_TOOLS])
     names = list(dict.fromkeys(name for name in named if name))
     patterns = [name for name in names if is_pattern(name)][:_MOST_PATTERNS]
     meant = (name for pattern in patterns for name in match_pattern(pattern, capabilities))
@@ -289,33 +289,35 @@ class PricedStep:
 def paying_of(
     places: Iterable[StepFrequency],
     bounds: ExecutionBounds,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     grants: Sequence[Grant],
 ) -> list[PricedStep | StepFrequency]:
     """Each step, marked if it may cost money."""
-    return [_sorted(place, bounds, words, grants) for place in places]
+    return [_sorted(place, bounds, vocabulary, grants) for place in places]
 
 
 def _sorted(
-    place: StepFrequency, bounds: ExecutionBounds, words: Vocabulary, grants: Sequence[Grant]
+    place: StepFrequency, bounds: ExecutionBounds, vocabulary: Vocabulary, grants: Sequence[Grant]
 ) -> PricedStep | StepFrequency:
-    called = words.capabilities.get(AGENT_RUN if place.action == AGENT_TASK else place.action)
+    called = vocabulary.capabilities.get(AGENT_RUN if place.action == AGENT_TASK else place.action)
     if called is not None:
         if called.annotations.asks_models:
-            asking = asking_of(called.id, place.config, bounds.model, bounds.tokens, words)
+            asking = asking_of(called.id, place.config, bounds.model, bounds.tokens, vocabulary)
             return PricedStep(place, asking=asking)
         return PricedStep(place, priced=called) if called.may_cost else place
-    if place.action not in words.actions:
+    if place.action not in vocabulary.actions:
         return PricedStep(place)
-    used = _used(place, words, grants)
-    costly = any(name in words.capabilities and words.capabilities[name].may_cost for name in used)
+    used = _used(place, vocabulary, grants)
+    costly = any(
+        name in vocabulary.capabilities and vocabulary.capabilities[name].may_cost for name in used
+    )
     return PricedStep(place) if costly else place
 
 
-def _used(place: StepFrequency, words: Vocabulary, grants: Sequence[Grant]) -> list[str]:
+def _used(place: StepFrequency, vocabulary: Vocabulary, grants: Sequence[Grant]) -> list[str]:
     """What an action may call; one that cannot say so may call whatever is granted."""
     try:
-        return [grant.capability for grant in words.actions[place.action].uses(place.config)]
+        return [grant.capability for grant in vocabulary.actions[place.action].uses(place.config)]
     except Exception:  # another room's reading of a text that is not finished
         return [grant.capability for grant in grants]
 
@@ -323,7 +325,7 @@ def _used(place: StepFrequency, words: Vocabulary, grants: Sequence[Grant]) -> l
 def cost_of(
     step: PricedStep | StepFrequency,
     bounds: ExecutionBounds,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     known: CostEvidence,
 ) -> StepCost:
     """What one step costs in a run, below every cap that holds for it."""
@@ -333,10 +335,10 @@ def cost_of(
         )
     place = step.place
     if step.asking is not None:
-        made = _asked(place, step.asking, known, bounds)
+        made = _estimate_model_cost(place, step.asking, known, bounds)
     elif step.priced is not None:
         made = _priced(place, step.priced, bounds)
-    elif place.action in words.actions:
+    elif place.action in vocabulary.actions:
         made = _program(place, bounds, known)
     else:
         made = _open(place, bounds, "What it does is still open, so its cost is not known.")
@@ -352,7 +354,7 @@ def _often(place: StepFrequency) -> str:
     return f" How many items there are is only known in the run; {ITEMS.value} are reckoned with."
 
 
-def _asked(
+def _estimate_model_cost(
     place: StepFrequency, asking: ModelUseEstimate, known: CostEvidence, bounds: ExecutionBounds
 ) -> StepCost:
     if asking.model is None:

@@ -329,7 +329,7 @@ def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
     costs = [run.cost_usd for run in measured.runs]
     whole = span_of(costs)
     span = whole.capped(bounds.most_usd)
-    why = _told(costs, nearly=measured.nearly)
+    why = _describe_past_costs(costs, nearly=measured.nearly)
     if len(costs) >= _MANY:
         why += " The few that lie farthest out are left out of the range."
     if max(costs) > bounds.most_usd:
@@ -337,7 +337,7 @@ def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
     return RunCost(span, "measured", why, pstdev(costs), len(costs))
 
 
-def _told(costs: Sequence[Decimal], *, nearly: bool) -> str:
+def _describe_past_costs(costs: Sequence[Decimal], *, nearly: bool) -> str:
     """What runs really cost, all of them."""
     steps = "the same or nearly the same" if nearly else "the same"
     if len(costs) == 1:
@@ -385,13 +385,15 @@ async def forecast(
     workspace_id: UUID,
     document: Mapping[str, Any],
     grants: Sequence[Grant],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     *,
     automation_id: UUID | None = None,
 ) -> CostForecast:
     """What a definition will cost in thirty days from now, before it is set going."""
-    desk = _Forecaster(parts, workspace_id, document, tuple(grants), words, automation_id)
-    return await desk.forecast()
+    forecaster = _Forecaster(
+        parts, workspace_id, document, tuple(grants), vocabulary, automation_id
+    )
+    return await forecaster.forecast()
 
 
 @dataclass(slots=True)

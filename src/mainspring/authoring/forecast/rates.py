@@ -74,39 +74,39 @@ def by_schedule(config: Mapping[str, Any], now: datetime) -> RunRate:
 
 
 def rate_from_history(
-    moments: Sequence[datetime], since: datetime, now: datetime, what: str
+    timestamps: Sequence[datetime], since: datetime, now: datetime, what: str
 ) -> RunRate:
     """A rate after the moments of a stretch that was really watched, and no longer one."""
     watched = max(now - since, timedelta())
     if watched >= _DAY:
-        return by_count(daily(moments, since, now), what)
-    times = len(moments)
-    told = f"{what} {_times(times)}, looking back less than {_short(watched)}"
+        return by_count(daily(timestamps, since, now), what)
+    times = len(timestamps)
+    message = f"{what} {_times(times)}, looking back less than {_short(watched)}"
     if not times:
-        return unknown(f"{told}, which is too little to tell how often it will.")
+        return unknown(f"{message}, which is too little to tell how often it will.")
     # Less than a day is taken for a day: what came in a minute need not come every minute.
-    why = f"{told}; that is reckoned as if it were a day."
+    why = f"{message}; that is reckoned as if it were a day."
     return replace(by_count([times], what), why=why, open_ended=True)
 
 
 def by_count(counts: Sequence[int], what: str) -> RunRate:
     """A rate seen on some days, one count for each of them; days differ, so months do."""
     days, total = len(counts), sum(counts)
-    told = f"{what} {_times(total)} in the last {_some_days(days)}"
+    message = f"{what} {_times(total)} in the last {_some_days(days)}"
     if not total:
         most = ceil(_UNSEEN * DAYS / days)
-        return RunRate(0, 0, most, "observed", f"{told}; that it is rare does not mean never.")
+        return RunRate(0, 0, most, "observed", f"{message}; that it is rare does not mean never.")
     usual = fmean(counts)
     # Counts of rare events vary by their root, however even a few days looked.
     varies = max(pstdev(counts), sqrt(usual)) * DAYS * sqrt(1 / DAYS + 1 / days)
     low, high = floor(usual * DAYS - 2 * varies), ceil(usual * DAYS + 2 * varies)
-    return RunRate(max(low, 0), round(usual * DAYS), high, "observed", f"{told}.")
+    return RunRate(max(low, 0), round(usual * DAYS), high, "observed", f"{message}.")
 
 
-def daily(moments: Sequence[datetime], since: datetime, now: datetime) -> list[int]:
+def daily(timestamps: Sequence[datetime], since: datetime, now: datetime) -> list[int]:
     """How many moments there were on each whole day back from now; what is before is left out."""
     counts = [0] * ((now - since) // _DAY)
-    for moment in moments:
+    for moment in timestamps:
         ago = max((now - moment) // _DAY, 0)
         if ago < len(counts):
             counts[ago] += 1

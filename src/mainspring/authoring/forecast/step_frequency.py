@@ -54,8 +54,8 @@ class _StepFrequencyWalk:
     limits: Limits
     retries: int
 
-    def steps(self, given: Any, around: StepFrequency, depth: int = 0) -> Iterator[StepFrequency]:
-        for entry in entries(given)[: self.limits.steps]:
+    def steps(self, value: Any, around: StepFrequency, depth: int = 0) -> Iterator[StepFrequency]:
+        for entry in entries(value)[: self.limits.steps]:
             place = self._place(entry, around)
             nested = self._nested(place.action)
             if nested is None:
@@ -99,10 +99,10 @@ class _StepFrequencyWalk:
 
 
 def count_step_frequencies(
-    document: Mapping[str, Any], bounds: ExecutionBounds, words: Vocabulary, limits: Limits
+    document: Mapping[str, Any], bounds: ExecutionBounds, vocabulary: Vocabulary, limits: Limits
 ) -> list[StepFrequency]:
     """Every step that does something itself, nested ones included, in order."""
-    walk = _StepFrequencyWalk(words, limits, bounds.retries)
+    walk = _StepFrequencyWalk(vocabulary, limits, bounds.retries)
     failed = StepFrequency("", "", {}, low=_ZERO, usual=_ZERO)
     after = mapping(document.get("execution")).get("on_failure")
     found = [*islice(walk.steps(document.get("plan"), StepFrequency("", "", {})), limits.steps)]

@@ -184,7 +184,7 @@ class GenerationConversation:
         head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
         return LookupResult(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
 
-    def _tell(self, reply: ModelReply, results: Sequence[LookupResult], words: str = "") -> None:
+    def _tell(self, reply: ModelReply, results: Sequence[LookupResult], text: str = "") -> None:
         """Adds the model's turn and ours to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
         self.messages.append(
@@ -194,7 +194,7 @@ class GenerationConversation:
             ToolResult(call.id, call.name, one.content, one.failed)
             for call, one in zip(reply.calls, results, strict=True)
         )
-        self.messages.append(ModelMessage("user", "" if told else words, results=told))
+        self.messages.append(ModelMessage("user", "" if told else text, results=told))
 
     def _done(self, sketch: ProposalSketch) -> GenerationResult:
         rounds = len(self.refused) + 1
@@ -209,23 +209,23 @@ class GenerationConversation:
 
 
 async def generate(
-    desk: GenerationContext, wish: AutomationRequest, talk: Sequence[RequestTurn] = ()
+    context: GenerationContext, request: AutomationRequest, talk: Sequence[RequestTurn] = ()
 ) -> GenerationResult:
     """A definition for a wish, as a model writes it, or why there is none."""
-    model = tidy(desk.model, _NAME)
-    if wish.before is not None and len(dump_json(wish.before)) > _LONGEST:
+    model = tidy(context.model, _NAME)
+    if request.before is not None and len(dump_json(request.before)) > _LONGEST:
         return GenerationResult(None, 0, (), model, _TOO_LONG)
     marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
-    read = read_schedule(wish)
-    known = KnownNames.of(wish, talk, desk.resources, desk.words)
-    begun = opening(wish, talk, read, marks)
+    read = read_schedule(request)
+    known = KnownNames.of(request, talk, context.resources, context.words)
+    begun = opening(request, talk, read, marks)
     return await GenerationConversation(
-        desk=desk,
-        hands=SubmissionReviewer(desk, wish, read, known),
-        looking=ModelLookup(desk.resources, desk.words, marks),
+        desk=context,
+        hands=SubmissionReviewer(context, request, read, known),
+        looking=ModelLookup(context.resources, context.words, marks),
         marks=marks,
-        system=system_text(desk.words, marks.mark),
+        system=system_text(context.words, marks.mark),
         messages=[ModelMessage("user", begun)],
         model=model,
-        end=desk.clock.monotonic() + desk.seconds,
+        end=context.clock.monotonic() + context.seconds,
     ).run()

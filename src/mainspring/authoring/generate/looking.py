@@ -38,8 +38,8 @@ def _takes(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _boards(resources: WorkspaceResources, words: Vocabulary) -> Any:
-    del words
+def _boards(resources: WorkspaceResources, vocabulary: Vocabulary) -> Any:
+    del vocabulary
     return [
         {
             "id": board.id,
@@ -57,10 +57,10 @@ def _boards(resources: WorkspaceResources, words: Vocabulary) -> Any:
     ]
 
 
-def _event_types(resources: WorkspaceResources, words: Vocabulary) -> Any:
+def _event_types(resources: WorkspaceResources, vocabulary: Vocabulary) -> Any:
     ours = [
         {"type": one.type, "is": one.description, "fields": list(fields_of(one.payload_schema))}
-        for one in words.events.values()
+        for one in vocabulary.events.values()
     ]
     own = (resources.event_types or {}).items()
     return ours + [{"type": name, "is": tidy(said, _LABEL)} for name, said in own]
@@ -139,8 +139,8 @@ class ModelLookup:
             return LookupResult(f"There are no {kind.replace('_', ' ')} here.")
         return LookupResult(self.marks.around(kind, dump_json(found)))
 
-    def _found(self, words: str) -> LookupResult:
-        found = find(words, self.words)
+    def _found(self, text: str) -> LookupResult:
+        found = find(text, self.words)
         if not found:
             return LookupResult("Nothing was found. Try other words, or do without it.")
         lines = (f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found)
@@ -153,16 +153,16 @@ class ModelLookup:
                 return LookupResult(f"{name} is an action, and its config is described above.")
             names = [one.id for one in self.words.capabilities.values() if one.grantable]
             way = suggest_capability(name, names) or f"{FIND} finds what there is."
-            told = f"There is no capability called {name[:100]!r}.\n"
-            return LookupResult(told + self.marks.around("names", way), failed=True)
+            message = f"There is no capability called {name[:100]!r}.\n"
+            return LookupResult(message + self.marks.around("names", way), failed=True)
         return LookupResult(
             self.marks.around(known.id, outline.describe_capability(known)[:_DETAIL])
         )
 
 
-def find(words: str, vocabulary: Vocabulary) -> list[Capability]:
+def find(text: str, vocabulary: Vocabulary) -> list[Capability]:
     """The capabilities that say most of these words, in their names before their descriptions."""
-    wanted = {_stem(word) for word in _WORD.findall(words[:500].casefold())} - _IDLE
+    wanted = {_stem(word) for word in _WORD.findall(text[:500].casefold())} - _IDLE
     scored = []
     for one in vocabulary.capabilities.values():
         if one.grantable:

@@ -59,7 +59,7 @@ TOOL: Final = ModelTool(
 
 
 async def ask_reviewer(
-    desk: GenerationContext,
+    context: GenerationContext,
     document: Mapping[str, Any],
     request: str,
     explained: Sequence[str],
@@ -69,14 +69,14 @@ async def ask_reviewer(
     marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
     begun = review_opening(document, request, explained, facts, marks)
     messages = [ModelMessage("user", begun)]
-    end = desk.clock.monotonic() + desk.seconds
+    end = context.clock.monotonic() + context.seconds
     for _ in range(_ASKS):
-        if desk.left <= 0:
+        if context.left <= 0:
             return ModelReview(problem="The money for a review was spent already.")
-        if desk.clock.monotonic() >= end:
+        if context.clock.monotonic() >= end:
             return ModelReview(problem="The time for a review was over.")
         try:
-            reply = await desk.ask(_request(desk, messages, review_system(marks.mark)))
+            reply = await context.ask(_request(context, messages, review_system(marks.mark)))
         except Problem as problem:
             return ModelReview(problem=f"The reviewer could not be asked: {problem.detail}")
         if reply.stop_reason in REFUSED:
@@ -89,16 +89,16 @@ async def ask_reviewer(
 
 
 def _request(
-    desk: GenerationContext, messages: Sequence[ModelMessage], system: str
+    context: GenerationContext, messages: Sequence[ModelMessage], system: str
 ) -> ModelRequest:
     return ModelRequest(
-        model=desk.model,
+        model=context.model,
         messages=tuple(messages),
         system=system,
         max_tokens=_MAX_TOKENS,
         tools=(TOOL,),
         choice="any",
-        max_usd=desk.left,
+        max_usd=context.left,
     )
 
 
@@ -125,10 +125,10 @@ def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
     return None
 
 
-def _flags(given: Any, document: Mapping[str, Any]) -> tuple[ReviewFlag, ...]:
+def _flags(value: Any, document: Mapping[str, Any]) -> tuple[ReviewFlag, ...]:
     """Those that speak of a place that there is."""
     made: dict[tuple[str, str], ReviewFlag] = {}
-    for one in given if isinstance(given, list) else ():
+    for one in value if isinstance(value, list) else ():
         if not isinstance(one, Mapping) or len(made) >= MOST_FLAGS:
             continue
         pointer, text = one.get("pointer"), tidy(one.get("text"), _FLAG)

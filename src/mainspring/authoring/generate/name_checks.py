@@ -172,16 +172,16 @@ class KnownNames:
     @classmethod
     def of(
         cls,
-        wish: AutomationRequest,
+        request: AutomationRequest,
         talk: Sequence[RequestTurn],
         resources: WorkspaceResources,
-        words: Vocabulary,
+        vocabulary: Vocabulary,
     ) -> KnownNames:
-        said = [wish.text, *(turn.text for turn in talk if turn.by == "person")]
-        if wish.before is not None:
-            said.append(dump_json(wish.before))
-        kept = frozenset(text for _, _, text in texts(wish.before or {}))
-        return cls("\n".join(said).casefold(), resources, words, kept)
+        said = [request.text, *(turn.text for turn in talk if turn.by == "person")]
+        if request.before is not None:
+            said.append(dump_json(request.before))
+        kept = frozenset(text for _, _, text in texts(request.before or {}))
+        return cls("\n".join(said).casefold(), resources, vocabulary, kept)
 
     def heard(self, name: str) -> bool:
         """Whether somebody said it, as a word of its own."""
@@ -217,7 +217,7 @@ def _find_invented(document: Mapping[str, Any], known: KnownNames) -> Iterator[F
                 return
             yield from _led_elsewhere(document, pointer, kind, text, known)
         if not has_syntax(text):
-            name_of = _named_by(document, pointer, key)
+            name_of = _find_named_kind(document, pointer, key)
             if name_of is not None and not _CHECKS[name_of](text, known):
                 yield _unknown(pointer, name_of, text)
 
@@ -261,7 +261,7 @@ def _is_known(kind: str, text: str, known: KnownNames) -> bool:
     return known.heard(text.strip("#"))
 
 
-def _named_by(document: Mapping[str, Any], pointer: str, key: str) -> str | None:
+def _find_named_kind(document: Mapping[str, Any], pointer: str, key: str) -> str | None:
     """What a text names, by where it stands."""
     if key in ("board_id", "boards"):
         return "board" if _UUID.fullmatch(str(value_at(document, pointer))) else None

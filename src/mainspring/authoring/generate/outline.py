@@ -86,13 +86,13 @@ class SchemaOutline:
         needed = schema.get("required")
         needed = needed if isinstance(needed, list) else []
         for name, one in list(properties.items())[:_MOST_KEYS]:
-            told = f"{name}{'' if name in needed else '?'}: {self.spell(one, depth + 1)}"
+            message = f"{name}{'' if name in needed else '?'}: {self.spell(one, depth + 1)}"
             if isinstance(one, Mapping):
                 if "default" in one and one["default"] not in (None, {}, []):
-                    told += f" = {_value(one['default'])}"
+                    message += f" = {_value(one['default'])}"
                 if depth == 0:
-                    told += _meaning(one)
-            yield told
+                    message += _meaning(one)
+            yield message
 
 
 def _either(schema: Mapping[str, Any]) -> str:
@@ -129,14 +129,14 @@ def _number(kind: str, schema: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    told = json.dumps(value, ensure_ascii=False, default=str)
-    return told if len(told) <= _VALUE else f"{told[:_VALUE]}…"
+    message = json.dumps(value, ensure_ascii=False, default=str)
+    return message if len(message) <= _VALUE else f"{message[:_VALUE]}…"
 
 
-def block(title: str, schema: Mapping[str, Any], said: str = "") -> str:
+def block(title: str, schema: Mapping[str, Any], text: str = "") -> str:
     """One object with a key a line."""
     lines = [f"  {line}" for line in SchemaOutline(schema).keys(schema)]
-    head = f"{title} {{" + (f"  // {said}" if said else "")
+    head = f"{title} {{" + (f"  // {text}" if text else "")
     return "\n".join([head, *lines, "}" + _either(schema)])
 
 
@@ -153,8 +153,8 @@ def envelope() -> str:
     properties = {
         **given,
         "inputs": {"type": "object", "description": f"{{ schema }}: {inputs}"},
-        "triggers": _named("Trigger", given["triggers"]),
-        "plan": _named("Step", given["plan"]),
+        "triggers": _summarize_list("Trigger", given["triggers"]),
+        "plan": _summarize_list("Step", given["plan"]),
         "execution": {"type": "object", "description": "An Execution, below."},
         "writes": {"type": "object", "description": "A Writes, below."},
     }
@@ -162,7 +162,7 @@ def envelope() -> str:
     return "\n".join([block("Definition", root), *shown])
 
 
-def _named(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _summarize_list(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "array",
         "description": f"Each a {kind}, below. {schema.get('description', '')}",
@@ -176,14 +176,14 @@ def _trimmed(schema: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _NOT_THEIRS | {"write_policy"}
     }
     if "on_failure" in properties:
-        properties["on_failure"] = _named("Step", properties["on_failure"])
+        properties["on_failure"] = _summarize_list("Step", properties["on_failure"])
     return {**schema, "properties": properties}
 
 
-def triggers(words: Vocabulary) -> str:
+def triggers(vocabulary: Vocabulary) -> str:
     """Every kind of trigger: its config, and what its runs read as ``trigger``."""
     told = []
-    for one in words.triggers.values():
+    for one in vocabulary.triggers.values():
         payload = one.payload_schema.get("properties")
         names = ", ".join(payload) if isinstance(payload, Mapping) and payload else ""
         told.append(block(one.type, one.config_schema, one.description))
@@ -192,21 +192,21 @@ def triggers(words: Vocabulary) -> str:
     return "\n".join(told)
 
 
-def actions(words: Vocabulary) -> str:
+def actions(vocabulary: Vocabulary) -> str:
     """Every action with its config, and what later steps read of it."""
     told = []
-    for one in words.actions.values():
+    for one in vocabulary.actions.values():
         told.append(block(one.type, one.config_schema, _one_line(one.description)))
         if one.output_schema:
             told.append(f"  {_gives(one.output_schema)}")
     return "\n".join(told)
 
 
-def capabilities(words: Vocabulary) -> str:
+def capabilities(vocabulary: Vocabulary) -> str:
     """What is ours and can be granted: its name, how far it reaches, what it does."""
     return "\n".join(
         f"{one.id}  [{reach(one)}] {one.label}"
-        for one in words.capabilities.values()
+        for one in vocabulary.capabilities.values()
         if one.grantable and not from_outside(one)
     )
 
@@ -226,9 +226,9 @@ def from_outside(capability: Capability) -> bool:
     return bool(capability.annotations.pin)
 
 
-def aliases(words: Vocabulary) -> list[str]:
+def aliases(vocabulary: Vocabulary) -> list[str]:
     """The connections whose tools can be used."""
-    outside = (one.id for one in words.capabilities.values() if from_outside(one))
+    outside = (one.id for one in vocabulary.capabilities.values() if from_outside(one))
     return sorted({name.partition(".")[0] for name in outside})
 
 

@@ -323,16 +323,16 @@ flag.\
 """
 
 
-def system_text(words: Vocabulary, mark: str) -> str:
+def system_text(vocabulary: Vocabulary, mark: str) -> str:
     """How definitions are written here."""
-    outside = sum(outline.from_outside(one) for one in words.capabilities.values())
+    outside = sum(outline.from_outside(one) for one in vocabulary.capabilities.values())
     return _TASK.format(
         rounds=MOST_ROUNDS,
         envelope=outline.envelope(),
-        triggers=outline.triggers(words),
-        actions=outline.actions(words),
+        triggers=outline.triggers(vocabulary),
+        actions=outline.actions(vocabulary),
         filters=outline.filters(),
-        capabilities=outline.capabilities(words),
+        capabilities=outline.capabilities(vocabulary),
         outside=_OUTSIDE.format(count=outside) if outside else "",
         examples="\n\n".join(_shot(one.request, one.shows, one.handed_in) for one in SHOTS),
         mark=mark,
@@ -344,21 +344,24 @@ def _shot(request: str, shows: str, handed_in: Mapping[str, Any]) -> str:
 
 
 def opening(
-    wish: AutomationRequest, talk: Sequence[RequestTurn], read: ScheduleAnswer, marks: QuoteMarkers
+    request: AutomationRequest,
+    talk: Sequence[RequestTurn],
+    read: ScheduleAnswer,
+    marks: QuoteMarkers,
 ) -> str:
     """The wish and what it is to be read with."""
-    zone = wish.timezone or "not known"
-    parts = [f"It is {wish.now.isoformat(timespec='minutes')}. The person's time zone: {zone}."]
-    if wish.before is not None:
+    zone = request.timezone or "not known"
+    parts = [f"It is {request.now.isoformat(timespec='minutes')}. The person's time zone: {zone}."]
+    if request.before is not None:
         parts += [
             "This definition exists and is to be changed:",
-            marks.around("definition", dump_json(wish.before)),
+            marks.around("definition", dump_json(request.before)),
             _CHANGE,
         ]
     for turn in talk[-_MOST_TALK:]:
         said = "said before" if turn.by == "person" else "proposed before"
         parts.append(marks.around(said, turn.text))
-    parts += [marks.around("request", wish.text), _schedule(read, marks)]
+    parts += [marks.around("request", request.text), _schedule(read, marks)]
     return "\n\n".join(parts)
 
 

@@ -69,19 +69,23 @@ class ReconciledTriggers:
         return None if place is None else join_pointer("/triggers", place, *parts[2:])
 
 
-def read_schedule(wish: AutomationRequest) -> ScheduleAnswer:
+def read_schedule(request: AutomationRequest) -> ScheduleAnswer:
     """What the rules make of the words; a definition that is changed brings its own zone."""
-    zones = {zone for _, zone in _times(wish.before.get("triggers"))} if wish.before else set()
+    zones = (
+        {zone for _, zone in _times(request.before.get("triggers"))} if request.before else set()
+    )
     own = zones.pop() if len(zones) == 1 else None
     # It need not be sound: what is no zone is passed over.
-    return parse_schedules(wish.text, wish.now, own if own and is_zone(own) else wish.timezone)
+    return parse_schedules(
+        request.text, request.now, own if own and is_zone(own) else request.timezone
+    )
 
 
 def reconcile_triggers(
     document: Mapping[str, Any],
-    wish: AutomationRequest,
+    request: AutomationRequest,
     read: ScheduleAnswer,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
     """The triggers of a document, with a question where the two readings differ."""
@@ -92,14 +96,14 @@ def reconcile_triggers(
     sound = given is None or (isinstance(given, list) and all(map(_is_sound, given)))
     if not sound or not (read.readings or asks):
         return kept
-    before = _times(wish.before.get("triggers")) if wish.before else []
+    before = _times(request.before.get("triggers")) if request.before else []
     fresh = [
         place
         for place, one in enumerate(triggers)
-        if _is_schedule(one) and not _among(one, before, wish.now)
+        if _is_schedule(one) and not _among(one, before, request.now)
     ]
-    if wish.before is not None:
-        return _changed(kept, fresh, wish, read, words, resources)
+    if request.before is not None:
+        return _changed(kept, fresh, request, read, vocabulary, resources)
     if triggers and not fresh:
         said = "; ".join(one.sentence for one in read.readings)
         kept.notes += (
@@ -107,19 +111,19 @@ def reconcile_triggers(
         )
         return kept
     mine = [time for place in fresh for time in _times([triggers[place]])]
-    if not asks and is_same_schedule(mine, _read_times(read), wish.now):
+    if not asks and is_same_schedule(mine, _read_times(read), request.now):
         return kept
     if mine and not asks and all(map(_can_be_read, mine)):
-        return _either(kept, fresh, mine, read, words, resources)
-    return _by_rules(kept, fresh, read, words, resources, document, wish.now)
+        return _either(kept, fresh, mine, read, vocabulary, resources)
+    return _by_rules(kept, fresh, read, vocabulary, resources, document, request.now)
 
 
 def _changed(
     kept: ReconciledTriggers,
     fresh: list[int],
-    wish: AutomationRequest,
+    request: AutomationRequest,
     read: ScheduleAnswer,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
     """Of a definition that is changed, only what is new in it is compared."""
@@ -128,15 +132,15 @@ def _changed(
     clear = len(read.readings) == 1 and not asks and not _is_guessed(read.readings[0])
     if len(fresh) == 1 and len(read.readings) + len(zones) == 1 and (clear or zones):
         mine = _times([kept.triggers[fresh[0]]])
-        differ = zones or not is_same_schedule(mine, _read_times(read), wish.now)
-        if differ and not _TAKES_BACK.search(wish.text):
+        differ = zones or not is_same_schedule(mine, _read_times(read), request.now)
+        if differ and not _TAKES_BACK.search(request.text):
             if mine and not zones and all(map(_can_be_read, mine)):
-                return _either(kept, fresh, mine, read, words, resources)
-            return _by_rules(kept, fresh, read, words, resources, {}, wish.now)
+                return _either(kept, fresh, mine, read, vocabulary, resources)
+            return _by_rules(kept, fresh, read, vocabulary, resources, {}, request.now)
     wanted = _read_times(read)
-    if clear and not is_same_schedule(_times(kept.triggers), wanted, wish.now):
+    if clear and not is_same_schedule(_times(kept.triggers), wanted, request.now):
         mine = [time for place in fresh for time in _times([kept.triggers[place]])]
-        if not is_same_schedule(mine, wanted, wish.now):
+        if not is_same_schedule(mine, wanted, request.now):
             kept.notes.append(
                 f"The words speak of {read.readings[0].sentence}; look whether the triggers say "
                 "what is meant."
@@ -158,15 +162,15 @@ def _either(
     fresh: list[int],
     mine: Sequence[Times],
     read: ScheduleAnswer,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
     """A question in the place of the schedules, with both readings as answers."""
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
-    bench = SketchBuilder(words, resources, triggers=[kept.triggers[place] for place in rest])
+    bench = SketchBuilder(vocabulary, resources, triggers=[kept.triggers[place] for place in rest])
     ours = _read_times(read)
     said = "; ".join(one.sentence for one in read.readings)
-    theirs = _said(mine)
+    theirs = _describe_times(mine)
     supposed = [one for each in read.readings for one in each.assumptions if not _of_zone(one)]
     why = "The rules and the model read the time differently."
     if supposed:
@@ -210,7 +214,7 @@ def _extras(
     return tuple(found)
 
 
-def _said(times: Sequence[Times]) -> str:
+def _describe_times(times: Sequence[Times]) -> str:
     """Schedules in words; those of one zone in one sentence."""
     zones: dict[str, list[str]] = {}
     for cron, zone in times:
@@ -227,7 +231,7 @@ def _by_rules(
     kept: ReconciledTriggers,
     fresh: list[int],
     read: ScheduleAnswer,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
     document: Mapping[str, Any],
     now: datetime,
@@ -235,7 +239,7 @@ def _by_rules(
     """The rules' triggers and questions in the place of the model's schedules."""
     mine = [kept.triggers[place] for place in fresh]
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
-    bench = SketchBuilder(words, resources, triggers=[kept.triggers[place] for place in rest])
+    bench = SketchBuilder(vocabulary, resources, triggers=[kept.triggers[place] for place in rest])
     add_schedules(bench, read)
     made = bench.triggers[len(rest) :]
     triggers = [*bench.triggers[: len(rest)], *_like(made, mine)]
@@ -286,7 +290,9 @@ def _as_model_read(mine: Sequence[Any]) -> tuple[QuestionChoice, ...]:
         return ()
     cron, zone = times[0]
     return (
-        QuestionChoice(f"{_said(times)}, as the model read it", {"cron": cron, "timezone": zone}),
+        QuestionChoice(
+            f"{_describe_times(times)}, as the model read it", {"cron": cron, "timezone": zone}
+        ),
     )
 
 

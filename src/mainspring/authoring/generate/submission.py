@@ -159,10 +159,10 @@ def _slug(text: str) -> str:
     return _NOT_NAME.sub("-", text.lower())[:_LABEL].strip("-") or "value"
 
 
-def free(name: str, taken: Collection[str]) -> str:
+def free(name: str, used: Collection[str]) -> str:
     """The name, or one like it that nothing else has."""
     numbered = (f"{name}-{number}" for number in count(2))
-    return name if name not in taken else next(one for one in numbered if one not in taken)
+    return name if name not in used else next(one for one in numbered if one not in used)
 
 
 def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list[QuestionChoice]:
@@ -223,24 +223,26 @@ _POLICY: Final = "write_policy"
 
 
 def normalize_definition(
-    given: Mapping[str, Any], wish: AutomationRequest
+    arguments: Mapping[str, Any], request: AutomationRequest
 ) -> tuple[dict[str, Any], list[str]]:
     """The definition with our parts in it and without its grants, and what had to be put right."""
-    before = wish.before or {}
-    document = {**deepcopy(dict(given)), "schema_version": CURRENT_VERSION}
+    before = request.before or {}
+    document = {**deepcopy(dict(arguments)), "schema_version": CURRENT_VERSION}
     document.pop("grants", None)
     for name, most in (("name", _NAME), ("goal", _MOST_TEXT)):
         if isinstance(document.get(name), str):
             document[name] = tidy(document[name], most)
     kept = before.get("intent")
-    document["intent"] = kept if isinstance(kept, str) and kept else loose(wish.text)[:_MOST_TEXT]
+    document["intent"] = (
+        kept if isinstance(kept, str) and kept else loose(request.text)[:_MOST_TEXT]
+    )
     _as_before(document, before, "metadata")
-    if wish.before is None:
+    if request.before is None:
         document["metadata"] = {"created_from_nl": True}
     _as_before(document, before, "retention")
     notes = _hold_writes(document, before)
     notes += _set_approvals(document, before)
-    if wish.before is not None:
+    if request.before is not None:
         _keep_ids(document, before)
     return document, notes
 
@@ -546,6 +548,6 @@ def _is_excused(finding: Finding, questions: Sequence[ProposalQuestion]) -> bool
     return False
 
 
-def _notes(given: Any) -> list[str]:
-    told = (tidy(one, _NOTE) for one in (given if isinstance(given, list) else ())[:_MOST_NOTES])
+def _notes(value: Any) -> list[str]:
+    told = (tidy(one, _NOTE) for one in (value if isinstance(value, list) else ())[:_MOST_NOTES])
     return [f"The model says: {one}" for one in told if one]

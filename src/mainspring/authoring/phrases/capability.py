@@ -134,8 +134,8 @@ def read_schedule_capability() -> Capability:
     )
 
 
-async def _read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _read(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     # Its rules are many, and most who start have no use for them.
     from mainspring.authoring.phrases.schedule_parser import parse_schedules
 
-    return parse_schedules(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()
+    return parse_schedules(arguments["text"], ctx.clock.now(), arguments.get("timezone")).as_dict()

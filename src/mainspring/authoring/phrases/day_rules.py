@@ -73,8 +73,8 @@ def _dates(found: re.Match[str]) -> Made:
     return "date", tuple((day, MONTHS.index(month) + 1, often) for month in months), True
 
 
-def _which(said: str) -> int:
-    return -1 if said == "last" else 2 if said == "second" else number(said)
+def _which(text: str) -> int:
+    return -1 if text == "last" else 2 if text == "second" else number(text)
 
 
 def _first_days(found: re.Match[str]) -> Made:

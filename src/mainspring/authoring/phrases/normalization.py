@@ -314,7 +314,7 @@ _NOT_SLIPS: Final = frozenset(
 Placed = tuple[str, tuple[int, int]]
 
 
-def _known() -> dict[str, str]:
+def _build_spellings() -> dict[str, str]:
     known = dict(_SAME)
     for names, short in ((_DAY_NAMES, DAYS), (_MONTH_NAMES, MONTHS)):
         for spelled, one in zip(names, short, strict=True):
@@ -329,17 +329,17 @@ def _known() -> dict[str, str]:
     return known
 
 
-_KNOWN: Final = _known()
+_KNOWN: Final = _build_spellings()
 
 
 def _slips(word: str) -> set[str]:
     """Every text that is one slip away: a letter lost, doubled, wrong or swapped."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
+    mails = "abcdefghijklmnopqrstuvwxyz"
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     lost = {left + right[1:] for left, right in cuts if right}
     swapped = {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
-    wrong = {left + one + right[1:] for left, right in cuts if right for one in letters}
-    more = {left + one + right for left, right in cuts for one in letters}
+    wrong = {left + one + right[1:] for left, right in cuts if right for one in mails}
+    more = {left + one + right for left, right in cuts for one in mails}
     return lost | swapped | wrong | more
 
 

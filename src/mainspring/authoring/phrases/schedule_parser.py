@@ -64,37 +64,46 @@ def _same(one: ScheduleReading, other: ScheduleReading) -> bool:
     return (one.crons, one.timezone) == (other.crons, other.timezone)
 
 
-def _is_adjective(wish: ScheduleRequest, plain: NormalizedText) -> bool:
+def _is_adjective(request: ScheduleRequest, plain: NormalizedText) -> bool:
     """A daily digest that is made when something happens is no schedule."""
-    alone = not wish.has_rhythm and not wish.clock and not wish.parts and "once" not in wish.said
+    alone = (
+        not request.has_rhythm
+        and not request.clock
+        and not request.parts
+        and "once" not in request.said
+    )
     return alone and _EVENT.search(plain.text) is not None
 
 
-def _span(plain: NormalizedText, wish: ScheduleRequest) -> PhraseSpan:
-    start, end = plain.span(wish.start, wish.end)
+def _span(plain: NormalizedText, request: ScheduleRequest) -> PhraseSpan:
+    start, end = plain.span(request.start, request.end)
     return PhraseSpan(start, end, plain.original[start:end])
 
 
-def _zones(wish: ScheduleRequest, timezone: str | None) -> tuple[str, ...]:
-    if wish.place is not None:
-        return wish.place.zones
+def _zones(request: ScheduleRequest, timezone: str | None) -> tuple[str, ...]:
+    if request.place is not None:
+        return request.place.zones
     return () if timezone is None else (timezone,)
 
 
 def _reading(
-    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+    plan: SchedulePlan,
+    request: ScheduleRequest,
+    span: PhraseSpan,
+    timezone: str | None,
+    now: datetime,
 ) -> ScheduleReading | ScheduleClarification:
     assert plan.option is not None
-    zones = _zones(wish, timezone)
+    zones = _zones(request, timezone)
     if len(zones) != 1:
-        return _which_zone(wish, span, plan.option)
+        return _which_zone(request, span, plan.option)
     notes = [*plan.notes]
-    if "limit" in wish.said:
+    if "limit" in request.said:
         notes.append("its beginning, end or exception was left out, because a schedule has none")
-    if wish.place is None:
+    if request.place is None:
         notes.append(f"the time zone {zones[0]}, because none was said")
-    elif wish.place.supposed:
-        notes.append(wish.place.supposed)
+    elif request.place.supposed:
+        notes.append(request.place.supposed)
     return ScheduleReading(
         span=span,
         crons=plan.option.crons,
@@ -106,12 +115,12 @@ def _reading(
 
 
 def _which_zone(
-    wish: ScheduleRequest, span: PhraseSpan, option: ScheduleOption | None
+    request: ScheduleRequest, span: PhraseSpan, option: ScheduleOption | None
 ) -> ScheduleClarification:
-    zones = wish.place.zones if wish.place is not None else ("UTC",)
+    zones = request.place.zones if request.place is not None else ("UTC",)
     question = (
-        f"Which time zone is meant by {wish.place.said}?"
-        if wish.place is not None
+        f"Which time zone is meant by {request.place.said}?"
+        if request.place is not None
         else "In which time zone?"
     )
     choices = tuple(
@@ -124,14 +133,18 @@ def _which_zone(
 
 
 def _questions(
-    plan: SchedulePlan, wish: ScheduleRequest, span: PhraseSpan, timezone: str | None, now: datetime
+    plan: SchedulePlan,
+    request: ScheduleRequest,
+    span: PhraseSpan,
+    timezone: str | None,
+    now: datetime,
 ) -> list[ScheduleClarification]:
     assert plan.asks is not None
-    zones = _zones(wish, timezone)
+    zones = _zones(request, timezone)
     choices = _choices(plan.options, zones, now)
     asked = [ScheduleClarification(span, plan.asks, plan.text, choices)]
     if len(zones) != 1:
-        asked.append(_which_zone(wish, span, None))
+        asked.append(_which_zone(request, span, None))
     return asked
 
 

@@ -53,25 +53,34 @@ class _MonthField:
     quarterly: bool = False
 
 
-def plan_days(wish: ScheduleRequest) -> SchedulePlan:
+def plan_days(request: ScheduleRequest) -> SchedulePlan:
     """What a wish by the calendar comes to."""
-    unit = unit_of(wish)
-    if unit is None and wish.first("soft") in _SOFT_UNITS:
-        unit = (1, wish.first("soft"))
-    for way in (_dates, _counted, _which_month, _nths, _edges, _month_days, _weekly, _monthly):
-        plan = way(wish, unit)
+    unit = unit_of(request)
+    if unit is None and request.first("soft") in _SOFT_UNITS:
+        unit = (1, request.first("soft"))
+    for way in (
+        _dates,
+        _plan_interval,
+        _which_month,
+        _nths,
+        _edges,
+        _month_days,
+        _weekly,
+        _monthly,
+    ):
+        plan = way(request, unit)
         if plan is not None:
             return plan
-    return _daily(wish, unit)
+    return _daily(request, unit)
 
 
-def _made(plan: SchedulePlan, times: list[int], *fields: CronDayFields) -> SchedulePlan:
+def _set_option(plan: SchedulePlan, times: list[int], *fields: CronDayFields) -> SchedulePlan:
     plan.option = ScheduleOption(tuple(cron for one in fields for cron in at_times(times, one)))
     return plan
 
 
-def _dates(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    dates = wish.said.get("date")
+def _dates(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    dates = request.said.get("date")
     if not dates:
         return None
     for day, month, _ in dates:
@@ -79,7 +88,7 @@ def _dates(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan 
             text = f"{MONTH_WORDS[month - 1]} has no {ordinal(day)}."
             return SchedulePlan(refuses="not_sayable", text=text)
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     by_day: dict[int, set[int]] = {}
     for day, month, _ in dates:
         by_day.setdefault(day, set()).add(month)
@@ -89,12 +98,12 @@ def _dates(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan 
     fields = [
         CronDayFields(month_day_field(frozenset(days)), month) for month, days in alike.items()
     ]
-    made = _made(plan, times, *fields)
+    made = _set_option(plan, times, *fields)
     yearly = unit is not None and (unit[1] == "year" or unit == (6, "month"))
-    counted = any(per == "year" for _, per in wish.said.get("times", ()))
+    counted = any(per == "year" for _, per in request.said.get("times", ()))
     if yearly or counted or any(every for _, _, every in dates):
         return made
-    if "once" in wish.said:
+    if "once" in request.said:
         return SchedulePlan(
             refuses="not_recurring",
             text="This happens once, and a schedule is for what comes again.",
@@ -114,28 +123,28 @@ def _short(dates: Sequence[tuple[int, int, bool]]) -> str:
     )
 
 
-def _counted(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     """Every so many days, weeks or years, which cron cannot count."""
     if unit is None:
         return None
     count, what = unit
     if (count, what) in {(1, "fortnight"), (2, "week"), (14, "day")}:
-        days = week_days_of(wish)
-        plan = fortnight_plan(wish, days or frozenset({1}))
+        days = week_days_of(request)
+        plan = fortnight_plan(request, days or frozenset({1}))
         if days is None:
             plan.notes.append("Monday, because no day was said")
         return plan
     if count == 1 or what in {"month", "quarter"}:
         return None
     if (count, what) == (7, "day"):
-        return _weekly(wish, (1, "week"))
+        return _weekly(request, (1, "week"))
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     options: list[ScheduleOption] = []
     if what == "day" and count < 16:
         options.append(ScheduleOption(tuple(at_times(times, CronDayFields(f"*/{count}")))))
     if what == "week":
-        options += near_weeks(wish, times)
+        options += near_weeks(request, times)
     if what == "day" and count in {2, 3}:
         some = frozenset({1, 3, 5} if count == 2 else {1, 4})
         fields = CronDayFields(week_day=week_days(some))
@@ -146,9 +155,11 @@ def _counted(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePla
     return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
 
 
-def _month_field(wish: ScheduleRequest, unit: tuple[int, str] | None) -> _MonthField | SchedulePlan:
+def _month_field(
+    request: ScheduleRequest, unit: tuple[int, str] | None
+) -> _MonthField | SchedulePlan:
     """The months of a wish: those that were said, or the first of each stretch of months."""
-    months = months_of(wish)
+    months = months_of(request)
     if months:
         return _MonthField(format_cron_field(months, 12, 1, stepped=False))
     if unit is None or unit[1] in {"day", "week"} or unit == (1, "month"):
@@ -176,11 +187,11 @@ def _nth_fields(month: _MonthField, pairs: Sequence[tuple[int, int]]) -> list[Cr
     return [CronDayFields("*", field, ",".join(days)) for field, days in by_month.items()]
 
 
-def _nths(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    found = wish.said.get("nth")
+def _nths(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    found = request.said.get("nth")
     if not found:
         return None
-    month = _month_field(wish, unit)
+    month = _month_field(request, unit)
     if isinstance(month, SchedulePlan):
         return month
     plan = SchedulePlan()
@@ -194,44 +205,44 @@ def _nths(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan |
         plan.notes.append(_QUARTERS)
     if fifth:
         plan.notes.append("months without a fifth one are left out")
-    times = times_of(wish, plan)
-    return _made(plan, times, *_nth_fields(month, pairs))
+    times = times_of(request, plan)
+    return _set_option(plan, times, *_nth_fields(month, pairs))
 
 
-def _edges(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    edges = [edge for edge in wish.said.get("edge", ()) if edge[1] != "week"]
+def _edges(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    edges = [edge for edge in request.said.get("edge", ()) if edge[1] != "week"]
     if not edges:
         return None
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     last, what = edges[0]
     if what == "month":
-        month = _month_field(wish, unit)
+        month = _month_field(request, unit)
         if isinstance(month, SchedulePlan):
             return month
         days = {-1 if one else 1 for one, name in edges if name == "month"}
-        days |= {day for one in wish.said.get("month_days", ()) for day in one}
+        days |= {day for one in request.said.get("month_days", ()) for day in one}
         months = month.ends if month.ends and last else month.field
         field = CronDayFields(month_day_field(frozenset(days)), months)
-        return _made(plan, times, field)
+        return _set_option(plan, times, field)
     if what == "quarter":
         plan.notes.append(_QUARTERS)
         ends = _QUARTER_ENDS if last else _QUARTER_STARTS
         field = CronDayFields("L" if last else "1", format_cron_field(ends, 12, 1, stepped=False))
-        return _made(plan, times, field)
-    return _made(plan, times, CronDayFields("31", "12") if last else CronDayFields("1", "1"))
+        return _set_option(plan, times, field)
+    return _set_option(plan, times, CronDayFields("31", "12") if last else CronDayFields("1", "1"))
 
 
-def _month_days(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    found = wish.said.get("month_days")
+def _month_days(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    found = request.said.get("month_days")
     if not found:
         return None
     days = frozenset(day for one in found for day in one)
-    month = _month_field(wish, unit)
+    month = _month_field(request, unit)
     if isinstance(month, SchedulePlan):
         return month
-    if unit == (1, "year") and not months_of(wish) and days != {1}:
-        return _in_which_month(wish, days, "year", 12)
+    if unit == (1, "year") and not months_of(request) and days != {1}:
+        return _in_which_month(request, days, "year", 12)
     plan = SchedulePlan()
     if month.quarterly:
         plan.notes.append(_QUARTERS)
@@ -240,24 +251,24 @@ def _month_days(wish: ScheduleRequest, unit: tuple[int, str] | None) -> Schedule
     missing = sorted(day for day in days if day > 28)
     if missing and month.field == "*" and len(days) < _MOST_DAYS:
         plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
-    times = times_of(wish, plan)
-    return _made(plan, times, CronDayFields(month_day_field(days), month.field))
+    times = times_of(request, plan)
+    return _set_option(plan, times, CronDayFields(month_day_field(days), month.field))
 
 
-def _which_month(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+def _which_month(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
     """The 15th of a quarter is in one of its three months."""
-    found = wish.first("quarter_day")
+    found = request.first("quarter_day")
     if found is None:
         return None
-    return _in_which_month(wish, frozenset({found}), "quarter", 3)
+    return _in_which_month(request, frozenset({found}), "quarter", 3)
 
 
 def _in_which_month(
-    wish: ScheduleRequest, days: frozenset[int], what: str, months: int
+    request: ScheduleRequest, days: frozenset[int], what: str, months: int
 ) -> SchedulePlan:
     """A day of the month, and a stretch of so many months that has it in each."""
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     day = month_day_field(days)
     options = tuple(
         ScheduleOption(
@@ -277,36 +288,36 @@ def _in_which_month(
     return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
 
 
-def _weekly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    days = week_days_of(wish)
+def _weekly(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    days = week_days_of(request)
     if days is None and unit != (1, "week"):
         return None
     plan = SchedulePlan()
     if days is not None and unit is not None and unit[1] in {"month", "quarter", "year"}:
-        asked = _which_of_month(wish, days, unit)
+        asked = _which_of_month(request, days, unit)
         if asked is not None:
             return asked
     if days is None:
         plan.notes.append("Monday, because no day of the week was said")
         days = frozenset({1})
-    elif "edge" in wish.said and "days" not in wish.said:
+    elif "edge" in request.said and "days" not in request.said:
         plan.notes.append(f"{DAY_WORDS[min(days)]} is taken for that end of the week")
-    months = months_of(wish)
-    times = times_of(wish, plan)
+    months = months_of(request)
+    times = times_of(request, plan)
     month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
-    return _made(plan, times, CronDayFields("*", month, week_days(days)))
+    return _set_option(plan, times, CronDayFields("*", month, week_days(days)))
 
 
 def _which_of_month(
-    wish: ScheduleRequest, days: frozenset[int], unit: tuple[int, str]
+    request: ScheduleRequest, days: frozenset[int], unit: tuple[int, str]
 ) -> SchedulePlan | None:
-    if len(days) > 1 or wish.days_are_every:
+    if len(days) > 1 or request.days_are_every:
         return None
-    month = _month_field(wish, unit)
+    month = _month_field(request, unit)
     if isinstance(month, SchedulePlan):
         return month
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     day = min(days)
     options = tuple(
         ScheduleOption(tuple(at_times(times, _nth_fields(month, [(which, day)])[0])))
@@ -316,12 +327,12 @@ def _which_of_month(
     return SchedulePlan(asks="which_of_month", text=text, options=options, notes=plan.notes)
 
 
-def _monthly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    months = months_of(wish)
+def _monthly(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
+    months = months_of(request)
     coarse = unit is not None and unit[1] in {"month", "quarter", "year"}
     if not coarse and (months is None or unit is not None):
         return None
-    month = _month_field(wish, unit)
+    month = _month_field(request, unit)
     if isinstance(month, SchedulePlan):
         return month
     plan = SchedulePlan()
@@ -329,24 +340,24 @@ def _monthly(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePla
         if unit[0] > 1:
             return None
         plan.notes.append("1 January, because no day was said")
-        return _made(plan, times_of(wish, plan), CronDayFields("1", "1"))
+        return _set_option(plan, times_of(request, plan), CronDayFields("1", "1"))
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
         plan.notes.append("counted from January, because no month was said")
     plan.notes.append("the 1st of the month, because no day was said")
-    return _made(plan, times_of(wish, plan), CronDayFields("1", month.field))
+    return _set_option(plan, times_of(request, plan), CronDayFields("1", month.field))
 
 
-def _daily(wish: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan:
+def _daily(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan:
     plan = SchedulePlan()
-    times = times_of(wish, plan)
-    months = months_of(wish)
+    times = times_of(request, plan)
+    months = months_of(request)
     month = format_cron_field(months, 12, 1, stepped=False) if months else "*"
-    said = unit is not None or "times" in wish.said or "nightly" in wish.parts
-    if said or "working_hours" in wish.said:
-        days = WORKING if "working_hours" in wish.said else frozenset(range(7))
-        return _made(plan, times, CronDayFields("*", month, week_days(days)))
+    said = unit is not None or "times" in request.said or "nightly" in request.parts
+    if said or "working_hours" in request.said:
+        days = WORKING if "working_hours" in request.said else frozenset(range(7))
+        return _set_option(plan, times, CronDayFields("*", month, week_days(days)))
     options = tuple(
         ScheduleOption(tuple(at_times(times, CronDayFields(week_day=week_days(days)))))
         for days in (frozenset(range(7)), WORKING, frozenset({1}))
@@ -370,48 +381,48 @@ _ALL_DAYS: Final = frozenset(range(7))
 _NTHS: Final = frozenset(range(1, 6))
 
 
-def plan_schedule(wish: ScheduleRequest) -> SchedulePlan:
+def plan_schedule(request: ScheduleRequest) -> SchedulePlan:
     """What a wish comes to, with its exceptions."""
-    plan = _exceptions(wish) or plan_of(wish) or plan_days(wish)
+    plan = _exceptions(request) or plan_of(request) or plan_days(request)
     if plan.option is not None and not plan.option.crons:
         return _nothing_left()
     return plan
 
 
-def _exceptions(wish: ScheduleRequest) -> SchedulePlan | None:
-    if not wish.said.keys() & WITHOUT or "impossible" in wish.said:
+def _exceptions(request: ScheduleRequest) -> SchedulePlan | None:
+    if not request.said.keys() & WITHOUT or "impossible" in request.said:
         return None
-    if _is_alone(wish):
-        return _which_days(wish)
+    if _is_alone(request):
+        return _which_days(request)
     for way in (_without_days, _without_month_days, _without_nths, _without_times):
-        plan = way(wish)
+        plan = way(request)
         if plan is not None:
             return plan
     return None
 
 
-def find_excluded_days(wish: ScheduleRequest) -> frozenset[int]:
-    return frozenset(day for days in wish.said.get("without", ()) for day in days)
+def find_excluded_days(request: ScheduleRequest) -> frozenset[int]:
+    return frozenset(day for days in request.said.get("without", ()) for day in days)
 
 
-def _is_alone(wish: ScheduleRequest) -> bool:
+def _is_alone(request: ScheduleRequest) -> bool:
     """Whether nothing but an exception was said, or an hour that may belong to it."""
-    if wish.said.keys() - WITHOUT - _ASIDE or wish.parts:
+    if request.said.keys() - WITHOUT - _ASIDE or request.parts:
         return False
-    return not wish.clock or wish.leaves_out_first
+    return not request.clock or request.leaves_out_first
 
 
-def _which_days(wish: ScheduleRequest) -> SchedulePlan:
+def _which_days(request: ScheduleRequest) -> SchedulePlan:
     plan = SchedulePlan()
-    left = find_excluded_days(wish)
+    left = find_excluded_days(request)
     if not left:
         return SchedulePlan(
             asks="which_days",
             text="What is to be left out was said, and not how often it is to happen. How often?",
-            options=(_on_days(wish, _ALL_DAYS, plan), _on_days(wish, WORKING, plan)),
+            options=(_on_days(request, _ALL_DAYS, plan), _on_days(request, WORKING, plan)),
         )
     rest = [one for one in (_ALL_DAYS - left, WORKING - left) if one]
-    options = tuple(_on_days(wish, one, plan) for one in dict.fromkeys(rest))
+    options = tuple(_on_days(request, one, plan) for one in dict.fromkeys(rest))
     return SchedulePlan(
         asks="which_days",
         text="Which days are left out was said, and not on which it is to happen. On which days?",
@@ -419,8 +430,8 @@ def _which_days(wish: ScheduleRequest) -> SchedulePlan:
     )
 
 
-def _on_days(wish: ScheduleRequest, days: frozenset[int], plan: SchedulePlan) -> ScheduleOption:
-    times = times_of(wish, plan)
+def _on_days(request: ScheduleRequest, days: frozenset[int], plan: SchedulePlan) -> ScheduleOption:
+    times = times_of(request, plan)
     fields = CronDayFields(week_day=week_days(days))
     return ScheduleOption(tuple(at_times(times, fields)))
 
@@ -431,9 +442,9 @@ def _nothing_left() -> SchedulePlan:
     )
 
 
-def _unsayable(wish: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
+def _unsayable(request: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
     """No schedule says this exception; the schedule without it is the nearest."""
-    plain = deepcopy(wish)
+    plain = deepcopy(request)
     for kind in kinds:
         plain.said.pop(kind, None)
     plan = plan_of(plain) or plan_days(plain)
@@ -441,92 +452,99 @@ def _unsayable(wish: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
     return SchedulePlan(refuses="not_sayable", text=text, options=options)
 
 
-def _without_days(wish: ScheduleRequest) -> SchedulePlan | None:
-    left = find_excluded_days(wish)
+def _without_days(request: ScheduleRequest) -> SchedulePlan | None:
+    left = find_excluded_days(request)
     if not left:
         return None
-    said = frozenset(day for days in wish.said.get("days", ()) for day in days)
+    said = frozenset(day for days in request.said.get("days", ()) for day in days)
     if said and not said - left:
         return _nothing_left()
-    named = {day for _, days in wish.said.get("nth", ()) for day in days}
+    named = {day for _, days in request.said.get("nth", ()) for day in days}
     if named and not named & left:
-        del wish.said["without"]
+        del request.said["without"]
         return None
-    edges = any(unit != "week" for _, unit in wish.said.get("edge", ()))
-    coarse = (unit_of(wish) or (1, wish.first("soft")))[1] in _COARSE
-    if "nth_or_other" not in wish.said and not said and _is_weekly(wish):
-        return _which_day(wish, left)
-    if named or edges or wish.said.keys() & _DATES or (coarse and not said):
+    edges = any(unit != "week" for _, unit in request.said.get("edge", ()))
+    coarse = (unit_of(request) or (1, request.first("soft")))[1] in _COARSE
+    if "nth_or_other" not in request.said and not said and _is_weekly(request):
+        return _which_day(request, left)
+    if named or edges or request.said.keys() & _DATES or (coarse and not said):
         text = "A schedule cannot leave days of the week out of days of the month."
-        return _unsayable(wish, text, "without")
+        return _unsayable(request, text, "without")
     return None
 
 
-def _is_weekly(wish: ScheduleRequest) -> bool:
-    return (unit_of(wish) or (1, wish.first("soft"))) == (1, "week") and "times" not in wish.said
+def _is_weekly(request: ScheduleRequest) -> bool:
+    return (unit_of(request) or (1, request.first("soft"))) == (
+        1,
+        "week",
+    ) and "times" not in request.said
 
 
-def _which_day(wish: ScheduleRequest, left: frozenset[int]) -> SchedulePlan:
+def _which_day(request: ScheduleRequest, left: frozenset[int]) -> SchedulePlan:
     """Once a week, on any day but some."""
     plan = SchedulePlan()
     rest = sorted(_ALL_DAYS - left, key=lambda day: day or 7)
-    options = tuple(_on_days(wish, frozenset({day}), plan) for day in rest)
+    options = tuple(_on_days(request, frozenset({day}), plan) for day in rest)
     return SchedulePlan(asks="which_days", text="On which day of the week?", options=options)
 
 
-def _without_month_days(wish: ScheduleRequest) -> SchedulePlan | None:
-    found = wish.said.get("without_month_days")
+def _without_month_days(request: ScheduleRequest) -> SchedulePlan | None:
+    found = request.said.get("without_month_days")
     if not found:
         return None
     left = frozenset(day for days in found for day in days)
-    there = wish.said.get("month_days")
-    other = wish.said.keys() & (_DATES - {"month_days"} | {"days", "nth", "edge", "without"})
-    unit = unit_of(wish) or (1, wish.first("soft") or "day")
+    there = request.said.get("month_days")
+    other = request.said.keys() & (_DATES - {"month_days"} | {"days", "nth", "edge", "without"})
+    unit = unit_of(request) or (1, request.first("soft") or "day")
     coarse = unit[1] not in {"day", "hour"} or unit[0] > 1
     if -1 in left or other or (coarse and not there):
         text = "A schedule cannot leave these days of the month out."
-        return _unsayable(wish, text, "without_month_days")
+        return _unsayable(request, text, "without_month_days")
     days = frozenset(day for one in there for day in one) if there else frozenset(range(1, 32))
     if not days - left:
         return _nothing_left()
-    wish.said["month_days"] = [days - left]
+    request.said["month_days"] = [days - left]
     return None
 
 
-def _without_nths(wish: ScheduleRequest) -> SchedulePlan | None:
-    found = wish.said.get("without_nth")
+def _without_nths(request: ScheduleRequest) -> SchedulePlan | None:
+    found = request.said.get("without_nth")
     if not found:
         return None
-    said = frozenset(day for days in wish.said.get("days", ()) for day in days)
+    said = frozenset(day for days in request.said.get("days", ()) for day in days)
     left: set[tuple[int, int]] = {
         (nth, day) for which, days in found for nth in which for day in days or said
     }
     sayable = said and not any(nth == -1 or day not in said for nth, day in left)
-    if not sayable or wish.said.keys() & (_DATES | {"nth", "edge"}) or wish.is_small:
+    if not sayable or request.said.keys() & (_DATES | {"nth", "edge"}) or request.is_small:
         text = "A schedule cannot leave one of the weeks of a month out of this."
-        return _unsayable(wish, text, "without_nth")
+        return _unsayable(request, text, "without_nth")
     kept: list[Any] = [
         (tuple(sorted(_NTHS - {nth for nth, one in left if one == day})), (day,))
         for day in sorted(said)
     ]
-    del wish.said["days"]
-    wish.said["nth"] = kept
+    del request.said["days"]
+    request.said["nth"] = kept
     return None
 
 
-def _without_times(wish: ScheduleRequest) -> SchedulePlan | None:
+def _without_times(request: ScheduleRequest) -> SchedulePlan | None:
     """Fixed times that are all left out again, and bounds that leave the time open."""
-    if wish.is_small or "without_times" not in wish.said:
+    if request.is_small or "without_times" not in request.said:
         return None
-    bounds = [how for how, _ in wish.said["without_times"] if how in ("before", "after")]
-    hourly = wish.first("soft") == "hour" or wish.said.keys() & {"mark", "working_hours", "window"}
-    if bounds and not wish.clock and not wish.parts and not hourly:
+    bounds = [how for how, _ in request.said["without_times"] if how in ("before", "after")]
+    hourly = request.first("soft") == "hour" or request.said.keys() & {
+        "mark",
+        "working_hours",
+        "window",
+    }
+    if bounds and not request.clock and not request.parts and not hourly:
         text = f"At what time exactly, not {bounds[0]} the one that was said?"
         return SchedulePlan(asks="which_times", text=text)
-    if not wish.clock:
+    if not request.clock:
         return None
-    out = find_excluded_times(wish)
-    if all(one.minutes in out for one in wish.clock):
+    out = find_excluded_times(request)
+    if all(one.minutes in out for one in request.clock):
         return SchedulePlan(
             asks="which_times", text="This time of day is left out again. Which is meant?"
         )

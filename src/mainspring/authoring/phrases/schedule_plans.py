@@ -44,8 +44,8 @@ class ScheduleOption:
 
     @property
     def sentence(self) -> str:
-        said = say_crons(self.crons, self.days)
-        return f"{said}, every second week" if self.fortnight else said
+        text = say_crons(self.crons, self.days)
+        return f"{text}, every second week" if self.fortnight else text
 
 
 @dataclass(slots=True)
@@ -60,17 +60,17 @@ class SchedulePlan:
     options: tuple[ScheduleOption, ...] = ()
 
 
-def times_of(wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
+def times_of(request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
     """The times of day of a wish, with a note when they were not said."""
-    if wish.clock:
-        unsure = [one for one in wish.clock if not one.sure and 1 <= one.hour <= 6]
+    if request.clock:
+        unsure = [one for one in request.clock if not one.sure and 1 <= one.hour <= 6]
         for one in unsure:
-            said = format_clock(one.minutes)
-            plan.notes.append(f"{said} is early in the day, because neither am nor pm was said")
-        if wish.inherited:
+            text = format_clock(one.minutes)
+            plan.notes.append(f"{text} is early in the day, because neither am nor pm was said")
+        if request.inherited:
             plan.notes.append("the same time of day as before, because no other was said")
-        return _kept({one.minutes for one in wish.clock}, wish, plan)
-    known = [part for part in wish.parts if part in _PART_TIMES]
+        return _exclude_times({one.minutes for one in request.clock}, request, plan)
+    known = [part for part in request.parts if part in _PART_TIMES]
     if known:
         vague = [part for part in known if part not in {"noon", "midnight"}]
         plan.notes += [
@@ -78,21 +78,23 @@ def times_of(wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
             "because no hour was said"
             for part in dict.fromkeys(vague)
         ]
-        return _kept({_PART_TIMES[part] for part in known}, wish, plan)
+        return _exclude_times({_PART_TIMES[part] for part in known}, request, plan)
     plan.notes.append("9 in the morning, because no hour was said")
     return [MORNING]
 
 
-def _kept(times: set[int], wish: ScheduleRequest, plan: SchedulePlan) -> list[int]:
+def _exclude_times(times: set[int], request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
     """Times without those that are left out; where that is all of them, somebody is asked."""
-    out = find_excluded_times(wish, plan)
+    out = find_excluded_times(request, plan)
     return sorted(times - out) or sorted(times)
 
 
-def find_excluded_times(wish: ScheduleRequest, plan: SchedulePlan | None = None) -> frozenset[int]:
+def find_excluded_times(
+    request: ScheduleRequest, plan: SchedulePlan | None = None
+) -> frozenset[int]:
     """The minutes of a day at which nothing is to happen."""
     out: set[int] = set()
-    for how, what in wish.said.get("without_times", ()):
+    for how, what in request.said.get("without_times", ()):
         if isinstance(how, ClockTime):
             begin, end = order_times(how, what)
         elif how == "at":
@@ -101,8 +103,8 @@ def find_excluded_times(wish: ScheduleRequest, plan: SchedulePlan | None = None)
         elif how == "part":
             begin, end = PARTS_OF_DAY[what]
             if plan is not None:
-                told = f"{format_clock(begin)} to {format_clock(end)}"
-                plan.notes.append(f"the {what} that is left out is from {told}")
+                message = f"{format_clock(begin)} to {format_clock(end)}"
+                plan.notes.append(f"the {what} that is left out is from {message}")
         else:
             begin, end = (0, what.minutes) if how == "before" else (what.minutes + 1, 1440)
         out |= {minute % MINUTES_OF_DAY for minute in range(begin, end)}
@@ -125,9 +127,9 @@ def order_times(first: ClockTime, last: ClockTime) -> tuple[int, int]:
     return begin, end if end > begin else end + MINUTES_OF_DAY
 
 
-def fortnight_plan(wish: ScheduleRequest, days: frozenset[int]) -> SchedulePlan:
+def fortnight_plan(request: ScheduleRequest, days: frozenset[int]) -> SchedulePlan:
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
     return SchedulePlan(
         asks="which_weeks",
@@ -138,9 +140,9 @@ def fortnight_plan(wish: ScheduleRequest, days: frozenset[int]) -> SchedulePlan:
     )
 
 
-def near_weeks(wish: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
+def near_weeks(request: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
     """What comes nearest to every so many weeks."""
-    days = week_days_of(wish) or frozenset({1})
+    days = week_days_of(request) or frozenset({1})
     crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
     near = [ScheduleOption(crons), ScheduleOption(crons, fortnight=True)]
     if len(days) == 1:
@@ -149,22 +151,22 @@ def near_weeks(wish: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
     return near
 
 
-def week_days_of(wish: ScheduleRequest) -> frozenset[int] | None:
+def week_days_of(request: ScheduleRequest) -> frozenset[int] | None:
     """The days of the week that were said; none when all will do."""
-    found = [days for days in wish.said.get("days", ()) if days]
-    edges = [last for last, unit in wish.said.get("edge", ()) if unit == "week"]
+    found = [days for days in request.said.get("days", ()) if days]
+    edges = [last for last, unit in request.said.get("edge", ()) if unit == "week"]
     if edges and not found:
         return frozenset({5 if edges[0] else 1})
-    left_out = frozenset(day for days in wish.said.get("without", ()) for day in days)
+    left_out = frozenset(day for days in request.said.get("without", ()) for day in days)
     if not found and not left_out:
         return None
     said = frozenset(day for days in found for day in days) or frozenset(range(7))
     return (said - left_out) or said
 
 
-def months_of(wish: ScheduleRequest) -> frozenset[int] | None:
-    found = [month for months in wish.said.get("months", ()) for month in months]
-    left_out = {month for months in wish.said.get("without_months", ()) for month in months}
+def months_of(request: ScheduleRequest) -> frozenset[int] | None:
+    found = [month for months in request.said.get("months", ()) for month in months]
+    left_out = {month for months in request.said.get("without_months", ()) for month in months}
     if not found and not left_out:
         return None
     return (frozenset(found or range(1, 13)) - left_out) or None
@@ -179,8 +181,8 @@ def month_day_field(days: frozenset[int]) -> str:
     return ",".join(part for part in (plain, "L" if -1 in days else "") if part)
 
 
-def unit_of(wish: ScheduleRequest) -> tuple[int, str] | None:
+def unit_of(request: ScheduleRequest) -> tuple[int, str] | None:
     """The coarsest stretch that was asked for, such as every two months."""
     order = ("day", "week", "fortnight", "month", "quarter", "year")
-    found = [one for one in wish.said.get("every", ()) if one[1] in order]
+    found = [one for one in request.said.get("every", ()) if one[1] in order]
     return max(found, key=lambda one: (order.index(one[1]), one[0])) if found else None

@@ -91,68 +91,68 @@ class ScheduleRequest:
 
 def find_schedule_requests(pieces: Sequence[TimePhrase]) -> list[ScheduleRequest]:
     """The wishes of a text; what says nothing of a rhythm or a time is left out."""
-    wishes = [ScheduleRequest()]
+    overrides = [ScheduleRequest()]
     useful = [piece for piece in pieces if piece.kind != "nothing"]
     for at, piece in enumerate(useful):
         following = useful[at + 1] if at + 1 < len(useful) else None
-        if _begins_anew(wishes[-1], piece, following):
-            again = piece.kind == "clock" and _other_zone(wishes[-1], following)
-            said = dict(wishes[-1].said) if again else {}
-            wishes.append(ScheduleRequest(said=said))
-        wishes[-1].add(piece)
-    kept = [wish for wish in wishes if _says_when(wish)]
-    _share(wishes, kept)
+        if _begins_anew(overrides[-1], piece, following):
+            again = piece.kind == "clock" and _other_zone(overrides[-1], following)
+            said = dict(overrides[-1].said) if again else {}
+            overrides.append(ScheduleRequest(said=said))
+        overrides[-1].add(piece)
+    kept = [wish for wish in overrides if _says_when(wish)]
+    _share(overrides, kept)
     _share_exceptions(kept)
     for wish in kept:
         wish.clock = tuple(_in_parts(one, wish.parts) for one in wish.clock)
     return kept
 
 
-def _says_when(wish: ScheduleRequest) -> bool:
-    told = wish.said.keys() & {"soft", "once", "mark", "often"}
-    return wish.has_rhythm or bool(wish.clock) or bool(told) or "nightly" in wish.parts
+def _says_when(request: ScheduleRequest) -> bool:
+    told = request.said.keys() & {"soft", "once", "mark", "often"}
+    return request.has_rhythm or bool(request.clock) or bool(told) or "nightly" in request.parts
 
 
-def _begins_anew(wish: ScheduleRequest, piece: TimePhrase, following: TimePhrase | None) -> bool:
+def _begins_anew(request: ScheduleRequest, piece: TimePhrase, following: TimePhrase | None) -> bool:
     if piece.kind == "clock":
         rhythm_next = following is not None and following.kind in _RHYTHMS
         near = following is not None and following.start - piece.end < 12
-        if _other_zone(wish, following):
+        if _other_zone(request, following):
             return True
-        return bool(wish.clock) and wish.has_rhythm and rhythm_next and near
+        return bool(request.clock) and request.has_rhythm and rhythm_next and near
     if piece.kind == "every":
-        return _every_anew(wish, piece)
+        return _every_anew(request, piece)
     if piece.kind == "part" and piece.hard:
-        return bool(wish.clock) and wish.has_rhythm
+        return bool(request.clock) and request.has_rhythm
     if piece.kind not in _DAYS or (piece.kind == "edge" and piece.value[1] == "day"):
         return False
-    there = wish.said.keys() & _DAYS
-    if wish.clock and there:
+    there = request.said.keys() & _DAYS
+    if request.clock and there:
         return True
-    if piece.kind == "days" and wish.clock and (1, "day") in wish.said.get("every", ()):
+    if piece.kind == "days" and request.clock and (1, "day") in request.said.get("every", ()):
         # Every day at one time, and on some days at another.
         return following is not None and following.kind == "clock"
     return bool(there) and piece.kind not in there
 
 
-def _other_zone(wish: ScheduleRequest, following: TimePhrase | None) -> bool:
+def _other_zone(request: ScheduleRequest, following: TimePhrase | None) -> bool:
     """A time in one zone and then a time in another are two wishes of the same rhythm."""
-    named = wish.place is not None and bool(wish.clock)
+    named = request.place is not None and bool(request.clock)
     return named and following is not None and following.kind == "zone"
 
 
-def _every_anew(wish: ScheduleRequest, piece: TimePhrase) -> bool:
+def _every_anew(request: ScheduleRequest, piece: TimePhrase) -> bool:
     count, unit = piece.value
-    if "every" in wish.said and unit in _SMALL:
-        return wish.is_small or bool(wish.clock)
-    if wish.clock and "every" in wish.said:
+    if "every" in request.said and unit in _SMALL:
+        return request.is_small or bool(request.clock)
+    if request.clock and "every" in request.said:
         return True
-    return count > 1 and unit not in _SMALL and bool(wish.said.keys() & {"every"})
+    return count > 1 and unit not in _SMALL and bool(request.said.keys() & {"every"})
 
 
-def _share(wishes: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest]) -> None:
+def _share(requests: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest]) -> None:
     """A zone that is said once holds for all, and times go on until others are said."""
-    places = [wish.place for wish in wishes if wish.place is not None]
+    places = [wish.place for wish in requests if wish.place is not None]
     for wish in kept:
         if wish.place is None and places:
             wish.place = places[-1]
@@ -176,8 +176,8 @@ def _share_exceptions(kept: Sequence[ScheduleRequest]) -> None:
                 other.said.setdefault("without", []).append(frozenset(left))
 
 
-def _lacks_times(wish: ScheduleRequest) -> bool:
-    return not wish.clock and not wish.parts and not wish.is_small
+def _lacks_times(request: ScheduleRequest) -> bool:
+    return not request.clock and not request.parts and not request.is_small
 
 
 def _in_parts(time: ClockTime, parts: tuple[str, ...]) -> ClockTime:

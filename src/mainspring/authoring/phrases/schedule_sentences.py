@@ -73,7 +73,7 @@ def say_crons(crons: Iterable[str], days_left: str = "") -> str:
     alike: dict[tuple[int, ...], list[Days]] = {}
     for days, row in times.items():
         alike.setdefault(tuple(sorted(row)), []).append(days)
-    said = [_said(row, days, days_left) for row, days in alike.items()]
+    said = [_join_times_and_days(row, days, days_left) for row, days in alike.items()]
     if any(one is None for one in said):
         return join_with_and([_described(one) for one in read])
     return join_with_and([one for one in said if one is not None])
@@ -133,7 +133,7 @@ def _described(cron: Cron) -> str:
     return words[:1].lower() + words[1:]
 
 
-def _said(row: Sequence[int], groups: Sequence[Days], days_left: str) -> str | None:
+def _join_times_and_days(row: Sequence[int], groups: Sequence[Days], days_left: str) -> str | None:
     """The times and the days together; none where there are no words for them."""
     times, days = _times(row), _days(groups, days_left)
     if times is None or days is None:
@@ -187,9 +187,9 @@ def _marked(row: Sequence[int]) -> str | None:
     apart = minutes[1] - minutes[0]
     if minutes == [*range(0, 60, apart)]:
         return None
-    said = f"{format_step(step * 60)} at minute {join_with_and([str(one) for one in minutes])}"
+    text = f"{format_step(step * 60)} at minute {join_with_and([str(one) for one in minutes])}"
     whole = hours[0] == 0 and len(hours) * step == 24
-    return said if whole else f"{said}{_from_to(row[0], row[-1])}"
+    return text if whole else f"{text}{_from_to(row[0], row[-1])}"
 
 
 def _grid(row: Sequence[int]) -> str | None:

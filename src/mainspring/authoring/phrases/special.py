@@ -34,47 +34,47 @@ from mainspring.authoring.phrases.schedule_sentences import (
 # Wishes that go by minutes or hours, all day or between two times.
 
 
-def _small_step(wish: ScheduleRequest) -> int | None:
+def _small_step(request: ScheduleRequest) -> int | None:
     """The minutes between two moments, for what goes by minutes or hours."""
-    for count, unit in wish.said.get("every", ()):
+    for count, unit in request.said.get("every", ()):
         if unit in {"minute", "hour"}:
             return int(count) * (60 if unit == "hour" else 1)
-    said = wish.said.keys()
-    if wish.first("soft") == "hour" and not wish.clock and not said & {"every", "times"}:
+    said = request.said.keys()
+    if request.first("soft") == "hour" and not request.clock and not said & {"every", "times"}:
         return 60
     if said & {"every", "days", "month_days", "nth", "date", "edge", "times"}:
         return None
-    return 60 if "mark" in wish.said and not wish.clock else None
+    return 60 if "mark" in request.said and not request.clock else None
 
 
-def plan_steps(wish: ScheduleRequest) -> SchedulePlan | None:
-    if any(unit == "secs" for _, unit in wish.said.get("every", ())):
+def plan_steps(request: ScheduleRequest) -> SchedulePlan | None:
+    if any(unit == "secs" for _, unit in request.said.get("every", ())):
         return SchedulePlan(
             refuses="too_often",
             text="A schedule cannot fire more often than once a minute.",
             options=(ScheduleOption(("* * * * *",)),),
         )
-    hourly = set(wish.said.get("soft", ())) == {"hour"}
-    if hourly and wish.clock and not wish.said.keys() & {"every", "times"}:
-        return _hourly_or_at(wish)
-    step = _small_step(wish)
+    hourly = set(request.said.get("soft", ())) == {"hour"}
+    if hourly and request.clock and not request.said.keys() & {"every", "times"}:
+        return _hourly_or_at(request)
+    step = _small_step(request)
     if step is None:
-        if "working_hours" in wish.said or "window" in wish.said:
-            return _window_alone(wish)
+        if "working_hours" in request.said or "window" in request.said:
+            return _window_alone(request)
         return None
     if step % MINUTES_OF_DAY == 0:
-        wish.said["every"] = [(step // MINUTES_OF_DAY, "day")]
+        request.said["every"] = [(step // MINUTES_OF_DAY, "day")]
         return None
     plan = SchedulePlan()
-    days = _small_days(wish)
-    bounds = _bounds(wish, plan)
+    days = _small_days(request)
+    bounds = _bounds(request, plan)
     if bounds is None and MINUTES_OF_DAY % step:
         return _uneven(step, days)
-    marks = [mark for marks in wish.said.get("mark", ()) for mark in marks]
+    marks = [mark for marks in request.said.get("mark", ()) for mark in marks]
     if marks and step % 60 and (60 % step or len({one % step for one in marks}) > 1):
         return _uneven_marks(step, days)
-    minutes = _row(wish, step, bounds, marks, plan)
-    out = find_excluded_times(wish, plan)
+    minutes = _row(request, step, bounds, marks, plan)
+    out = find_excluded_times(request, plan)
     minutes = [one for one in minutes if one % MINUTES_OF_DAY not in out]
     if not minutes:
         return SchedulePlan(
@@ -87,7 +87,7 @@ def plan_steps(wish: ScheduleRequest) -> SchedulePlan | None:
 
 
 def _row(
-    wish: ScheduleRequest,
+    request: ScheduleRequest,
     step: int,
     bounds: tuple[int, int] | None,
     marks: list[int],
@@ -95,8 +95,8 @@ def _row(
 ) -> list[int]:
     if marks and step % 60 == 0:
         begin, end = (0, MINUTES_OF_DAY - 1) if bounds is None else bounds
-        if bounds is None and wish.clock:
-            begin = wish.clock[0].hour * 60 % step
+        if bounds is None and request.clock:
+            begin = request.clock[0].hour * 60 % step
         hours = range(begin // 60 * 60, end + 1, step)
         return [
             hour + mark
@@ -105,8 +105,8 @@ def _row(
             if begin <= hour + mark <= end
         ]
     if bounds is None:
-        first = (wish.clock[0].minutes if wish.clock else marks[0] if marks else 0) % step
-        if wish.clock:
+        first = (request.clock[0].minutes if request.clock else marks[0] if marks else 0) % step
+        if request.clock:
             plan.notes.append("it goes on through the day and the night, because no end was said")
         return [*range(first, MINUTES_OF_DAY, step)]
     # By the hour the last one counts; by the minute it would be a moment of the next stretch.
@@ -120,25 +120,25 @@ def _row(
     return row
 
 
-def _bounds(wish: ScheduleRequest, plan: SchedulePlan) -> tuple[int, int] | None:
-    found = wish.first("window")
+def _bounds(request: ScheduleRequest, plan: SchedulePlan) -> tuple[int, int] | None:
+    found = request.first("window")
     if found is not None:
         first, last = found
         return order_times(first, last)
-    if "working_hours" in wish.said:
+    if "working_hours" in request.said:
         plan.notes.append("working hours are Monday to Friday from 09:00 to 17:00")
         return 9 * 60, 17 * 60
     return None
 
 
-def _small_days(wish: ScheduleRequest) -> CronDayFields:
-    days = week_days_of(wish)
-    if days is None and "working_hours" in wish.said:
+def _small_days(request: ScheduleRequest) -> CronDayFields:
+    days = week_days_of(request)
+    if days is None and "working_hours" in request.said:
         days = WORKING
-    months = months_of(wish)
+    months = months_of(request)
     month = format_cron_field(months, 12, 1) if months else "*"
-    if "month_days" in wish.said and days is None:
-        on = frozenset(day for one in wish.said["month_days"] for day in one)
+    if "month_days" in request.said and days is None:
+        on = frozenset(day for one in request.said["month_days"] for day in one)
         return CronDayFields(month_day_field(on), month)
     return CronDayFields("*", month, "*" if days is None else week_days(days))
 
@@ -157,9 +157,9 @@ def _uneven(step: int, days: CronDayFields) -> SchedulePlan:
     return SchedulePlan(refuses="uneven", text=text, options=options)
 
 
-def _hourly_or_at(wish: ScheduleRequest) -> SchedulePlan:
+def _hourly_or_at(request: ScheduleRequest) -> SchedulePlan:
     """Both hourly and a time of day: a start, or the name of what is made."""
-    days, times = _small_days(wish), sorted({one.minutes for one in wish.clock})
+    days, times = _small_days(request), sorted({one.minutes for one in request.clock})
     return SchedulePlan(
         asks="which_times",
         text="Every hour, or only at the time that was said?",
@@ -181,14 +181,14 @@ def _uneven_marks(step: int, days: CronDayFields) -> SchedulePlan:
     )
 
 
-def _window_alone(wish: ScheduleRequest) -> SchedulePlan | None:
-    if wish.clock:
+def _window_alone(request: ScheduleRequest) -> SchedulePlan | None:
+    if request.clock:
         return None
     plan = SchedulePlan()
-    bounds = _bounds(wish, plan)
-    days = _small_days(wish)
+    bounds = _bounds(request, plan)
+    days = _small_days(request)
     assert bounds is not None
-    if not wish.has_rhythm and "soft" not in wish.said:
+    if not request.has_rhythm and "soft" not in request.said:
         return SchedulePlan(asks="")
     row = [*range(bounds[0], bounds[1] + 1, 60)]
     return SchedulePlan(
@@ -201,10 +201,10 @@ def _window_alone(wish: ScheduleRequest) -> SchedulePlan | None:
     )
 
 
-def plan_of(wish: ScheduleRequest) -> SchedulePlan | None:
+def plan_of(request: ScheduleRequest) -> SchedulePlan | None:
     """What a wish comes to; none when it goes by the calendar alone."""
-    once = "once" in wish.said
-    if once and not wish.has_rhythm and "soft" not in wish.said:
+    once = "once" in request.said
+    if once and not request.has_rhythm and "soft" not in request.said:
         return SchedulePlan(
             refuses="not_recurring",
             text="This happens once, and a schedule is for what comes again. "
@@ -219,7 +219,7 @@ def plan_of(wish: ScheduleRequest) -> SchedulePlan | None:
         _times_per,
         plan_steps,
     ):
-        plan = special(wish)
+        plan = special(request)
         if plan is not None:
             return plan
     return None
@@ -233,38 +233,43 @@ _OFTEN: Final = (
 )
 
 
-def _impossible(wish: ScheduleRequest) -> SchedulePlan | None:
-    if "impossible" in wish.said:
-        return SchedulePlan(refuses="not_sayable", text=wish.first("impossible"))
-    if "unknown_stretch" in wish.said:
-        return SchedulePlan(refuses="not_sayable", text=wish.first("unknown_stretch"))
-    if "no_time" in wish.said and not wish.clock:
-        text = f"There is no time of day {wish.first('no_time')}. Which one is meant?"
+def _impossible(request: ScheduleRequest) -> SchedulePlan | None:
+    if "impossible" in request.said:
+        return SchedulePlan(refuses="not_sayable", text=request.first("impossible"))
+    if "unknown_stretch" in request.said:
+        return SchedulePlan(refuses="not_sayable", text=request.first("unknown_stretch"))
+    if "no_time" in request.said and not request.clock:
+        text = f"There is no time of day {request.first('no_time')}. Which one is meant?"
         return SchedulePlan(asks="which_times", text=text)
-    if "often" in wish.said and not wish.has_rhythm and not wish.clock and not wish.parts:
+    if (
+        "often" in request.said
+        and not request.has_rhythm
+        and not request.clock
+        and not request.parts
+    ):
         return SchedulePlan(
-            asks="how_often", text=f"How often is {wish.first('often')}?", options=_OFTEN
+            asks="how_often", text=f"How often is {request.first('often')}?", options=_OFTEN
         )
-    if "vague" in wish.said and wish.has_rhythm and not wish.clock:
+    if "vague" in request.said and request.has_rhythm and not request.clock:
         return SchedulePlan(
-            asks="which_times", text=f"At what time exactly, {wish.first('vague')}?"
+            asks="which_times", text=f"At what time exactly, {request.first('vague')}?"
         )
     return None
 
 
-def _twofold(wish: ScheduleRequest) -> SchedulePlan | None:
-    unit = wish.first("twofold")
+def _twofold(request: ScheduleRequest) -> SchedulePlan | None:
+    unit = request.first("twofold")
     if unit is None:
         return None
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     if unit == "monthly":
         options = (
             ScheduleOption(tuple(at_times(times, CronDayFields("1", "*/2")))),
             ScheduleOption(tuple(at_times(times, CronDayFields("1,15")))),
         )
     else:
-        days = week_days_of(wish) or frozenset({1})
+        days = week_days_of(request) or frozenset({1})
         weekly = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
         twice = tuple(at_times(times, CronDayFields(week_day="1,4")))
         options = (
@@ -276,14 +281,14 @@ def _twofold(wish: ScheduleRequest) -> SchedulePlan | None:
     return SchedulePlan(asks="which_meaning", text=text, options=options)
 
 
-def _working_day(wish: ScheduleRequest) -> SchedulePlan | None:
-    found = wish.first("working_day")
+def _working_day(request: ScheduleRequest) -> SchedulePlan | None:
+    found = request.first("working_day")
     if found is None:
         return None
     which = found[0]
     plan = SchedulePlan()
-    times = times_of(wish, plan)
-    months = months_of(wish) or _of_stretch(wish, which)
+    times = times_of(request, plan)
+    months = months_of(request) or _of_stretch(request, which)
     month = format_cron_field(months, 12, 1) if months else "*"
     if which == -1:
         plan.notes.append("working days are Monday to Friday, because holidays are not known here")
@@ -307,10 +312,10 @@ def _working_day(wish: ScheduleRequest) -> SchedulePlan | None:
     return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
 
 
-def _of_stretch(wish: ScheduleRequest, which: int) -> frozenset[int] | None:
+def _of_stretch(request: ScheduleRequest, which: int) -> frozenset[int] | None:
     """The months in which a quarter or a year begins, or ends where the last day is meant."""
-    units = {wish.first("working_day")[1], *(unit for _, unit in wish.said.get("every", ()))}
-    units.add(wish.first("soft"))
+    units = {request.first("working_day")[1], *(unit for _, unit in request.said.get("every", ()))}
+    units.add(request.first("soft"))
     if "quarter" in units:
         return frozenset({3, 6, 9, 12} if which == -1 else {1, 4, 7, 10})
     if "year" in units:
@@ -325,12 +330,12 @@ _FIRST_ONE: Final = (
 )
 
 
-def _before_end(wish: ScheduleRequest) -> SchedulePlan | None:
-    count = wish.first("before_end")
+def _before_end(request: ScheduleRequest) -> SchedulePlan | None:
+    count = request.first("before_end")
     if count is None:
         return None
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     return SchedulePlan(
         refuses="not_sayable",
         text="A schedule can say the last day of a month, and no day counted back from it.",
@@ -341,44 +346,46 @@ def _before_end(wish: ScheduleRequest) -> SchedulePlan | None:
     )
 
 
-def _nth_or_other(wish: ScheduleRequest) -> SchedulePlan | None:
+def _nth_or_other(request: ScheduleRequest) -> SchedulePlan | None:
     """``every second Friday``: of the month, or every other one."""
-    found = wish.first("nth_or_other")
+    found = request.first("nth_or_other")
     if found is None:
         return None
     which, other, days = found
-    if which == 2 and ("soft" not in wish.said or wish.first("soft") == "week"):
-        months = any(unit in {"month", "quarter", "year"} for _, unit in wish.said.get("every", ()))
+    if which == 2 and ("soft" not in request.said or request.first("soft") == "week"):
+        months = any(
+            unit in {"month", "quarter", "year"} for _, unit in request.said.get("every", ())
+        )
         if not months:
-            return fortnight_plan(wish, days)
+            return fortnight_plan(request, days)
     if len(days) == 1 and 1 <= which <= 5 and not other:
-        wish.said["nth"] = [((which,), tuple(days))]
+        request.said["nth"] = [((which,), tuple(days))]
         return None
     return SchedulePlan(refuses="not_sayable", text="A schedule cannot count days like this.")
 
 
-def _times_per(wish: ScheduleRequest) -> SchedulePlan | None:
-    found = wish.first("times")
+def _times_per(request: ScheduleRequest) -> SchedulePlan | None:
+    found = request.first("times")
     if found is None:
         return None
     count, unit = found
     if count == 1 or unit in {"second", "minute", "hour"}:
-        return _evenly(wish, count, unit)
+        return _evenly(request, count, unit)
     if unit == "day":
-        return None if len(wish.clock) == count else _which_times(wish, count)
-    said = week_days_of(wish) if unit == "week" else None
+        return None if len(request.clock) == count else _which_times(request, count)
+    said = week_days_of(request) if unit == "week" else None
     if said is not None and len(said) == count:
         return None
-    if unit == "month" and sum(len(one) for one in wish.said.get("month_days", ())) == count:
+    if unit == "month" and sum(len(one) for one in request.said.get("month_days", ())) == count:
         return None
-    if unit == "year" and len(wish.said.get("date", ())) == count:
+    if unit == "year" and len(request.said.get("date", ())) == count:
         return None
-    return _which_days(wish, count, unit)
+    return _which_days(request, count, unit)
 
 
-def _evenly(wish: ScheduleRequest, count: int, unit: str) -> SchedulePlan | None:
+def _evenly(request: ScheduleRequest, count: int, unit: str) -> SchedulePlan | None:
     if count == 1 and unit != "second":
-        wish.said.setdefault("every", []).append((1, unit))
+        request.said.setdefault("every", []).append((1, unit))
         return None
     if unit in {"second", "minute"} or count > 60:
         return SchedulePlan(
@@ -386,7 +393,7 @@ def _evenly(wish: ScheduleRequest, count: int, unit: str) -> SchedulePlan | None
         )
     if 60 % count:
         return SchedulePlan(refuses="uneven", text=f"An hour cannot be cut evenly into {count}.")
-    wish.said.setdefault("every", []).append((60 // count, "minute"))
+    request.said.setdefault("every", []).append((60 // count, "minute"))
     return None
 
 
@@ -401,8 +408,8 @@ _WEEK_SPREAD: Final = {
 }
 
 
-def _which_times(wish: ScheduleRequest, count: int) -> SchedulePlan:
-    days = week_days_of(wish) or frozenset(range(7))
+def _which_times(request: ScheduleRequest, count: int) -> SchedulePlan:
+    days = week_days_of(request) or frozenset(range(7))
     fields = CronDayFields(week_day=week_days(days))
     rows = [[hour * 60 for hour in _SPREAD[count]]] if count in _SPREAD else []
     if MINUTES_OF_DAY % count == 0 and count <= 48:
@@ -413,12 +420,12 @@ def _which_times(wish: ScheduleRequest, count: int) -> SchedulePlan:
     )
 
 
-def _which_days(wish: ScheduleRequest, count: int, unit: str) -> SchedulePlan:
+def _which_days(request: ScheduleRequest, count: int, unit: str) -> SchedulePlan:
     plan = SchedulePlan()
-    times = times_of(wish, plan)
+    times = times_of(request, plan)
     options: list[ScheduleOption] = []
     if unit == "week":
-        left_out = {day for one in wish.said.get("without", ()) for day in one}
+        left_out = {day for one in request.said.get("without", ()) for day in one}
         for days in _WEEK_SPREAD.get(count, ()):
             if days & left_out:
                 continue

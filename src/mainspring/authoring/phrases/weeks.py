@@ -36,16 +36,16 @@ def fortnight_choices(option: ScheduleOption, zone: str, now: datetime) -> list[
         if not _is_regular(kept, place):
             return [ScheduleChoice(f"{option.sentence}, {format_zone(zone)}")]
         first = kept[0].astimezone(place)
-        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {format_zone(zone)}"
+        message = f"{option.sentence}, from {first.day} {first:%B %Y} on, {format_zone(zone)}"
         choices.append(
-            (kept[0], ScheduleChoice(told, option.crons, zone, _condition(turned, even=even)))
+            (kept[0], ScheduleChoice(message, option.crons, zone, _condition(turned, even=even)))
         )
     return [choice for _, choice in sorted(choices, key=lambda pair: pair[0])]
 
 
-def is_kept_week(moment: datetime, turned: list[int], *, even: bool) -> bool:
+def is_kept_week(timestamp: datetime, turned: list[int], *, even: bool) -> bool:
     """What the condition says, computed here."""
-    calendar = moment.astimezone(UTC).isocalendar()
+    calendar = timestamp.astimezone(UTC).isocalendar()
     return ((calendar.week % 2 == 0) == even) != (calendar.year in turned)
 
 

@@ -273,13 +273,13 @@ def _offset(text: str, at: int) -> tuple[ZoneMention, int] | None:
     zone = _UNEVEN.get(said) if ":" in said and not found[1] else name if is_zone(name) else None
     if zone is None or (":" in said and found[1]):
         return ZoneMention(("UTC", "Europe/London"), f"UTC{said}"), found.end()
-    told = f"UTC{sign}{said[1:]}"
-    supposed = f"{told} all year, without summer time"
+    message = f"UTC{sign}{said[1:]}"
+    supposed = f"{message} all year, without summer time"
     if found[1] and hours:
         supposed = f"{name} is {supposed}, because the names of these zones count westward"
     elif ":" in said:
-        supposed = f"{told} is read as the time of {zone}"
-    return ZoneMention((zone,), told, supposed), found.end()
+        supposed = f"{message} is read as the time of {zone}"
+    return ZoneMention((zone,), message, supposed), found.end()
 
 
 def _iana(text: str, at: int) -> tuple[ZoneMention, int] | None:

@@ -163,7 +163,7 @@ def _is_open(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
 
 
 def _question(
-    finding: Finding, document: Mapping[str, Any], around: LookupContext, taken: set[str]
+    finding: Finding, document: Mapping[str, Any], around: LookupContext, used: set[str]
 ) -> ProposalQuestion:
     parts = split_pointer(finding.pointer)
     name = parts[-1] if parts else "value"
@@ -172,7 +172,7 @@ def _question(
     described = schema.get("description")
     said = f" {described}" if isinstance(described, str) else ""
     return ProposalQuestion(
-        id=_free(_slug(where, name), taken),
+        id=_free(_slug(where, name), used),
         kind="value",
         pointer=finding.pointer,
         question=f"What is {name.replace('_', ' ')!r}{where}?{said}"[:_LONGEST],
@@ -226,9 +226,9 @@ def _slug(where: str, name: str) -> str:
     return "-".join(words.lower().replace(" of ", " ").split()[-4:]) or "value"
 
 
-def _free(slug: str, taken: set[str]) -> str:
+def _free(slug: str, used: set[str]) -> str:
     number, made = 1, slug
-    while made in taken:
+    while made in used:
         number += 1
         made = f"{slug}-{number}"
     return made
@@ -328,12 +328,12 @@ class ProposalBuilder:
 async def build_proposal_builder(
     studio: AuthoringService,
     ctx: CallContext,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     automation_id: UUID | None = None,
 ) -> ProposalBuilder:
     """The bench for one call."""
     space = ctx.actor.workspace_id
-    usd = given.get("max_usd")
+    usd = arguments.get("max_usd")
     cap = DEFAULT_USD if usd is None else Decimal(str(usd))
     resources = await read_workspace_resources(
         studio.inside(space), space, ctx.actor.id, studio.models
@@ -346,8 +346,8 @@ async def build_proposal_builder(
         words,
         resources,
         till,
-        given.get("by", "auto"),
-        given.get("model", ""),
+        arguments.get("by", "auto"),
+        arguments.get("model", ""),
         automation_id,
     )
 
@@ -378,10 +378,10 @@ async def make(
 
 
 async def _by_rules(
-    bench: ProposalBuilder, wish: AutomationRequest, note: str
+    bench: ProposalBuilder, request: AutomationRequest, note: str
 ) -> tuple[ProposalSketch, ProposalOrigin]:
     # Odd words take their time to read; nobody else waits for it.
-    made = await asyncio.to_thread(sketch, wish, bench.words, bench.resources)
+    made = await asyncio.to_thread(sketch, request, bench.words, bench.resources)
     return made, ProposalOrigin("rules", note)
 
 

@@ -45,7 +45,7 @@ from mainspring.workspace.proposals import (
     StoredProposal,
     change_proposal,
     check_open,
-    check_room,
+    check_proposal_limit,
     drop_proposal,
     keep_proposal,
     list_open,
@@ -117,7 +117,7 @@ async def review(
     explained = await asyncio.to_thread(explain, document, words, boards, subject.open_places)
     flags = await asyncio.to_thread(find_flags, document, grants, words, facts)
     flags = with_warnings(flags, subject.warnings)
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "summary": explained[0] if explained else "",
         "opinion": None,
         "explained": list(explained),
@@ -128,7 +128,7 @@ async def review(
         "change": await asyncio.to_thread(_change, subject, grants, words, boards),
         "reviewed_by": {"by": "rules", "model": None, "note": _RULES},
     }
-    return await _with_model(bench, subject, told) if by_model else told
+    return await _with_model(bench, subject, result) if by_model else result
 
 
 async def _owner(tx: Transaction, bench: ProposalBuilder) -> UUID:
@@ -151,10 +151,10 @@ async def _overlaps(
     bench: ProposalBuilder, subject: ReviewSubject, others: Sequence[ExistingAutomation]
 ) -> dict[str, Any]:
     """Who writes the same way, and who means something alike."""
-    wanted = build_overlap_query(subject.document, bench.automation_id, bench.studio.natives)
+    query = build_overlap_query(subject.document, bench.automation_id, bench.studio.natives)
     rest = [one for one in others if one.id != bench.automation_id]
-    strict = [one for one in rest if wanted.strictly(one)]
-    same = [one for one in rest if wanted.shares_board(one) and one not in strict]
+    strict = [one for one in rest if query.strictly(one)]
+    same = [one for one in rest if query.shares_board(one) and one not in strict]
     known = {one.id for one in (*strict, *same)}
     fresh = [one for one in rest if one.id not in known]
     like, by = await alike(bench.studio.likeness, bench.space, subject.request, fresh)
@@ -177,7 +177,10 @@ def _match(bench: ProposalBuilder, one: ExistingAutomation, how: str) -> dict[st
 
 
 def _change(
-    subject: ReviewSubject, grants: Sequence[Grant], words: Vocabulary, boards: Mapping[str, str]
+    subject: ReviewSubject,
+    grants: Sequence[Grant],
+    vocabulary: Vocabulary,
+    boards: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """What is different from before, and what it may do now that it might not."""
     before = subject.before
@@ -187,24 +190,24 @@ def _change(
     widened = find_missing_grants(grants, subject.before_grants)
     return {
         "changes": found,
-        "in_words": list(describe_changes(found, before, subject.document, words, boards)),
+        "in_words": list(describe_changes(found, before, subject.document, vocabulary, boards)),
         "widened": [grant.as_dict() for grant in widened],
     }
 
 
 async def _with_model(
-    bench: ProposalBuilder, subject: ReviewSubject, told: dict[str, Any]
+    bench: ProposalBuilder, subject: ReviewSubject, result: dict[str, Any]
 ) -> dict[str, Any]:
-    facts = [told["forecast"]["sentence"], *(flag["text"] for flag in told["flags"])]
+    facts = [result["forecast"]["sentence"], *(flag["text"] for flag in result["flags"])]
     found = await ask_reviewer(
-        bench.desk(), subject.document, subject.request, told["explained"], facts
+        bench.desk(), subject.document, subject.request, result["explained"], facts
     )
     if found.problem:
         note = f"A model was asked for a review and gave none: {found.problem}"
-        return {**told, "reviewed_by": {"by": "rules", "model": None, "note": note}}
+        return {**result, "reviewed_by": {"by": "rules", "model": None, "note": note}}
     by = {"by": "model", "model": bench.till.model, "note": "Rules and a model reviewed this."}
-    flags = [*told["flags"], *(one.as_dict() for one in found.flags)]
-    return {**told, "opinion": found.summary, "flags": flags, "reviewed_by": by}
+    flags = [*result["flags"], *(one.as_dict() for one in found.flags)]
+    return {**result, "opinion": found.summary, "flags": flags, "reviewed_by": by}
 
 
 USUAL_LISTED: Final = 20
@@ -212,23 +215,23 @@ _CHANGES: Final = ("answers", "edits", "definition", "instruction")
 
 
 def propose_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def propose(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def propose(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        changed = given.get("automation_id")
+        changed = arguments.get("automation_id")
         automation_id = None if changed is None else UUID(changed)
         async with studio.inside(space).acquire() as connection:
-            await check_room(connection, space)
-        bench = await build_proposal_builder(studio, ctx, given, automation_id)
+            await check_proposal_limit(connection, space)
+        bench = await build_proposal_builder(studio, ctx, arguments, automation_id)
         start = await _start(studio, space, automation_id)
         _check_alive(start)
-        text, zone = given["text"].strip(), given.get("timezone")
+        text, zone = arguments["text"].strip(), arguments.get("timezone")
         if not text:
             detail = "What should happen, and when?"
             raise Invalid(detail, code="no_words", findings=[Finding("/text", detail, "no_words")])
-        wish = AutomationRequest(
+        request = AutomationRequest(
             text, ctx.clock.now(), zone, None if start is None else start.document
         )
-        found, making = await make(bench, wish)
+        found, making = await make(bench, request)
         body = ProposalBody(
             text, zone, found.document, (), (), found.notes, making, wanted=bench.wanted
         )
@@ -244,25 +247,25 @@ def propose_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def refine_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def refine(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def refine(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        if not any(name in given for name in _CHANGES):
+        if not any(name in arguments for name in _CHANGES):
             detail = f"Nothing is to be changed: give one of {', '.join(_CHANGES)}."
             raise Invalid(
                 detail, code="nothing_to_change", findings=[Finding("", detail, "missing")]
             )
         async with studio.inside(space).acquire() as connection:
-            kept = await read_proposal(connection, space, UUID(given["proposal_id"]))
+            kept = await read_proposal(connection, space, UUID(arguments["proposal_id"]))
         check_open(kept)
-        if given.get("revision", kept.revision) != kept.revision:
+        if arguments.get("revision", kept.revision) != kept.revision:
             raise stale_proposal_error()
         body = ProposalBody.read(kept.body)
-        wanted = given.get("by", body.wanted)
+        wanted = arguments.get("by", body.wanted)
         bench = await build_proposal_builder(
-            studio, ctx, {**given, "by": wanted}, kept.automation_id
+            studio, ctx, {**arguments, "by": wanted}, kept.automation_id
         )
         start = await _start(studio, space, kept.automation_id, kept.base_version)
-        body = await refine_body(bench, body, given, None if start is None else start.document)
+        body = await refine_body(bench, body, arguments, None if start is None else start.document)
         body = _not_idle(await _add_review(bench, body, start))
         async with studio.inside(space).transaction() as tx:
             changed = await change_proposal(tx, space, kept, body.as_dict())
@@ -272,17 +275,17 @@ def refine_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def review_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def look_over(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        space, named = ctx.actor.workspace_id, given.get("automation_id")
+    async def look_over(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        space, named = ctx.actor.workspace_id, arguments.get("automation_id")
         automation_id = None if named is None else UUID(named)
-        bench = await build_proposal_builder(studio, ctx, given, automation_id)
+        bench = await build_proposal_builder(studio, ctx, arguments, automation_id)
         start = await _start(studio, space, automation_id)
-        document = given.get("definition", None if start is None else start.document)
+        document = arguments.get("definition", None if start is None else start.document)
         if document is None:
             detail = "What is to be reviewed? Give a definition, or the id of an automation."
             raise Invalid(detail, code="missing", findings=[Finding("", detail, "missing")])
-        before = start if "definition" in given else None
-        request = _request(document, given)
+        before = start if "definition" in arguments else None
+        request = _request(document, arguments)
         body = ProposalBody(request, None, dict(document), (), (), (), ProposalOrigin("rules", ""))
         body = await validate_body(bench, body, dict(document), ())
         body = await _add_review(bench, body, before)
@@ -305,8 +308,8 @@ def get_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def list_handler(studio: AuthoringService) -> CapabilityHandler:
-    async def show(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        most, after = given.get("limit", USUAL_LISTED), given.get("after")
+    async def show(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        most, after = arguments.get("limit", USUAL_LISTED), arguments.get("after")
         found = await list_open(
             ctx.tx, ctx.actor.workspace_id, None if after is None else UUID(after), most + 1
         )
@@ -319,8 +322,8 @@ def list_handler(studio: AuthoringService) -> CapabilityHandler:
 def discard_handler(studio: AuthoringService) -> CapabilityHandler:
     del studio
 
-    async def discard(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        proposal_id = UUID(given["proposal_id"])
+    async def discard(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        proposal_id = UUID(arguments["proposal_id"])
         await drop_proposal(ctx.tx, ctx.actor.workspace_id, proposal_id)
         return {"proposal_id": str(proposal_id), "status": "discarded"}
 
@@ -402,6 +405,6 @@ def _not_idle(body: ProposalBody) -> ProposalBody:
     return replace(body, questions=(), problems=(*body.problems, problem))
 
 
-def _request(document: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    said = (given.get("request"), document.get("intent"), document.get("goal"))
+def _request(document: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    said = (arguments.get("request"), document.get("intent"), document.get("goal"))
     return next((str(one) for one in said if isinstance(one, str) and one.strip()), "")

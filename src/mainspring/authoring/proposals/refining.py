@@ -193,11 +193,11 @@ def _schedule(
     yield _TRIGGERS, [*before, *made, *after]
 
 
-def _free(taken: set[str]) -> Iterator[str]:
+def _free(used: set[str]) -> Iterator[str]:
     number = 0
     while True:
         number += 1
-        if f"schedule-{number}" not in taken:
+        if f"schedule-{number}" not in used:
             yield f"schedule-{number}"
 
 
@@ -277,15 +277,15 @@ def _wrong(at: str, detail: str, suggestion: str | None = None) -> Invalid:
 async def refine_body(
     bench: ProposalBuilder,
     body: ProposalBody,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     before: Mapping[str, Any] | None,
 ) -> ProposalBody:
     """The body after answers, edits and words; ``before`` is what a change started from."""
-    hand = bool(given.get("edits") or "definition" in given)
-    answers = given.get("answers") or {}
+    hand = bool(arguments.get("edits") or "definition" in arguments)
+    answers = arguments.get("answers") or {}
     place = _place(bench, body)
     answered = apply_answers(body.document, body.questions, answers, place)
-    document = _by_hand(answered.document, given, bench)
+    document = _by_hand(answered.document, arguments, bench)
     left = [one for one in body.questions if one.id not in answers]
     made = await validate_body(bench, body, document, left)
     if hand:
@@ -300,8 +300,8 @@ async def refine_body(
         made = replace(made, timezone=answered.timezone)
     if answered.words or answered.timezone is not None:
         made = await _reread_request(bench, made, "\n".join(answered.words), before)
-    if given.get("instruction"):
-        made = await _apply_instruction(bench, made, given["instruction"])
+    if arguments.get("instruction"):
+        made = await _apply_instruction(bench, made, arguments["instruction"])
     return made
 
 
@@ -311,13 +311,13 @@ def _place(bench: ProposalBuilder, body: ProposalBody) -> AnswerContext:
 
 
 def _by_hand(
-    document: dict[str, Any], given: Mapping[str, Any], bench: ProposalBuilder
+    document: dict[str, Any], arguments: Mapping[str, Any], bench: ProposalBuilder
 ) -> dict[str, Any]:
     """What a person wrote themselves: a whole definition, or values at places."""
-    if "definition" in given:
-        document = dict(given["definition"])
+    if "definition" in arguments:
+        document = dict(arguments["definition"])
     findings: list[Finding] = []
-    for number, edit in enumerate(given.get("edits") or ()):
+    for number, edit in enumerate(arguments.get("edits") or ()):
         at = join_pointer("/edits", number)
         try:
             pointer = edit["pointer"]
@@ -352,10 +352,10 @@ def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
 
 
 async def _reread_request(
-    bench: ProposalBuilder, body: ProposalBody, words: str, before: Mapping[str, Any] | None
+    bench: ProposalBuilder, body: ProposalBody, text: str, before: Mapping[str, Any] | None
 ) -> ProposalBody:
     """The request is read again, with what was said since; with no words, in another zone."""
-    whole = replace(body, request=f"{body.request}\n{words}") if words else body
+    whole = replace(body, request=f"{body.request}\n{text}") if text else body
     if len(whole.request) > LONGEST:
         detail = f"With this the request has more than {LONGEST:,} characters."
         way = "Throw the proposal away and say all of it in fewer words."
@@ -365,11 +365,11 @@ async def _reread_request(
             findings=[Finding("/answers", detail, "too_many_words")],
             suggestion=way,
         )
-    wish = AutomationRequest(whole.request, bench.ctx.clock.now(), body.timezone, before)
-    found, making = await make(bench, wish, body.talk)
+    request = AutomationRequest(whole.request, bench.ctx.clock.now(), body.timezone, before)
+    found, making = await make(bench, request, body.talk)
     made = replace(whole, notes=found.notes, making=making)
-    if words:
-        made = made.saying(ConversationEntry("person", words))
+    if text:
+        made = made.saying(ConversationEntry("person", text))
     found = replace(found, questions=tuple(_not_asked_again(found.questions, body)))
     document, questions = _answered_before(bench, made, found)
     return await validate_body(bench, made, document, questions)
@@ -407,8 +407,8 @@ async def _apply_instruction(
     bench: ProposalBuilder, body: ProposalBody, instruction: str
 ) -> ProposalBody:
     """A change of what stands there, in words."""
-    wish = AutomationRequest(instruction, bench.ctx.clock.now(), body.timezone, body.document)
-    found, making = await make(bench, wish, body.talk)
+    request = AutomationRequest(instruction, bench.ctx.clock.now(), body.timezone, body.document)
+    found, making = await make(bench, request, body.talk)
     left = (one for one in body.questions if _has_place(one, found.document))
     asked = {one.id: one for one in (*left, *found.questions)}
     made = replace(body, notes=found.notes, making=making)

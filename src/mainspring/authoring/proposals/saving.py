@@ -51,9 +51,9 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         _check_reached(report)
         _check_grants(body, report)
         # A new name for the same deed is no second deed: who writes there is asked once more.
-        wanted = build_overlap_query(document, kept.automation_id, studio.natives)
+        query = build_overlap_query(document, kept.automation_id, studio.natives)
         acknowledged = bool(given.get("coexistence_note"))
-        await check_overlap(studio, tx, space, wanted, acknowledged=acknowledged, way=_BESIDE)
+        await check_overlap(studio, tx, space, query, acknowledged=acknowledged, way=_BESIDE)
         saved = await _save_proposal(studio, ctx, kept, report)
         await mark_saved(tx, space, kept.id, saved.automation_id, saved.version, ctx.actor.id)
         return _describe_saved_proposal(studio, saved, report)
@@ -122,9 +122,9 @@ def _check_answered(body: ProposalBody) -> None:
         )
 
 
-def _document(body: ProposalBody, given: Mapping[str, Any]) -> dict[str, Any]:
+def _document(body: ProposalBody, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The definition; why it may live beside another is the person's to say at the end."""
-    note = given.get("coexistence_note")
+    note = arguments.get("coexistence_note")
     if note is None:
         return body.document
     writes = {**(body.document.get("writes") or {}), "coexistence_note": note}

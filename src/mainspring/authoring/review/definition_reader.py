@@ -132,12 +132,12 @@ def find_nearest_pointer(document: Any, pointer: str) -> str:
     return pointer
 
 
-def read_all_steps(document: Mapping[str, Any], words: Vocabulary) -> tuple[StepView, ...]:
+def read_all_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[StepView, ...]:
     """Every step in order, nested ones after their parent, those of on_failure at the end."""
     found: list[StepView] = []
-    _read(document.get("plan"), "/plan", "", words, 0, False, found)
+    _read(document.get("plan"), "/plan", "", vocabulary, 0, False, found)
     failing = mapping(document.get("execution")).get("on_failure")
-    _read(failing, "/execution/on_failure", "", words, 0, True, found)
+    _read(failing, "/execution/on_failure", "", vocabulary, 0, True, found)
     return tuple(found)
 
 
@@ -145,7 +145,7 @@ def _read(
     steps: Any,
     at: str,
     above: str,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     depth: int,
     failing: bool,
     found: list[StepView],
@@ -163,8 +163,8 @@ def _read(
             action=action,
             config=mapping(one.get("config")),
             whole=one,
-            known=words.actions.get(action),
-            capability=words.capabilities.get(action),
+            known=vocabulary.actions.get(action),
+            capability=vocabulary.capabilities.get(action),
             depth=depth,
             after_failure=failing,
         )
@@ -173,7 +173,13 @@ def _read(
         if nested is not None and depth < _DEEPEST_STEP:
             below = join_pointer(step.pointer, "config", nested)
             _read(
-                step.config.get(nested), below, f"{step.number}.", words, depth + 1, failing, found
+                step.config.get(nested),
+                below,
+                f"{step.number}.",
+                vocabulary,
+                depth + 1,
+                failing,
+                found,
             )
 
 

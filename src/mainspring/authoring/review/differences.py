@@ -59,16 +59,19 @@ def describe_changes(
     changes: Sequence[DefinitionChange],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     boards: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """A sentence for each change, one for a step or trigger however much of it changed."""
-    teller = _DifferenceFormatter(mapping(before), mapping(after), words, boards)
-    told = (one for change in changes[:_MOST_CHANGES] for one in teller.tell(change))
+    formatter = _DifferenceFormatter(mapping(before), mapping(after), vocabulary, boards)
+    told = (one for change in changes[:_MOST_CHANGES] for one in formatter.tell(change))
     lines = list(dict.fromkeys(sentence(one) for one in told))
     unread = max(0, len(changes) - _MOST_CHANGES)
     lines = _some(lines, MOST_SENTENCES - _MOST_WIDENED, "changes", unread)
-    return (*lines, *_some(list(describe_widened(before, after, words)), _MOST_WIDENED, "grants"))
+    return (
+        *lines,
+        *_some(list(describe_widened(before, after, vocabulary)), _MOST_WIDENED, "grants"),
+    )
 
 
 def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
@@ -82,11 +85,11 @@ def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
 def describe_widened(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     grants: tuple[Sequence[Grant], Sequence[Grant]] | None = None,
 ) -> tuple[str, ...]:
     """What it may do now that it might not before; empty when it may do no more."""
-    old, new = grants or (_read_grants(before, words), _read_grants(after, words))
+    old, new = grants or (_read_grants(before, vocabulary), _read_grants(after, vocabulary))
     try:
         more = find_missing_grants(new, list(old))
     except Exception:  # bounds that are not JSON cannot be compared
@@ -97,16 +100,16 @@ def describe_widened(
         by_name.setdefault(grant.capability, []).extend(hosts)
     earlier = {grant.capability for grant in old}
     return tuple(
-        sentence(_describe_widened_grant(name, hosts, name in earlier, words))
+        sentence(_describe_widened_grant(name, hosts, name in earlier, vocabulary))
         for name, hosts in by_name.items()
     )
 
 
-def _read_grants(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
+def _read_grants(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
     """The grants that were written, else what the steps ask for."""
     written = mapping(document).get("grants")
     if not isinstance(written, list):
-        return grants_of(mapping(document), words)
+        return grants_of(mapping(document), vocabulary)
     return tuple(
         Grant(name, mapping(entry.get("params")))
         for entry in written[:1_000]
@@ -115,9 +118,9 @@ def _read_grants(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant,
 
 
 def _describe_widened_grant(
-    name: str, hosts: Sequence[str], earlier: bool, words: Vocabulary
+    name: str, hosts: Sequence[str], earlier: bool, vocabulary: Vocabulary
 ) -> str:
-    system = system_of(name, words.capabilities.get(name))
+    system = system_of(name, vocabulary.capabilities.get(name))
     where = f" for {join_list(hosts)}" if hosts else ""
     reach = f", which reaches {plain(system, 40)}" if system and not hosts else ""
     if earlier and not hosts:

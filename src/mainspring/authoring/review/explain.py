@@ -92,7 +92,7 @@ _TOKENS: Final = {
 
 def explain(
     document: Mapping[str, Any],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     boards: Mapping[str, str] | None = None,
     open_places: Sequence[str] = (),
 ) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def explain(
     is still asked, as pointers.
     """
     document = mapping(document)
-    steps = read_all_steps(document, words)
+    steps = read_all_steps(document, vocabulary)
     names, alone = names_of(steps, boards), may_go_alone(document)
     plan = [step for step in steps if not step.after_failure]
     triggers = read_all_triggers(document)
@@ -111,7 +111,7 @@ def explain(
     when = STILL_OPEN if asked and not woken else describe_triggers(triggers, names)
     lines = [f"{when} it {_summary(plan, names, alone)}"]
     lines += _plan(plan, names, alone)
-    lines += _waits(document, steps, words, alone)
+    lines += _waits(document, steps, vocabulary, alone)
     lines += _failure(document, [step for step in steps if step.after_failure], names, alone)
     lines += _inputs(document)
     lines += _bounds(document)
@@ -154,13 +154,13 @@ def _plan(plan: Sequence[StepView], names: Names, alone: bool) -> Iterator[str]:
 
 
 def _waits(
-    document: Mapping[str, Any], steps: Sequence[StepView], words: Vocabulary, alone: bool
+    document: Mapping[str, Any], steps: Sequence[StepView], vocabulary: Vocabulary, alone: bool
 ) -> Iterator[str]:
     """The steps at which a run waits until a person has approved a write."""
     held = [step for step in steps if waits_for_person(step.capability, step, safe_go=alone)]
     if not held or len(steps) >= MOST_STEPS:
         return
-    holds = read_holds(document, words, Limits())
+    holds = read_holds(document, vocabulary, Limits())
     for step in held:
         if step.id in holds and holds[step.id].waits:
             time = step.whole.get("hold_expires_after")
@@ -246,7 +246,7 @@ def _inputs(document: Mapping[str, Any]) -> Iterator[str]:
     schema = mapping(mapping(document.get("inputs")).get("schema"))
     properties, wanted = mapping(schema.get("properties")), listing(schema.get("required"))
     shown = [
-        f"{quote_text(str(name), 40)}{_given(mapping(one), name in wanted)}"
+        f"{quote_text(str(name), 40)}{_describe_requirement(mapping(one), name in wanted)}"
         for name, one in list(properties.items())[:8]
     ]
     if shown:
@@ -254,7 +254,7 @@ def _inputs(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"It takes the inputs {join_list([*shown, *rest], 8)}"
 
 
-def _given(schema: Mapping[str, Any], wanted: bool) -> str:
+def _describe_requirement(schema: Mapping[str, Any], wanted: bool) -> str:
     if "default" not in schema:
         return " (needed)" if wanted else " (may be left out)"
     default = schema["default"]

@@ -403,13 +403,13 @@ _FAMILIES: Final[tuple[Callable[[ReviewView], Iterator[ReviewFlag]], ...]] = (
 
 
 def find_flags(
-    document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary, facts: ReviewFacts
+    document: Mapping[str, Any], grants: Sequence[Grant], vocabulary: Vocabulary, facts: ReviewFacts
 ) -> tuple[ReviewFlag, ...]:
     """The flags of a definition, the grave ones first; of a change, those that it brings."""
-    view = view_of(document, grants, words, facts)
+    view = view_of(document, grants, vocabulary, facts)
     found: Sequence[ReviewFlag] = _collect_flags(view)
     if facts.before is not None:
-        old = view_of(facts.before, (), words, replace(facts, before=None))
+        old = view_of(facts.before, (), vocabulary, replace(facts, before=None))
         found = _new(view, found, old)
     return tuple(_gravest(_some(found)))
 
@@ -506,10 +506,10 @@ def _some(flags: Iterable[ReviewFlag]) -> Iterator[ReviewFlag]:
         else:
             rest.setdefault(flag.code, []).append(flag)
     for more in rest.values():
-        yield _counted(more) if len(more) > 1 else more[0]
+        yield _summarize_flags(more) if len(more) > 1 else more[0]
 
 
-def _counted(more: list[ReviewFlag]) -> ReviewFlag:
+def _summarize_flags(more: list[ReviewFlag]) -> ReviewFlag:
     places = join_list([quote_text(flag.pointer or "/", 80) for flag in more], 3)
     text = f"And {len(more)} more like this, at {places}. The first: {more[0].text}"
     return replace(more[0], text=sentence(text))

@@ -150,15 +150,15 @@ def flags_of_destinations(view: ReviewView) -> Iterator[ReviewFlag]:
 def _destination_texts(step: StepView) -> Iterator[tuple[str, str]]:
     """Every text that says where something goes, those that tools are bound to among them."""
     at = join_pointer(step.pointer, "config")
-    yield from _named_destinations(step.config, at)
+    yield from _iterate_destinations(step.config, at)
     if step.is_agent:
         for place, entry in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
-            yield from _named_destinations(
+            yield from _iterate_destinations(
                 read_fixed_params(entry), join_pointer(at, "tools", place, "params")
             )
 
 
-def _named_destinations(
+def _iterate_destinations(
     config: Mapping[str, Any], at: str, below: bool = True
 ) -> Iterator[tuple[str, str]]:
     for key, value in config.items():
@@ -166,7 +166,7 @@ def _named_destinations(
         if str(key) in PLACES:
             yield from _texts(value, here)
         elif below and str(key) in _HANDED_ON:
-            yield from _named_destinations(mapping(value), here, below=False)
+            yield from _iterate_destinations(mapping(value), here, below=False)
 
 
 def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
@@ -311,7 +311,9 @@ def _destinations(view: ReviewView) -> Iterator[ReviewFlag]:
     for step in view.steps:
         if step.pointer not in sending:
             continue
-        for pointer, value in _named(step.config, join_pointer(step.pointer, "config")):
+        for pointer, value in _iterate_destination_values(
+            step.config, join_pointer(step.pointer, "config")
+        ):
             who = _chosen_by(value, origins)
             if who is not None:
                 yield ReviewFlag(
@@ -323,7 +325,7 @@ def _destinations(view: ReviewView) -> Iterator[ReviewFlag]:
                 )
 
 
-def _named(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
+def _iterate_destination_values(config: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
     for key, value in list(config.items())[:1_000]:
         if str(key) in DESTINATIONS:
             yield join_pointer(at, str(key)), value

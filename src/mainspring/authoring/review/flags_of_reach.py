@@ -61,12 +61,12 @@ _WORD: Final = re.compile(r"[a-z]{4,}")
 _LATIN: Final = re.compile(r"[a-z]")
 
 
-def speaks_of(words: str, capability: Capability) -> bool:
+def speaks_of(text: str, capability: Capability) -> bool:
     """Whether a request in these words asks for what a call of this kind does.
 
     Of words in another alphabet nothing is known, so they may.
     """
-    low = words.lower()
+    low = text.lower()
     if not _LATIN.search(low) or _TELL.search(low):
         return True
     name = capability.id.lower()

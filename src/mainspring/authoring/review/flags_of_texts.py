@@ -153,9 +153,9 @@ _CALLS: Final = "tells a model what to call"
 _TALKS: Final = "has marks that conversations with a model are written in"
 
 
-def _sign(weight: int, words: str | tuple[str, ...], told: str, pattern: str) -> InjectionSign:
+def _sign(weight: int, words: str | tuple[str, ...], message: str, pattern: str) -> InjectionSign:
     kept = tuple(words.split("|")) if isinstance(words, str) else words
-    return InjectionSign(weight, kept, re.compile(pattern), told)
+    return InjectionSign(weight, kept, re.compile(pattern), message)
 
 
 _IGNORING: Final = (

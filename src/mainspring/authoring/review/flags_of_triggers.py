@@ -100,7 +100,7 @@ def _often(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
 
 def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     """Schedules that are far enough apart each, and together are not."""
-    moments: dict[datetime, TriggerView] = {}
+    timestamps: dict[datetime, TriggerView] = {}
     seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
     # What fires at the very same moments says nothing new.
     different = {
@@ -108,18 +108,18 @@ def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
         for one in reversed(seldom)
     }
     for one in [*different.values()][:_MOST_COMPARED] if len(different) > 1 else ():
-        moments |= dict.fromkeys(one.moments(_MOMENTS_OF_DAYS, _DAYS), one.trigger)
-    yield from _close(moments)
+        timestamps |= dict.fromkeys(one.moments(_MOMENTS_OF_DAYS, _DAYS), one.trigger)
+    yield from _close(timestamps)
 
 
-def _close(moments: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
+def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
     """Every trigger that fires too soon after another one, once."""
-    order = sorted(moments)
+    order = sorted(timestamps)
     gaps: dict[str, list[tuple[int, date]]] = {}
     for one, other in pairwise(order):
-        seconds, mine = int((other - one).total_seconds()), moments[other]
-        if seconds < OFTEN_SECONDS and moments[one] is not mine:
-            later = max(moments[one].pointer, mine.pointer, key=_place)
+        seconds, mine = int((other - one).total_seconds()), timestamps[other]
+        if seconds < OFTEN_SECONDS and timestamps[one] is not mine:
+            later = max(timestamps[one].pointer, mine.pointer, key=_place)
             gaps.setdefault(later, []).append((seconds, other.date()))
     for pointer, found in gaps.items():
         closest = min(found)[0]
@@ -143,9 +143,9 @@ def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     """Schedules that fire in the same minute: each starts a run of its own."""
     seen: list[tuple[TriggerView, frozenset[datetime]]] = []
     for one in timed:
-        moments = one.moments()
+        timestamps = one.moments()
         for other, theirs in seen:
-            if moments & theirs:
+            if timestamps & theirs:
                 yield ReviewFlag(
                     one.trigger.pointer,
                     "fires_together",
@@ -154,7 +154,7 @@ def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
                     suggestion="Leave one of the two out, or move it to another time.",
                 )
                 break
-        seen.append((one.trigger, moments))
+        seen.append((one.trigger, timestamps))
 
 
 def _alike(view: ReviewView) -> Iterator[ReviewFlag]:

@@ -53,12 +53,12 @@ class CapabilityUse:
     effect: Effect = Effect.READ
 
 
-def asks_in(steps: Iterable[StepView], words: Vocabulary) -> tuple[CapabilityUse, ...]:
+def asks_in(steps: Iterable[StepView], vocabulary: Vocabulary) -> tuple[CapabilityUse, ...]:
     """Everything that the steps call, in their order."""
     patterns: dict[str, tuple[str, ...]] = {}
     found: dict[tuple[str, str, str], CapabilityUse] = {}
     for step in steps:
-        for ask in _of_step(step, words, patterns):
+        for ask in _of_step(step, vocabulary, patterns):
             hosts = str(ask.params.get("hosts", ""))[:500]
             found.setdefault((step.pointer, ask.capability, hosts), ask)
             if len(found) >= MOST_ASKS:
@@ -67,7 +67,7 @@ def asks_in(steps: Iterable[StepView], words: Vocabulary) -> tuple[CapabilityUse
 
 
 def find_unexplained_grants(
-    grants: Iterable[Grant], asks: Iterable[CapabilityUse], words: Vocabulary
+    grants: Iterable[Grant], asks: Iterable[CapabilityUse], vocabulary: Vocabulary
 ) -> tuple[CapabilityUse, ...]:
     """What the validator grants and no step was seen to call, or not there."""
     hosts: dict[str, set[str]] = {}
@@ -84,7 +84,7 @@ def find_unexplained_grants(
         more = [one for one in listing(grant.params.get("hosts")) if str(one) not in (mine or ())]
         if mine is None or (more and grant.capability not in anywhere):
             params = {**grant.params, "hosts": more} if more else grant.params
-            effect = effect_of(words.capabilities.get(grant.capability))
+            effect = effect_of(vocabulary.capabilities.get(grant.capability))
             found.append(CapabilityUse(grant.capability, params, "", NO_STEP, effect=effect))
     return tuple(found)
 
@@ -94,28 +94,28 @@ NO_STEP: Final = StepView("", "", "", "", {}, {}, None, None)
 
 
 def _of_step(
-    step: StepView, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+    step: StepView, vocabulary: Vocabulary, patterns: dict[str, tuple[str, ...]]
 ) -> Iterator[CapabilityUse]:
     action = join_pointer(step.pointer, "action")
     if step.is_agent:
         yield CapabilityUse(AGENT_RUN, {}, action, step, effect=Effect.READ)
-        yield from _of_tools(step, words, patterns)
+        yield from _of_tools(step, vocabulary, patterns)
         return
     source = step.config.get("source")
     if isinstance(source, str) and len(source) > LONGEST:
         return
     try:
-        found = list_requested_grants(step.action, step.config, words)
+        found = list_requested_grants(step.action, step.config, vocabulary)
     except Exception:  # an action reads its config as if it had been judged
         return
     arguments = None if step.known is not None else step.config
     for grant in found[:MOST_ASKS]:
-        effect = effect_of(words.capabilities.get(grant.capability), arguments)
+        effect = effect_of(vocabulary.capabilities.get(grant.capability), arguments)
         yield CapabilityUse(grant.capability, grant.params, action, step, effect=effect)
 
 
 def _of_tools(
-    step: StepView, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+    step: StepView, vocabulary: Vocabulary, patterns: dict[str, tuple[str, ...]]
 ) -> Iterator[CapabilityUse]:
     mine: set[str] = set()
     for place, one in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
@@ -125,24 +125,26 @@ def _of_tools(
         if not is_pattern(name):
             fixed = read_fixed_params(one)
             # What is not fixed is chosen by the model, so the furthest reach counts.
-            effect = effect_of(words.capabilities.get(name), fixed if "method" in fixed else None)
+            effect = effect_of(
+                vocabulary.capabilities.get(name), fixed if "method" in fixed else None
+            )
             yield CapabilityUse(name, _bounds(name, fixed), at, step, as_tool=True, effect=effect)
             continue
         if name in mine:
             continue
         mine.add(name)
         if name not in patterns and len(patterns) < _MOST_PATTERNS:
-            patterns[name] = matched(name, words)
+            patterns[name] = matched(name, vocabulary)
         for settled in patterns.get(name, ()):
-            effect = effect_of(words.capabilities.get(settled))
+            effect = effect_of(vocabulary.capabilities.get(settled))
             yield CapabilityUse(settled, {}, at, step, as_tool=True, pattern=name, effect=effect)
 
 
-def matched(pattern: str, words: Vocabulary) -> tuple[str, ...]:
+def matched(pattern: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """What a pattern stands for, as far as it is counted."""
     if pattern.count("*") > MOST_STARS or len(pattern) > 200:
         return ()
-    return tuple(match_pattern(pattern, words.capabilities))[:_MOST_MATCHED]
+    return tuple(match_pattern(pattern, vocabulary.capabilities))[:_MOST_MATCHED]
 
 
 def _bounds(name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -152,9 +154,9 @@ def _bounds(name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"hosts": [] if host is None else [host]}
 
 
-def grants_of(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
+def grants_of(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
     """What is known of the grants, where a definition is not whole enough to be judged."""
-    return joined(asks_in(read_all_steps(document, words), words))
+    return joined(asks_in(read_all_steps(document, vocabulary), vocabulary))
 
 
 def joined(asks: Iterable[CapabilityUse]) -> tuple[Grant, ...]:

@@ -46,7 +46,7 @@ from mainspring.definition.approval import (
 )
 from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.pointers import join_pointer
-from mainspring.definition.write_words import any_write_words, named_account, owner_account
+from mainspring.definition.write_words import any_write_words, find_named_account, owner_account
 
 # Each outside write of a definition with its approval mode, and how to choose the other one.
 
@@ -99,7 +99,7 @@ def _write(
         "step": plain(ask.step.name, 64),
         "capability": plain(ask.capability, 200),
         "label": plain(known.label, 120),
-        **_told(ask, bounds, accounts),
+        **_describe_use(ask, bounds, accounts),
         "mode": ASK if waits else AUTOMATIC,
         # Where the mode is written, and what is written there for each choice.
         "pointer": join_pointer(ask.step.pointer, "approval"),
@@ -108,14 +108,14 @@ def _write(
     }
 
 
-def _told(
+def _describe_use(
     ask: CapabilityUse, bounds: tuple[Grant, ...] | None, accounts: Mapping[str, str]
 ) -> dict[str, str | None]:
     """Where it goes, by which account and with which text, in the words of a consent."""
     step = ask.step
     config: Mapping[str, Any] = step.config if bounds is None else _fixed(ask.capability, bounds)
     words = any_write_words(ask.capability, config)
-    account = named_account(config) or accounts.get(words.integration)
+    account = find_named_account(config) or accounts.get(words.integration)
     if account is None and words.integration:
         account = owner_account(words).removeprefix("with ")
     says = words.infinitive[:1].upper() + words.infinitive[1:]
@@ -198,12 +198,12 @@ _KEPT: Final[Mapping[str, tuple[str, str]]] = {
 def impact_of(
     document: Mapping[str, Any],
     grants: Sequence[Grant],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     boards: Mapping[str, str] | None = None,
     accounts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The impact of a definition; where it is unfinished, of what there is."""
-    view = view_of(document, grants, words, ReviewFacts())
+    view = view_of(document, grants, vocabulary, ReviewFacts())
     names = names_of(view.steps, boards)
     return {
         "outside": _outside(view),
@@ -217,10 +217,10 @@ def impact_of(
 
 
 def describe_grants(
-    document: Mapping[str, Any], grants: Sequence[Grant], words: Vocabulary
+    document: Mapping[str, Any], grants: Sequence[Grant], vocabulary: Vocabulary
 ) -> list[dict[str, Any]]:
     """Each grant as a review describes it: how far its own steps make it reach."""
-    view = view_of(document, grants, words, ReviewFacts())
+    view = view_of(document, grants, vocabulary, ReviewFacts())
     calls = _calls(view)
     return [
         {**grant.as_dict(), **{key: made[key] for key in ("label", "effect", "waits_for_person")}}

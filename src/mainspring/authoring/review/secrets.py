@@ -113,11 +113,11 @@ def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
             waiting += reversed([(join_pointer(at, place), one) for place, one in enumerate(value)])
 
 
-def hosts_of(use: SecretUse, words: Vocabulary) -> tuple[str, ...]:
+def hosts_of(use: SecretUse, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Where a secret goes: to the host of the address, or to those that the operator fixed."""
     if use.site:
         return (use.site,)
-    known = words.capabilities.get(use.step.action)
+    known = vocabulary.capabilities.get(use.step.action)
     fixed = None if known is None else known.annotations.hosts
     return tuple(sorted(fixed)) if fixed else ()
 

@@ -107,8 +107,8 @@ def _piece(piece: TemplatePiece, names: Names) -> str:
 
 def _describe_expression(inside: str, names: Names) -> str:
     """An expression in words; with its code where a filter makes another text of it."""
-    words = expression(inside, names, LONGEST_VALUE)
-    return words if _CHANGED not in words else f"{words} ({code(inside, LONGEST_VALUE)})"
+    text = expression(inside, names, LONGEST_VALUE)
+    return text if _CHANGED not in text else f"{text} ({code(inside, LONGEST_VALUE)})"
 
 
 def _is_secret(value: Any) -> bool:
@@ -218,9 +218,9 @@ def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescr
     return StepDescription(f"calls {name}", with_what + label)
 
 
-def _arguments(given: Mapping[str, Any], names: Names) -> str:
+def _arguments(arguments: Mapping[str, Any], names: Names) -> str:
     """The arguments of a call, those first that say where it goes; the rest is counted."""
-    filled = {str(key): one for key, one in given.items() if one not in _EMPTY}
+    filled = {str(key): one for key, one in arguments.items() if one not in _EMPTY}
     order = sorted(filled, key=lambda key: key not in PLACES)
     shown = [
         f"{plain(key, 30)} {_describe_argument(key, filled[key], names, 40)}"
@@ -407,7 +407,9 @@ def _board(step: StepView, names: Names) -> str:
     return f"the board {describe_board(board, names) if isinstance(board, str) else describe_value(board, names)}"  # noqa: E501
 
 
-def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[StepView, Names], StepDescription]:
+def _build_describer(
+    short: str, *parts: tuple[str, str]
+) -> Callable[[StepView, Names], StepDescription]:
     """A fixed sentence, and the arguments that a closer look adds."""
     return lambda step, names: StepDescription(
         short, "".join(_maybe(step, names, key, before) for key, before in parts)
@@ -423,7 +425,7 @@ _TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
     "for_each": _for_each,
     "delay": _delay,
     "script": _script,
-    "transform_data": _said_with("works out a value", ("output", " from ")),
+    "transform_data": _build_describer("works out a value", ("output", " from ")),
     "notification": _message,
     "inbox.post_notification": _message,
     "automation_llm_complete": lambda step, names: StepDescription(
@@ -433,25 +435,29 @@ _TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
     "update_board_rows": _rows("changes rows in"),
     "delete_board_rows": _rows("deletes rows from"),
     "get_board": lambda step, names: StepDescription(f"reads {_board(step, names)}"),
-    "list_pages": _said_with(
+    "list_pages": _build_describer(
         "looks for pages", ("type", " of the type "), ("ingested_after", ", newer than ")
     ),
-    "search": _said_with("searches the pages", *_WORDS),
-    "query": _said_with("asks the pages", *_WORDS),
-    "search_space.query": _said_with("asks the pages", *_WORDS),
-    "get_page": _said_with("reads a page", ("slug", " called "), ("id", ", by ")),
-    "search_space.fetch_document": _said_with("reads a page", ("slug", " called ")),
-    "create_page": _said_with("writes a page", ("title", " called "), ("type", ", of the type ")),
-    "update_page": _said_with("changes a page", ("slug", " called "), ("id", ", by ")),
-    "delete_page": _said_with("deletes a page", ("slug", " called "), ("id", ", by ")),
-    "automation_kv.get": _said_with("recalls a value", ("key", " under ")),
-    "automation_kv.set": _said_with("remembers a value", ("key", " under ")),
-    "automation_kv.delete": _said_with("forgets a value", ("key", " under ")),
-    "artifacts.save": _said_with("saves a file", ("name", " called ")),
-    "publish_event": _said_with("publishes an event", ("type", " of the type ")),
-    "list_calendar_events": _said_with("reads the calendar", ("start", " from "), ("end", " to ")),
-    "list_boards": _said_with("lists the boards"),
-    "run_automation_once": _said_with("starts another automation", ("automation_id", ": ")),
+    "search": _build_describer("searches the pages", *_WORDS),
+    "query": _build_describer("asks the pages", *_WORDS),
+    "search_space.query": _build_describer("asks the pages", *_WORDS),
+    "get_page": _build_describer("reads a page", ("slug", " called "), ("id", ", by ")),
+    "search_space.fetch_document": _build_describer("reads a page", ("slug", " called ")),
+    "create_page": _build_describer(
+        "writes a page", ("title", " called "), ("type", ", of the type ")
+    ),
+    "update_page": _build_describer("changes a page", ("slug", " called "), ("id", ", by ")),
+    "delete_page": _build_describer("deletes a page", ("slug", " called "), ("id", ", by ")),
+    "automation_kv.get": _build_describer("recalls a value", ("key", " under ")),
+    "automation_kv.set": _build_describer("remembers a value", ("key", " under ")),
+    "automation_kv.delete": _build_describer("forgets a value", ("key", " under ")),
+    "artifacts.save": _build_describer("saves a file", ("name", " called ")),
+    "publish_event": _build_describer("publishes an event", ("type", " of the type ")),
+    "list_calendar_events": _build_describer(
+        "reads the calendar", ("start", " from "), ("end", " to ")
+    ),
+    "list_boards": _build_describer("lists the boards"),
+    "run_automation_once": _build_describer("starts another automation", ("automation_id", ": ")),
     "act_on_integration": _integration,
     "update_automation": _changes("changes"),
     "delete_automation": _changes("puts away"),

@@ -134,19 +134,19 @@ class ReviewView:
 
 
 def view_of(
-    document: Mapping[str, Any], grants: Iterable[Grant], words: Vocabulary, facts: ReviewFacts
+    document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary, facts: ReviewFacts
 ) -> ReviewView:
     """Reads a definition once for all families."""
     document = mapping(document)
-    steps = read_all_steps(document, words)
-    seen = asks_in(steps, words)
+    steps = read_all_steps(document, vocabulary)
+    seen = asks_in(steps, vocabulary)
     given = tuple(grants) or joined(seen)
-    reach = (*seen, *find_unexplained_grants(given, seen, words))
+    reach = (*seen, *find_unexplained_grants(given, seen, vocabulary))
     asks = seen if isinstance(document.get("grants"), list) else reach
     return ReviewView(
         document,
         given,
-        words,
+        vocabulary,
         facts,
         steps,
         read_all_triggers(document),

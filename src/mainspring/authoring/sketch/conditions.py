@@ -78,7 +78,7 @@ def change_condition(
     recalled = bench.step("recall", "automation_kv.get", {"key": "seen", "default": ""})
     bench.note("The first run has nothing to compare with, so it only remembers what it sees.")
     known = f"steps.{recalled}.value"
-    return f"{{{{ {known} | length > 0 and {known} != {_seen(web[0])} }}}}"
+    return f"{{{{ {known} | length > 0 and {known} != {_build_text_expression(web[0])} }}}}"
 
 
 def is_about_change(condition: str) -> bool:
@@ -96,8 +96,12 @@ def is_about_site(condition: str) -> bool:
 def add_memory(bench: SketchBuilder, materials: Sequence[ReadMaterial]) -> None:
     """The step that remembers what was seen this time."""
     web = next(one for one in materials if one.web)
-    bench.step("remember", "automation_kv.set", {"key": "seen", "value": f"{{{{ {_seen(web)} }}}}"})
+    bench.step(
+        "remember",
+        "automation_kv.set",
+        {"key": "seen", "value": f"{{{{ {_build_text_expression(web)} }}}}"},
+    )
 
 
-def _seen(material: ReadMaterial) -> str:
+def _build_text_expression(material: ReadMaterial) -> str:
     return f"(steps.{material.output}.text | truncate({_REMEMBERED}))"

@@ -80,8 +80,8 @@ def _content(document: Mapping[str, Any], plan: list[Any], fixed: str) -> Action
     """What is said already, by the last step that says something."""
     title = title_of(str(document.get("name") or "News"))
     if fixed:
-        told = inert(shorten_text(fixed, 1_000))
-        return ActionContent(told, inert(shorten_text(fixed, 150)))
+        message = inert(shorten_text(fixed, 1_000))
+        return ActionContent(message, inert(shorten_text(fixed, 150)))
     for step in reversed(plan):
         config = step.get("config") if isinstance(step, dict) else None
         if not isinstance(config, dict) or step.get("action") == "agent_task":
@@ -217,24 +217,26 @@ Document = dict[str, Any]
 
 
 def change(
-    wish: AutomationRequest,
+    automation_request: AutomationRequest,
     before: Mapping[str, Any],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ProposalSketch:
     """The definition with what was asked for changed; where nothing was understood, unchanged."""
     document: Document = deepcopy(dict(before))
     bench = SketchBuilder(
-        words, resources, judges=False, first=len(plan_of(document)), taken=set(_ids(document))
+        vocabulary, resources, judges=False, first=len(plan_of(document)), taken=set(_ids(document))
     )
-    text, renamed = _rename(wish.text, document)
-    zone = _zone(document) or wish.timezone
-    request = read_request(AutomationRequest(text, wish.now, zone), resources, told=False)
-    request = _with_what_stays(document, bench, request, wish.now, zone)
+    text, renamed = _rename(automation_request.text, document)
+    zone = _zone(document) or automation_request.timezone
+    request = read_request(
+        AutomationRequest(text, automation_request.now, zone), resources, told=False
+    )
+    request = _with_what_stays(document, bench, request, automation_request.now, zone)
     bench.text = request.text
-    goal = _sketched_goal(document, resources, wish)
+    goal = _sketched_goal(document, resources, automation_request)
     timed = _moments(document, bench, request)
-    zoned = not timed and _other_zone(document, request, wish)
+    zoned = not timed and _other_zone(document, request, automation_request)
     started = [timed or zoned, _happenings(document, bench, request)]
     if any(started) and goal:
         # The words of before name a moment that is no longer right.
@@ -251,8 +253,8 @@ def change(
         bench.notes.clear()
         bench.misses.clear()
         said = request.text or text
-        told = f"Without a model this change was not understood: {quote_request(said)}."
-        bench.lose(said, f"{told} Nothing was changed.")
+        message = f"Without a model this change was not understood: {quote_request(said)}."
+        bench.lose(said, f"{message} Nothing was changed.")
         if is_foreign(text):
             bench.note(ONLY_ENGLISH)
     writes = document.get("writes")
@@ -263,13 +265,15 @@ def change(
 
 
 def _sketched_goal(
-    document: Document, resources: WorkspaceResources, wish: AutomationRequest
+    document: Document, resources: WorkspaceResources, automation_request: AutomationRequest
 ) -> str:
     """What it is for, without when; empty where a person wrote the goal."""
     goal, intent = document.get("goal"), document.get("intent")
     if not isinstance(goal, str) or not isinstance(intent, str) or goal != goal_of(intent):
         return ""
-    request = read_request(AutomationRequest(intent, wish.now, wish.timezone), resources)
+    request = read_request(
+        AutomationRequest(intent, automation_request.now, automation_request.timezone), resources
+    )
     told = ", ".join(one.text() for one in request.clauses[:_MOST_CLAUSES])
     return goal_of(told) if told else ""
 
@@ -423,13 +427,15 @@ def _is_clock(fields: Sequence[str]) -> bool:
     return fields[0].isdecimal() and fields[1].isdecimal()
 
 
-def _other_zone(document: Document, request: ParsedRequest, wish: AutomationRequest) -> bool:
+def _other_zone(
+    document: Document, request: ParsedRequest, automation_request: AutomationRequest
+) -> bool:
     """Only a zone was said: the schedules stay, read in another place."""
     triggers = document.get("triggers")
     if not isinstance(triggers, list):
         return False
     moved = [one for one in triggers if _is_schedule(one) and isinstance(one.get("config"), dict)]
-    zone = find_named_zone(request.text, wish.now) if moved else None
+    zone = find_named_zone(request.text, automation_request.now) if moved else None
     for one in moved if zone else ():
         one["config"]["timezone"] = zone
     return zone is not None

@@ -206,14 +206,14 @@ def _column_test(text: str, columns: Sequence[str]) -> str | None:
                 cell = f"row['{column}']"
                 return f"{cell} is number and {cell} {_operator(number)[0]} {_size(number)}"
             value = _VALUE.match(behind)
-            wanted = _said(value) if value is not None else ""
+            wanted = _parse_value(value) if value is not None else ""
             if wanted and value is not None:
                 sign = "!=" if value["not"] else "=="
                 return f"(row['{column}'] | tojson | replace('\"', '') | lower) {sign} '{wanted}'"
     return None
 
 
-def _said(value: re.Match[str]) -> str:
+def _parse_value(value: re.Match[str]) -> str:
     """A value as it is compared; empty where the words behind a column are no value."""
     quote = value["quote"] or value["curly"] or value["plain"]
     word = value["word"] or ""
@@ -232,6 +232,6 @@ def _size(found: re.Match[str]) -> int | float:
     return int(size) if size.is_integer() else size
 
 
-def _bare(said: str) -> str:
-    plain = said.strip("\"“”' ")
+def _bare(text: str) -> str:
+    plain = text.strip("\"“”' ")
     return "" if plain.lower() in STOP or "{" in plain else plain

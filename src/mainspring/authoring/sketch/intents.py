@@ -239,7 +239,7 @@ def _targets(clause: Clause, bench: SketchBuilder) -> list[IntentTarget]:
         where: Where = "rows" if verb in _UPDATING and "row" not in words else "board"
         found.append(IntentTarget(where, board=board, tokens=board.tokens))
     elif not found:
-        found += _kept(clause, words)
+        found += _find_storage_targets(clause, words)
     named = {one.low for one in clause.of("name")} & automations(bench.resources)
     if not found and verb in RUN and ("automation" in words or named):
         found.append(IntentTarget("automation"))
@@ -322,7 +322,7 @@ def _board(clause: Clause, bench: SketchBuilder) -> BoardMatch | None:
     return found if last in _INTO or clause.verb in _UPDATING else None
 
 
-def _kept(clause: Clause, words: set[str]) -> list[IntentTarget]:
+def _find_storage_targets(clause: Clause, words: set[str]) -> list[IntentTarget]:
     """Pages, files and events."""
     dotted = [one for one in clause.of("word") if EVENT_TYPE.fullmatch(one.low)]
     if clause.verb in PUBLISH and ("event" in words or dotted):

@@ -26,7 +26,7 @@ def _is_saying(words: Sequence[str]) -> bool:
     return 0 < len(words) <= 5 and words[0].lower() in _SAYINGS
 
 
-def _told(intent: Intent) -> str:
+def _extract_text(intent: Intent) -> str:
     """The words behind saying, or behind that where nothing but where it goes stands before."""
     clause = intent.clause
     if clause.verb not in SAY | TELL | MAIL | KEEP:
@@ -54,7 +54,7 @@ _HOLLOW: Final = split_words(
 def literal_text(intent: Intent) -> str:
     """A text that is meant word for word, whatever else was read: a quotation, or an order."""
     clause = intent.clause
-    if not intent.thinks and _told(intent):
+    if not intent.thinks and _extract_text(intent):
         return find_literal_text(intent)
     if clause.quote() or (clause.verb in SAY and _is_saying(intent.subject.split())):
         return find_literal_text(intent)
@@ -69,12 +69,12 @@ def literal_text(intent: Intent) -> str:
 def find_literal_text(intent: Intent) -> str:
     """What is said word for word, if it is: a quotation, or what somebody is reminded of."""
     clause = intent.clause
-    said = clause.quote()
-    if said:
-        return said
+    text = clause.quote()
+    if text:
+        return text
     if intent.thinks:
         return ""
-    if told := _told(intent):
+    if told := _extract_text(intent):
         return told
     if clause.verb in SAY:
         words = intent.subject.split()

@@ -117,11 +117,11 @@ def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
     return tuple(named)
 
 
-def how_to_create_board(said: str, resources: WorkspaceResources) -> str:
+def how_to_create_board(text: str, resources: WorkspaceResources) -> str:
     """How the first board is made, where there is none to choose."""
     if resources.boards:
         return ""
-    name = loose(shorten_text(said, 100)).replace('"', "") or "NAME"
+    name = loose(shorten_text(text, 100)).replace('"', "") or "NAME"
     named = name if name.isalnum() else f'"{name}"'
     return f" No board is here yet: `mainspring boards create {named}` makes one."
 

@@ -16,7 +16,7 @@ _HOLLOW: Final = frozenset({"with", "for", "of", "about", "by", "as"})
 _FALLBACK: Final = "New automation"
 
 
-def name_of(clauses: Sequence[Clause], happening: str, taken: Iterable[str]) -> str:
+def name_of(clauses: Sequence[Clause], happening: str, used: Iterable[str]) -> str:
     """A short name from the words of the first clause that says something by itself."""
     for clause in clauses:
         told = [
@@ -28,13 +28,13 @@ def name_of(clauses: Sequence[Clause], happening: str, taken: Iterable[str]) -> 
         if clause.tokens[0].low in _HOLLOW:
             continue
         if len(told) > 1 and clause.verb not in WAIT | _SMALL and not _points_back(clause):
-            return _free(_short(_said(clause)), taken)
+            return _free(_short(_extract_subject(clause)), used)
     if clauses and not happening and clauses[0].tokens[0].low in _HOLLOW:
-        return _free("", taken)
+        return _free("", used)
     if clauses:
         first = clauses[0].text()
-        return _free(_short(f"{first} {happening}" if happening else first), taken)
-    return _free(_short(happening), taken)
+        return _free(_short(f"{first} {happening}" if happening else first), used)
+    return _free(_short(happening), used)
 
 
 def _points_back(clause: Clause) -> bool:
@@ -42,7 +42,7 @@ def _points_back(clause: Clause) -> bool:
     return any(one.low in _IT for one in clause.tokens[1:2]) and clause.verb != "remind"
 
 
-def _said(clause: Clause) -> str:
+def _extract_subject(clause: Clause) -> str:
     """What a clause is about: what is reminded of, and not that somebody is."""
     tokens = clause.tokens
     if clause.verb in {"remind", "nudge"}:
@@ -61,8 +61,8 @@ def _short(text: str) -> str:
     return made[:1].upper() + made[1:]
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
-    there = {one.casefold() for one in taken}
+def _free(name: str, used: Iterable[str]) -> str:
+    there = {one.casefold() for one in used}
     made, number = name or _FALLBACK, 1
     while made.casefold() in there:
         number += 1

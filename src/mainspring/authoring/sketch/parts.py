@@ -44,7 +44,7 @@ def name_parts(plan: SketchPlan) -> None:
     for intent in plan.intents:
         if not any(one.where in TEXTUAL for one in intent.targets) or literal_text(intent):
             continue
-        told = _told(intent)
+        told = _extract_keywords(intent)
         if told:
             found.setdefault(told, []).append(intent)
     if len(found) < 2:
@@ -70,7 +70,7 @@ def _subject(intent: Intent) -> str:
     return intent.subject
 
 
-def _told(intent: Intent) -> frozenset[str]:
+def _extract_keywords(intent: Intent) -> frozenset[str]:
     words = re.findall(r"[\w-]{2,60}", _subject(intent).lower())
     left = [one for one in words if one not in STOP | PRONOUNS | _PLAIN and one not in NUMBERS]
     return frozenset(stem(one) for one in left)

@@ -192,12 +192,12 @@ def content_of(
     rows_when = thought.rows_when if thought is not None and thought.shape.rows else None
     literal = literal_text(intent)
     if literal or (fixed and thought is None and not materials):
-        told = shorten_text(fixed, 1_000)
+        message = shorten_text(fixed, 1_000)
         when = thought.when if thought is not None and plan.conditions else tight
         if not intent.clause.quote():
-            told = told[:1].upper() + told[1:]
-        named = inert(shorten_text(told.rstrip("."), 150))
-        return ActionContent(inert(told), named, when, rows, rows_when, key)
+            message = message[:1].upper() + message[1:]
+        named = inert(shorten_text(message.rstrip("."), 150))
+        return ActionContent(inert(message), named, when, rows, rows_when, key)
     if thought is not None and id(intent) in plan.parts:
         text, there = thought.part(plan.parts[id(intent)])
         when = there if tight is None else both(tight, there)
@@ -250,9 +250,9 @@ def _rows_of(
 ) -> tuple[object, str | None]:
     if thought is not None and thought.shape.rows:
         return thought.rows, None
-    said = intent.clause.quote()
-    if said:
-        return [{"text": inert(said)}], "text"
+    text = intent.clause.quote()
+    if text:
+        return [{"text": inert(text)}], "text"
     for one in materials:
         if one.row == WHOLE and bench.fields:
             cells = {name: f"{{{{ trigger.{name} | default('', true) }}}}" for name in bench.fields}
@@ -649,18 +649,18 @@ def _tell_lost(bench: SketchBuilder, plan: SketchPlan) -> None:
             _tell_one(bench, intent.clause.text())
 
 
-def _tell_one(bench: SketchBuilder, said: str) -> None:
+def _tell_one(bench: SketchBuilder, text: str) -> None:
     """A clause that no step does: a length for the model, background, or not understood."""
     thinks = [one for one in bench.steps if one.get("action") == "agent_task"]
-    if is_courtesy(said):
+    if is_courtesy(text):
         return
-    if thinks and is_length(said):
+    if thinks and is_length(text):
         config = thinks[-1]["config"]
         first, _, rest = str(config["prompt"]).partition("\n\n")
-        config["prompt"] = f"{first} {sentence(inert(said))}\n\n{rest}".strip()
-    elif is_statement(said):
+        config["prompt"] = f"{first} {sentence(inert(text))}\n\n{rest}".strip()
+    elif is_statement(text):
         bench.note(
-            f"This was read as background, and nothing is done for it: {quote_request(said)}."
+            f"This was read as background, and nothing is done for it: {quote_request(text)}."
         )
     else:
-        bench.lose(said)
+        bench.lose(text)

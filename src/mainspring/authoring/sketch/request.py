@@ -71,7 +71,7 @@ def find_stated_events(
         if one is not None and not (one.text in ENDS or one.text == ","):
             part.append(one)
             continue
-        told = _told(part, known) if not found else None
+        told = _parse_trigger_event(part, known) if not found else None
         if found and _offers_call(part):
             # How it is noticed was said afterwards.
             found[0] = TriggerEvent("webhook", found[0].tokens, "when", True)
@@ -99,7 +99,7 @@ def _offers_call(part: Sequence[Token]) -> bool:
     return bool(words & _CALLING and words & _ABLE and words & _ADDRESS_WORDS)
 
 
-def _told(part: Sequence[Token], known: HappeningNames) -> TriggerEvent | None:
+def _parse_trigger_event(part: Sequence[Token], known: HappeningNames) -> TriggerEvent | None:
     words = {one.low for one in part}
     if _offers_call(part) or (len(part) == 1 and words & {"webhook", "webhooks"}):
         return TriggerEvent("webhook", tuple(part), "when", True)
@@ -432,13 +432,13 @@ class ParsedRequest:
 
 
 def read_request(
-    wish: AutomationRequest, resources: WorkspaceResources, *, told: bool = True
+    request: AutomationRequest, resources: WorkspaceResources, *, told: bool = True
 ) -> ParsedRequest:
     """Reads a wish from the outside in: what is certain first, and out of the way of the rest.
 
     ``told``: a happening may be told as a fact too, which a change of a definition never does.
     """
-    text = clean(wish.text)
+    text = clean(request.text)
     caps = find_caps(text)
     rest = _without(text, caps.spans)
     by_hand = _BY_HAND.search(rest)
@@ -465,7 +465,7 @@ def read_request(
         *names,
     ]
     timed = _without(rest, hidden)
-    time = read_time(timed, wish.now, wish.timezone)
+    time = read_time(timed, request.now, request.timezone)
     rest = mark_names(_without_time(rest, time), names)
     for found, plainer in _IDIOMS:
         rest = found.sub(plainer, rest)
@@ -473,8 +473,8 @@ def read_request(
     rest = _ARROW.sub(" . ", rest)
     if "://" in rest:
         rest = _OTHERWISE.sub(", if it is not ok, ", rest)
-    tokens = mend_verbs(tokenise(rest), _said_names(resources))
-    known = _known(resources)
+    tokens = mend_verbs(tokenise(rest), _list_reserved_names(resources))
+    known = _build_happening_names(resources)
     happenings, left = split_happenings(tokens, known, scheduled=has_schedule(time))
     moved = by_hand is not None or has_schedule(time)
     vague = ("condition", "failure", "unknown")
@@ -495,7 +495,7 @@ def read_request(
         timed,
         unwanted,
         titles,
-        find_zone_assumptions(timed, wish.now, time),
+        find_zone_assumptions(timed, request.now, time),
     )
 
 
@@ -503,13 +503,13 @@ def _inside(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
     return any(start < span[1] and span[0] < end for start, end in others)
 
 
-def _said_names(resources: WorkspaceResources) -> list[str]:
+def _list_reserved_names(resources: WorkspaceResources) -> list[str]:
     """Words that are names here, whatever verb they look like."""
     boards = [part for one in resources.boards for part in one.name.casefold().split()]
     return [*boards, *resources.page_types, *PAGE_NOUNS, *THINK_NOUNS, *CALENDAR]
 
 
-def _known(resources: WorkspaceResources) -> HappeningNames:
+def _build_happening_names(resources: WorkspaceResources) -> HappeningNames:
     """The names of the workspace by which happenings are told apart."""
     boards = frozenset(
         word for one in resources.boards if one.name.strip() for word in _forms(one.name.casefold())

@@ -80,10 +80,10 @@ class Clause:
         kept = [one for one in self.tokens if one not in left_out]
         return join_tokens(kept, self.source)
 
-    def after(self, *words: str) -> tuple[Token, ...]:
+    def after(self, *text: str) -> tuple[Token, ...]:
         """What stands behind the first of some words."""
         for place, one in enumerate(self.tokens):
-            if one.low in words:
+            if one.low in text:
                 return self.tokens[place + 1 :]
         return ()
 

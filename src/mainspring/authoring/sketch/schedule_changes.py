@@ -91,15 +91,15 @@ def keep_what_stays(
 ) -> tuple[ScheduleAnswer, str]:
     """The reading of a change with what it did not say from the schedules, and a note on it."""
     old = list(_old(schedules))
-    wishes = find_schedule_requests(find_pieces(make_plain(text)))
-    if not old or len(old) != len(schedules) or len(wishes) != 1:
+    requests = find_schedule_requests(find_pieces(make_plain(text)))
+    if not old or len(old) != len(schedules) or len(requests) != 1:
         return read, ""
-    (rhythm,) = wishes
+    (rhythm,) = requests
     if "impossible" in rhythm.said or (rhythm.clock and not rhythm.leaves_out_first):
         return read, ""
     said = rhythm.said.keys()
     if said & WITHOUT and not said - WITHOUT - {"limit", "own_zone"} and not rhythm.parts:
-        return _taken_out(rhythm, old, text, read, now, timezone)
+        return _remove_rhythm(rhythm, old, text, read, now, timezone)
     if rhythm.clock or rhythm.parts or said - _DAYS_ONLY - WITHOUT or _is_fine(rhythm):
         return read, ""
     if said == {"days"} and len(old) == 1 and _ALSO.search(text):
@@ -142,9 +142,9 @@ def _added(
 
 def leaves_out_only(text: str) -> bool:
     """Whether words say at which times nothing is to happen, and nothing else about when."""
-    wishes = find_schedule_requests(find_pieces(make_plain(text)))
-    return bool(wishes) and all(
-        one.said.keys() <= WITHOUT and not one.clock and not one.parts for one in wishes
+    requests = find_schedule_requests(find_pieces(make_plain(text)))
+    return bool(requests) and all(
+        one.said.keys() <= WITHOUT and not one.clock and not one.parts for one in requests
     )
 
 
@@ -194,7 +194,7 @@ def _touched(rhythm: Rhythm, old: Sequence[ExistingSchedule]) -> Sequence[Existi
     return there or old
 
 
-def _taken_out(
+def _remove_rhythm(
     rhythm: Rhythm,
     old: Sequence[ExistingSchedule],
     text: str,
@@ -281,10 +281,10 @@ def _step(said: str | None) -> int:
     return max(1, int(said)) if said else 1
 
 
-def _value(said: str, names: Sequence[str]) -> int | None:
-    if said.isdecimal():
-        return int(said)
-    return names.index(said) if said in names and said else None
+def _value(text: str, names: Sequence[str]) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    return names.index(text) if text in names and text else None
 
 
 def _span(read: ScheduleAnswer) -> PhraseSpan:

@@ -176,11 +176,11 @@ class SketchBuilder:
         if text not in self.notes and len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
 
-    def lose(self, said: str, note: str = "") -> None:
+    def lose(self, text: str, note: str = "") -> None:
         """A part of the request that found no place, with a note on it."""
-        self.note(note or f"I did not understand: {quote_request(said)}.")
-        if said.strip() and said not in self.misses and len(self.misses) < _MOST_MISSES:
-            self.misses.append(said)
+        self.note(note or f"I did not understand: {quote_request(text)}.")
+        if text.strip() and text not in self.misses and len(self.misses) < _MOST_MISSES:
+            self.misses.append(text)
 
     def ask_lost(self, document: Mapping[str, Any]) -> None:
         """One question for all that found no place: other words, or without it."""

@@ -116,26 +116,26 @@ class ChosenRequest:
 
 
 def find_chosen_request(
-    wish: AutomationRequest, resources: WorkspaceResources
+    request: AutomationRequest, resources: WorkspaceResources
 ) -> ChosenRequest | None:
     """The wish that a later line of the request chooses; none where none does."""
-    lines = wish.text.split("\n")
+    lines = request.text.split("\n")
     for place in range(1, min(len(lines), _MOST)):
-        head = read_request(replace(wish, text="\n".join(lines[:place])), resources)
+        head = read_request(replace(request, text="\n".join(lines[:place])), resources)
         parts = parts_of(head)
         chosen = match_answered_request(parts, lines[place]) if parts else None
         if chosen is not None:
             zones = {one.timezone for one in head.time.readings}
-            zone = wish.timezone or (zones.pop() if len(zones) == 1 else None)
+            zone = request.timezone or (zones.pop() if len(zones) == 1 else None)
             text = "\n".join((parts[chosen], *lines[place + 1 :]))
             others = tuple(one for at, one in enumerate(parts) if at != chosen)
-            return ChosenRequest(replace(wish, text=text, timezone=zone), others)
+            return ChosenRequest(replace(request, text=text, timezone=zone), others)
     return None
 
 
-def match_answered_request(parts: Sequence[str], said: str) -> int | None:
+def match_answered_request(parts: Sequence[str], text: str) -> int | None:
     """Which of the wishes an answer means: by its words, or by its number."""
-    low = said.strip(_EDGES).casefold()
+    low = text.strip(_EDGES).casefold()
     for place, one in enumerate(parts):
         if low == one.casefold():
             return place
@@ -175,44 +175,52 @@ MOST_CLAUSES = 20
 
 
 def sketch(
-    wish: AutomationRequest, words: Vocabulary, resources: WorkspaceResources
+    request: AutomationRequest, vocabulary: Vocabulary, resources: WorkspaceResources
 ) -> ProposalSketch:
     """A definition out of words, with a question for everything that only a person can say."""
-    if wish.before is not None:
-        return change(wish, wish.before, words, resources)
-    lines = wish.text.split("\n")
+    if request.before is not None:
+        return change(request, request.before, vocabulary, resources)
+    lines = request.text.split("\n")
     foreign = dict.fromkeys(one for one in lines if is_foreign(one))
     read = "\n".join(one for one in lines if one not in foreign)
     if foreign and not read.strip():
-        return _unread(wish, [*foreign], SketchBuilder(words, resources))
-    return _read(replace(wish, text=read), [*foreign], words, resources)
+        return _unread(request, [*foreign], SketchBuilder(vocabulary, resources))
+    return _read(replace(request, text=read), [*foreign], vocabulary, resources)
 
 
 def _read(
-    wish: AutomationRequest,
+    automation_request: AutomationRequest,
     foreign: Sequence[str],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ProposalSketch:
     """The English lines of a request as a definition, and a question about the other lines."""
-    request = treat_watch_as_condition(read_request(wish, resources))
+    request = treat_watch_as_condition(read_request(automation_request, resources))
     several = len(request.time.readings) + len(request.time.clarifications) > 1
-    chosen = find_chosen_request(wish, resources) if several and "\n" in wish.text else None
+    chosen = (
+        find_chosen_request(automation_request, resources)
+        if several and "\n" in automation_request.text
+        else None
+    )
     if chosen is not None:
-        made = _read(chosen.wish, foreign, words, resources)
+        made = _read(chosen.wish, foreign, vocabulary, resources)
         return replace(made, notes=(*made.notes, other_note(chosen.others)))
     if parts := parts_of(request):
-        first = _sketched(read_request(replace(wish, text=parts[0]), resources), words, resources)
+        first = _sketched(
+            read_request(replace(automation_request, text=parts[0]), resources),
+            vocabulary,
+            resources,
+        )
         return ask_which(first, request.text, parts)
-    made = _sketched(request, words, resources, foreign)
-    if len(wish.text) > LONGEST:
-        told = f"Only the first {LONGEST} characters of the request were read."
-        made = replace(made, notes=(*made.notes, told))
+    made = _sketched(request, vocabulary, resources, foreign)
+    if len(automation_request.text) > LONGEST:
+        message = f"Only the first {LONGEST} characters of the request were read."
+        made = replace(made, notes=(*made.notes, message))
     return made
 
 
 def _unread(
-    wish: AutomationRequest, foreign: Sequence[str], bench: SketchBuilder
+    request: AutomationRequest, foreign: Sequence[str], bench: SketchBuilder
 ) -> ProposalSketch:
     """Words in another language become nothing but a question."""
     question = ProposalQuestion(
@@ -224,9 +232,9 @@ def _unread(
     )
     document = {
         "schema_version": _VERSION,
-        "name": shorten_text(clean_name(loose(wish.text)), 60) or "Automation",
+        "name": shorten_text(clean_name(loose(request.text)), 60) or "Automation",
         # No text with this character can be stored.
-        "goal": goal_of(wish.text.replace("\x00", " ")),
+        "goal": goal_of(request.text.replace("\x00", " ")),
         "triggers": [],
         "metadata": {"created_from_nl": False},
     }
@@ -244,11 +252,11 @@ def _lose_foreign(bench: SketchBuilder, foreign: Sequence[str]) -> None:
 
 def _sketched(
     request: ParsedRequest,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     resources: WorkspaceResources,
     foreign: Sequence[str] = (),
 ) -> ProposalSketch:
-    bench = SketchBuilder(words, resources)
+    bench = SketchBuilder(vocabulary, resources)
     _lose_foreign(bench, foreign)
     bench.text, bench.fields, bench.titles = request.text, request.fields, dict(request.titles)
     for said in request.unwanted:

@@ -65,7 +65,7 @@ def arguments_of(capability: Capability, intent: Intent, content: ActionContent)
         low = name.lower()
         if "pattern" in said or "format" in said:
             continue
-        value = _said_for(low, intent.clause)
+        value = _find_argument_text(low, intent.clause)
         if value:
             made[name] = inert(value)
             continue
@@ -101,7 +101,7 @@ def misfits(made: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
     return any(not one.pointer and one.code != "required" for one in findings)
 
 
-def _said_for(name: str, clause: Clause) -> str:
+def _find_argument_text(name: str, clause: Clause) -> str:
     """What the words say for an argument by its name: the team ENG, acme/shop for a repository."""
     if "repo" in name and (found := _REPOSITORY.search(clause.text())) is not None:
         return found[0]
@@ -172,13 +172,13 @@ def find_mentioned_secrets(text: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if _is_spoken(name, said)]
 
 
-def _is_spoken(name: str, said: str) -> bool:
+def _is_spoken(name: str, text: str) -> bool:
     words = [one for one in name.casefold().split("_") if one]
-    if not words or any(one not in said for one in words):
+    if not words or any(one not in text for one in words):
         return False
     named = rf"[\"'`“‘]?(?<!\w){'[ _-]'.join(map(re.escape, words))}(?!\w)[\"'`”’]?"
     used = rf"(?<!\w){_USED}\s+{_BETWEEN}{named}|{named}{_BEHIND}"
-    return re.search(used, said) is not None
+    return re.search(used, text) is not None
 
 
 _LEAST_NAMED: Final = 2

@@ -171,21 +171,28 @@ def _build_index_key(value: Any) -> Hashable:
     return ("flag", value) if isinstance(value, bool) else value
 
 
-def _alternatives(written: Mapping[str, Any], crowd: CountCandidates) -> Iterator[Demands]:
+def _alternatives(
+    written: Mapping[str, Any], count_candidates: CountCandidates
+) -> Iterator[Demands]:
     """Sets of demands of which one at least must be met for the filter to hold."""
     for key, value in written.items():
         if key == ALL:
             for member in value:
-                yield from _alternatives(member, crowd)
+                yield from _alternatives(member, count_candidates)
         elif key == ANY:
-            yield from _one_of_each(value, crowd)
+            yield from _one_of_each(value, count_candidates)
         elif key != NOT:
             yield from _iterate_demands(parse_field_path(key), value)
 
 
-def _one_of_each(members: list[Mapping[str, Any]], crowd: CountCandidates) -> Iterator[Demands]:
+def _one_of_each(
+    members: list[Mapping[str, Any]], count_candidates: CountCandidates
+) -> Iterator[Demands]:
     """Demands that cover every branch; nothing if a branch has none."""
-    chosen = [min(_alternatives(member, crowd), key=crowd, default=()) for member in members]
+    chosen = [
+        min(_alternatives(member, count_candidates), key=count_candidates, default=())
+        for member in members
+    ]
     if all(chosen):
         yield tuple(dict.fromkeys(demand for demands in chosen for demand in demands))
 
@@ -199,16 +206,16 @@ def _iterate_demands(path: tuple[str, ...], value: Any) -> Iterator[Demands]:
         yield tuple((path, choice) for choice in dict.fromkeys(map(_build_index_key, value["in"])))
 
 
-def _best(written: Mapping[str, Any], shelf: _EventTypeFilters[Key]) -> Demands:
+def _best(written: Mapping[str, Any], filters: _EventTypeFilters[Key]) -> Demands:
     def crowd(demands: Demands) -> int:
         """How many filters are already kept in the places a filter would go to."""
-        return len(demands) + sum(len(_kept_at(shelf.fields, demand)) for demand in demands)
+        return len(demands) + sum(len(_find_filters(filters.fields, demand)) for demand in demands)
 
     usable = [each for each in _alternatives(written, crowd) if len(each) <= MOST_PLACES]
     return min(usable, key=crowd, default=())
 
 
-def _kept_at(root: _FieldNode[Key], demand: Demand) -> Mapping[Key, FilterPredicate]:
+def _find_filters(root: _FieldNode[Key], demand: Demand) -> Mapping[Key, FilterPredicate]:
     branch: _FieldNode[Key] | None = root
     for part in demand[0]:
         branch = None if branch is None else branch.below.get(part)

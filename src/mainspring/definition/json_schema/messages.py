@@ -192,7 +192,7 @@ def _contains(error: ValidationError, here: str) -> Finding:
 def _unknown(
     names: Sequence[str], error: ValidationError, root: Any
 ) -> Iterator[tuple[str, str, str | None]]:
-    allowed = _known_keys(error, root)
+    allowed = _list_allowed_keys(error, root)
     instead = _hint(error, root, "instead")
     for name in names:
         hint = instead.get(name) if isinstance(instead, Mapping) else None
@@ -200,7 +200,7 @@ def _unknown(
         yield name, detail, hint if isinstance(hint, str) else suggest_nearest(name, allowed)
 
 
-def _known_keys(error: ValidationError, root: Any) -> list[str]:
+def _list_allowed_keys(error: ValidationError, root: Any) -> list[str]:
     properties = _around(error, root).get("properties")
     if not isinstance(properties, Mapping) or not isinstance(error.instance, Mapping):
         return []
@@ -269,13 +269,13 @@ def _no_branch(
     at: str,
 ) -> Iterator[Finding]:
     """The problems of the shape that was meant, where one shape stands out."""
-    fitting = [branch for branch in branches if not _wanted_types(branch, error)]
+    fitting = [branch for branch in branches if not _list_expected_types(branch, error)]
     meant = [branch for branch in fitting if not _another_kind(branch, error)] or fitting
     if len(meant) == 1:
         for inner in meant[0]:
             yield from describe_errors(inner, root, at)
         return
-    types = [_wanted_types(branch, error) for branch in branches]
+    types = [_list_expected_types(branch, error) for branch in branches]
     detail = f"This fits none of the {len(branches)} allowed shapes."
     if all(types):
         wanted = sorted({name for names in types for name in names})
@@ -296,7 +296,7 @@ def _another_kind(branch: Sequence[ValidationError], error: ValidationError) -> 
     )
 
 
-def _wanted_types(branch: Sequence[ValidationError], error: ValidationError) -> list[str]:
+def _list_expected_types(branch: Sequence[ValidationError], error: ValidationError) -> list[str]:
     for inner in branch:
         if isinstance(inner.kind, Kind.Type) and inner.instance_path == error.instance_path:
             return inner.kind.types

@@ -60,8 +60,8 @@ def check_format(pattern: Any) -> None:
 
 def format_date(value: Any, pattern: Any) -> str:
     check_format(pattern)
-    moment = read_moment(value)
-    return _DIRECTIVE.sub(lambda found: _format_directive(moment, found), pattern)
+    timestamp = read_moment(value)
+    return _DIRECTIVE.sub(lambda found: _format_directive(timestamp, found), pattern)
 
 
 def read_moment(value: Any) -> datetime:
@@ -94,12 +94,12 @@ def _from_seconds(value: int | float) -> datetime:
     return datetime.fromtimestamp(value, UTC)
 
 
-def _format_directive(moment: datetime, found: re.Match[str]) -> str:
+def _format_directive(timestamp: datetime, found: re.Match[str]) -> str:
     dash, letter = found.groups()
     if letter == "%":
         return "%"
     # Platforms disagree about the zeros before a year below 1000.
-    made = f"{moment.year:04d}" if letter == "Y" else moment.strftime("%" + letter)
+    made = f"{timestamp.year:04d}" if letter == "Y" else timestamp.strftime("%" + letter)
     return made.lstrip("0") or "0" if dash else made
 
 

@@ -82,7 +82,7 @@ class RunFacts:
 
     def as_data(self) -> dict[str, Any]:
         """The same as plain JSON data."""
-        said: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "id": str(self.id),
             "started_at": self.started_at.isoformat(),
             "automation_id": str(self.automation_id),
@@ -97,9 +97,9 @@ class RunFacts:
             "attempt": self.attempt,
         }
         if self.failure is not None:
-            said["failed_step_id"] = self.failure.step_id
-            said["error"] = dict(self.failure.error)
-        return said
+            answer["failed_step_id"] = self.failure.step_id
+            answer["error"] = dict(self.failure.error)
+        return answer
 
 
 class TemplateScope:

@@ -68,6 +68,6 @@ def write_backup_file(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
         ) from error
 
 
-def _make_folders(folder: Path, shelf: Path) -> None:
-    for place in (folder, shelf.parent, shelf):
+def _make_folders(folder: Path, directory: Path) -> None:
+    for place in (folder, directory.parent, directory):
         place.mkdir(mode=0o700, parents=place == folder, exist_ok=True)

@@ -41,9 +41,9 @@ class FolderStore:
         await _in_thread(lambda: _remove(self._folder / key.path), "deleted")
 
     async def older(
-        self, workspace_id: UUID, shelf: str, before: datetime
+        self, workspace_id: UUID, prefix: str, before: datetime
     ) -> AsyncIterator[list[BlobKey]]:
-        place = f"{workspace_id}/{shelf}"
+        place = f"{workspace_id}/{prefix}"
         found = await _in_thread(
             lambda: _older(self._folder / place, place, before.timestamp()), "listed"
         )
@@ -72,11 +72,11 @@ def _write(folder: Path, key: BlobKey, content: bytes) -> None:
     write_private(target, content)
 
 
-def _make_folders(folder: Path, shelf: Path) -> None:
+def _make_folders(folder: Path, directory: Path) -> None:
     """Each folder is on the disk before something is put into it."""
-    if shelf.is_dir():
+    if directory.is_dir():
         return
-    for place in (folder, shelf.parent, shelf):
+    for place in (folder, directory.parent, directory):
         if place.is_dir():
             continue
         place.mkdir(mode=0o700, parents=place == folder, exist_ok=True)

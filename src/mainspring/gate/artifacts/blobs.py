@@ -83,7 +83,7 @@ class BlobStore(Protocol):
         ...
 
     def older(
-        self, workspace_id: UUID, shelf: str, before: datetime
+        self, workspace_id: UUID, prefix: str, before: datetime
     ) -> AsyncIterator[list[BlobKey]]:
         """What lies on one shelf and was written before a moment, some at a time."""
         ...
@@ -104,7 +104,7 @@ class NullBlobStore:
         raise _nowhere()
 
     async def older(
-        self, workspace_id: UUID, shelf: str, before: datetime
+        self, workspace_id: UUID, prefix: str, before: datetime
     ) -> AsyncIterator[list[BlobKey]]:
         nothing: tuple[list[BlobKey], ...] = ()
         for page in nothing:

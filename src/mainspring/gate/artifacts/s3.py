@@ -187,12 +187,12 @@ class S3Store:
             self._check(answer, "delete")
 
     async def older(
-        self, workspace_id: UUID, shelf: str, before: datetime
+        self, workspace_id: UUID, prefix: str, before: datetime
     ) -> AsyncIterator[list[BlobKey]]:
         query = {
             "list-type": "2",
             "max-keys": _PAGE,
-            "prefix": f"{self._place.prefix}{workspace_id}/{shelf}/",
+            "prefix": f"{self._place.prefix}{workspace_id}/{prefix}/",
         }
         for _ in range(_MOST_PAGES):
             answer = await self._send("GET", "", query=query)

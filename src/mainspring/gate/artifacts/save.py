@@ -180,10 +180,10 @@ def artifacts_capability(
         await lock_artifact(ctx.tx, artifact.id)
         await blobs.put(artifact.blob, content)
         await insert_artifact(ctx.tx, artifact)
-        told = _describe_saved(artifact)
+        result = _describe_saved(artifact)
         if links is not None and artifact.visibility == "shared":
-            told["url"] = (await links.make(artifact, ctx.clock.now(), _LINK_SECONDS)).url
-        return told
+            result["url"] = (await links.make(artifact, ctx.clock.now(), _LINK_SECONDS)).url
+        return result
 
     return Capability(
         id="artifacts.save",

@@ -30,12 +30,12 @@ def connection_binding(account: Account | None) -> dict[str, Any] | None:
     """What a draft is bound to of the connection that it goes over; None where there is none."""
     if account is None:
         return None
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "connection_id": str(account.connection_id),
         "account": account.account,
     }
     chat = account.settings.get("chat_id")
-    return told if chat is None else {**told, "chat": chat}
+    return result if chat is None else {**result, "chat": chat}
 
 
 class CallConnections:

@@ -42,9 +42,11 @@ _OWN: Final = Annotations(
 _FIRST_SIGN_IN: Final = "Sign in first; say what to follow once it is connected."
 
 
-def integration_capabilities(reception: AccountConnectionService) -> tuple[Capability, ...]:
+def integration_capabilities(
+    account_connections: AccountConnectionService,
+) -> tuple[Capability, ...]:
     """All of them; before the reception is opened they can be described and not called."""
-    counter = _IntegrationHandlers(reception)
+    counter = _IntegrationHandlers(account_connections)
     return (
         build_capability(
             "list_integrations",
@@ -139,22 +141,22 @@ class _IntegrationHandlers:
 
     reception: AccountConnectionService
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, owner = ctx.actor.workspace_id, await _owner(ctx)
         known = await self.reception.known_to_in(ctx.tx, space, owner)
         found = [describe_integration(one, known) for one in self.reception.shelf]
-        if not given.get("include_unconnected", True):
+        if not arguments.get("include_unconnected", True):
             found = [one for one in found if one["connected"]]
         return {"integrations": sorted(found, key=lambda one: str(one["name"]))}
 
-    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        integration = self.reception.named(given["integration"])
+    async def connect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(arguments["integration"])
         kind = integration.manifest["auth"]["kind"]
-        share = given.get("share", False)
+        share = arguments.get("share", False)
         if share:
             _check_may_share(ctx)
         if kind == "oauth":
-            fields = given.get("fields")
+            fields = arguments.get("fields")
             if fields and await self.reception.settle(ctx.actor, integration, fields):
                 return await self._told(ctx, integration)
             link = await self.reception.begin_sign_in(ctx.actor, integration, share=share)
@@ -163,23 +165,23 @@ class _IntegrationHandlers:
             told = await self._told(ctx, integration, link)
             return {**told, "note": _FIRST_SIGN_IN if fields else None}
         if kind == "token":
-            label = given.get("label") or integration.name
+            label = arguments.get("label") or integration.name
             check_plain_name(label, "/label")
-            fields = given.get("fields", {})
+            fields = arguments.get("fields", {})
             await self.reception.connect(ctx.actor, integration, fields, label, share=share)
             if share:
                 await self.reception.share(ctx.actor, integration)
             return await self._told(ctx, integration)
         return Unchanged(await self._without_connection(ctx, integration))
 
-    async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        integration = self.reception.named(given["integration"])
+    async def sign_in(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        integration = self.reception.named(arguments["integration"])
         link = await self.reception.begin_sign_in(ctx.actor, integration)
         back = self.reception.callback(integration.manifest["auth"]["provider"])
         return {"sign_in_url": link, "redirect_url": back}
 
-    async def test(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        integration = self.reception.named(given["integration"])
+    async def test(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        integration = self.reception.named(arguments["integration"])
         _, problem = await self.reception.test(ctx.actor, integration)
         wrong = None
         if problem is not None:
@@ -192,15 +194,15 @@ class _IntegrationHandlers:
             "integration": describe_integration(integration, known),
         }
 
-    async def share(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def share(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         _check_may_share(ctx)
-        integration = self.reception.named(given["integration"])
+        integration = self.reception.named(arguments["integration"])
         done = await self.reception.share(ctx.actor, integration)
         answer = await self._describe_sharing(ctx, integration, shared=True)
         return answer if done else Unchanged(answer)
 
-    async def withdraw(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        integration = self.reception.named(given["integration"])
+    async def withdraw(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(arguments["integration"])
         done = await self.reception.withdraw(ctx.actor, integration)
         answer = await self._describe_sharing(ctx, integration, shared=False)
         return answer if done else Unchanged(answer)
@@ -211,8 +213,8 @@ class _IntegrationHandlers:
         known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
         return {"shared": shared, "integration": describe_integration(integration, known)}
 
-    async def disconnect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        integration = self.reception.named(given["integration"])
+    async def disconnect(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(arguments["integration"])
         gone, note = await self.reception.disconnect(ctx.actor, integration)
         if not gone:
             return Unchanged({"disconnected": False})

@@ -66,11 +66,13 @@ def supports(integration: Integration) -> dict[str, bool]:
     }
 
 
-def usable_for(shelf: Sequence[Integration], known: MemberConnections, surface: str) -> list[str]:
+def usable_for(
+    integrations: Sequence[Integration], known: MemberConnections, surface: str
+) -> list[str]:
     """The sources that a member can name now, for one surface."""
     return sorted(
         get_source_name(one.manifest)
-        for one in shelf
+        for one in integrations
         if supports(one)[surface] and state_of(one, known) in _USABLE
     )
 

@@ -53,10 +53,10 @@ _FOR_ALL: Final = Annotations(
 
 
 def oauth_client_capabilities(
-    reception: AccountConnectionService, database: Database | None, vault: Vault | None
+    account_connections: AccountConnectionService, database: Database | None, vault: Vault | None
 ) -> tuple[Capability, ...]:
     """All of them; without a house they can be described and not called."""
-    office = _OAuthClientHandlers(reception, database, vault)
+    office = _OAuthClientHandlers(account_connections, database, vault)
     return (
         build_capability(
             "list_oauth_clients",
@@ -116,8 +116,8 @@ class _OAuthClientHandlers:
     database: Database | None
     vault: Vault | None
 
-    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def list_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         found = await clients.list_reachable_clients(
             require_part(self.database), ctx.actor.workspace_id
         )
@@ -135,33 +135,33 @@ class _OAuthClientHandlers:
             ],
         }
 
-    async def set(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        self._check(given["provider"])
+    async def set(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        self._check(arguments["provider"])
         made = await clients.put_client(
             ctx.tx,
             require_part(self.vault),
             ctx.actor.workspace_id,
-            given["provider"],
-            given["client_id"],
-            given.get("client_secret"),
+            arguments["provider"],
+            arguments["client_id"],
+            arguments.get("client_secret"),
             ctx.actor.id,
         )
         return self._told(made)
 
-    async def remove(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        gone = await clients.remove_client(ctx.tx, ctx.actor.workspace_id, given["provider"])
+    async def remove(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        gone = await clients.remove_client(ctx.tx, ctx.actor.workspace_id, arguments["provider"])
         return {"removed": True} if gone else Unchanged({"removed": False})
 
-    async def set_for_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        self._check(given["provider"])
+    async def set_for_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        self._check(arguments["provider"])
         async with require_part(self.database).transaction() as tx:
             made = await clients.put_client(
                 tx,
                 require_part(self.vault),
                 None,
-                given["provider"],
-                given["client_id"],
-                given.get("client_secret"),
+                arguments["provider"],
+                arguments["client_id"],
+                arguments.get("client_secret"),
                 ctx.actor.id,
             )
             await tell_installation(
@@ -173,12 +173,12 @@ class _OAuthClientHandlers:
             )
         return self._told(made)
 
-    async def remove_for_all(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    async def remove_for_all(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         async with require_part(self.database).transaction() as tx:
-            gone = await clients.remove_client(tx, None, given["provider"])
+            gone = await clients.remove_client(tx, None, arguments["provider"])
             if gone:
                 await tell_installation(
-                    tx, ctx.actor, "admin_remove_oauth_client", given["provider"]
+                    tx, ctx.actor, "admin_remove_oauth_client", arguments["provider"]
                 )
         return {"removed": True} if gone else Unchanged({"removed": False})
 

@@ -92,11 +92,11 @@ class ConnectionCredentials:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_fields(integration: Integration, given: Mapping[str, Any]) -> ConnectionCredentials:
+def read_fields(integration: Integration, arguments: Mapping[str, Any]) -> ConnectionCredentials:
     """The fields of a manifest with what was given for them; Invalid names each that is wrong."""
     known = {one["name"]: one for one in integration.manifest["auth"].get("fields", ())}
     findings: list[Finding] = []
-    if not known.keys() >= given.keys():
+    if not known.keys() >= arguments.keys():
         # Whoever mistypes the name of a secret field may have written its value there.
         detail = f"There is a field that {integration.name} does not have."
         findings.append(
@@ -105,7 +105,7 @@ def read_fields(integration: Integration, given: Mapping[str, Any]) -> Connectio
     secrets: dict[str, str] = {}
     settings: dict[str, Any] = {}
     for name, one in known.items():
-        value = given.get(name, one.get("default"))
+        value = arguments.get(name, one.get("default"))
         if value is None or value == "":
             if one.get("required", True):
                 detail = f"{one['label']} is missing."
@@ -226,7 +226,7 @@ class AccountConnectionService:
         self,
         actor: Actor,
         integration: Integration,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         label: str,
         *,
         share: bool = False,
@@ -235,7 +235,7 @@ class AccountConnectionService:
 
         ``share``: the connection of the workspace is connected again, where others hold it.
         """
-        fields = read_fields(integration, given)
+        fields = read_fields(integration, arguments)
         account = await self._tried(actor, integration, fields)
         parts = self.parts
 
@@ -309,11 +309,11 @@ class AccountConnectionService:
         await check_account_change(tx, actor, change)
 
     async def settle(
-        self, actor: Actor, integration: Integration, given: Mapping[str, Any]
+        self, actor: Actor, integration: Integration, arguments: Mapping[str, Any]
     ) -> bool:
         """What a member says of an account that they have signed in for, such as what to follow;
         False when they have not signed in yet."""
-        fields = read_fields(integration, given)
+        fields = read_fields(integration, arguments)
         async with WorkspaceDatabase(self.parts.database, actor.workspace_id).acquire() as tx:
             found = await rows.find_member_account(tx, actor.workspace_id, actor.id, integration.id)
         if found is None or found.state == "sign_in":

@@ -70,25 +70,25 @@ class ProviderTokenResponse:
     scopes: frozenset[str] | None
 
 
-def parse_token_response(said: Any, auth: Mapping[str, Any]) -> ProviderTokenResponse:
+def parse_token_response(answer: Any, auth: Mapping[str, Any]) -> ProviderTokenResponse:
     """Tokens from an answer; a Refusal where it says no, Upstream where it cannot be read."""
-    if not isinstance(said, dict):
+    if not isinstance(answer, dict):
         raise _bad()
-    if said.get("error") or said.get("ok") is False:
-        raise TokenEndpointError(map_oauth_error(said.get("error")), 200)
+    if answer.get("error") or answer.get("ok") is False:
+        raise TokenEndpointError(map_oauth_error(answer.get("error")), 200)
     *above, name = str(auth.get("token_field", "access_token")).split(".")
-    place: Any = said
+    place: Any = answer
     for step in above:
         place = place.get(step) if isinstance(place, dict) else None
     if not isinstance(place, dict):
         raise _bad()
-    refresh = place.get("refresh_token", said.get("refresh_token"))
+    refresh = place.get("refresh_token", answer.get("refresh_token"))
     access, renewal = _token(place.get(name)), _token(refresh) if refresh else None
-    scopes = _scopes(place.get("scope", said.get("scope")))
+    scopes = _scopes(place.get("scope", answer.get("scope")))
     return ProviderTokenResponse(
         access,
         renewal,
-        lasts_seconds(place.get("expires_in", said.get("expires_in"))),
+        lasts_seconds(place.get("expires_in", answer.get("expires_in"))),
         scopes and frozenset(one for one in scopes if not _tells(one, access, renewal)),
     )
 

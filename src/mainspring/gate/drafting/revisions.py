@@ -59,17 +59,17 @@ class DraftRevision:
     bound_hash: bytes
 
 
-def check_reviewed_revision(row: Mapping[str, Any], wish: DraftEdit) -> None:
+def check_reviewed_revision(row: Mapping[str, Any], edit: DraftEdit) -> None:
     """Refuses whoever agrees to something else than what stands there now."""
     now = None if row["bound_hash"] is None else row["bound_hash"].hex()
-    if wish.seen is None:
-        if wish.sends and row["revision"] > 1:
+    if edit.seen is None:
+        if edit.sends and row["revision"] > 1:
             raise Conflict(
                 "This draft was edited after it was made, so nothing was sent.",
                 code="draft_edited",
                 suggestion="Look at it as it is now, and confirm it with the hash shown there.",
             )
-    elif now is None or not hmac.compare_digest(wish.seen.lower(), now):
+    elif now is None or not hmac.compare_digest(edit.seen.lower(), now):
         raise Conflict(
             "This draft is not worded as you saw it, so nothing was sent.",
             code="draft_changed",
@@ -143,7 +143,7 @@ def _below(pointer: str, base: str) -> str:
 
 
 async def store_revision(
-    tx: Transaction, actor: Actor, row: Mapping[str, Any], wording: DraftRevision
+    tx: Transaction, actor: Actor, row: Mapping[str, Any], draft_revision: DraftRevision
 ) -> dict[str, Any]:
     """Gives a draft another wording and keeps both; the row as it is then."""
     space, draft_id = row["workspace_id"], row["id"]
@@ -162,13 +162,13 @@ async def store_revision(
         ),
     )
     revision = row["revision"] + 1
-    await _keep(tx, space, draft_id, revision, (actor.kind, actor.id), wording)
+    await _keep(tx, space, draft_id, revision, (actor.kind, actor.id), draft_revision)
     values = {
-        "arguments": wording.arguments,
-        "secrets": list(wording.places),
-        "arguments_hash": wording.arguments_hash,
-        "preview": wording.preview,
-        "bound_hash": wording.bound_hash,
+        "arguments": draft_revision.arguments,
+        "secrets": list(draft_revision.places),
+        "arguments_hash": draft_revision.arguments_hash,
+        "preview": draft_revision.preview,
+        "bound_hash": draft_revision.bound_hash,
     }
     await tx.execute(_REWORD, space, draft_id, revision, *values.values())
     return {**dict(row), **values, "revision": revision}
@@ -180,17 +180,17 @@ async def _keep(
     draft_id: UUID,
     revision: int,
     by: tuple[str, UUID | None],
-    wording: DraftRevision,
+    draft_revision: DraftRevision,
 ) -> None:
     await tx.execute(
         _KEEP,
         space,
         draft_id,
         revision,
-        wording.arguments,
-        list(wording.places),
-        wording.arguments_hash,
-        wording.preview,
-        wording.bound_hash,
+        draft_revision.arguments,
+        list(draft_revision.places),
+        draft_revision.arguments_hash,
+        draft_revision.preview,
+        draft_revision.bound_hash,
         *by,
     )

@@ -324,7 +324,7 @@ class Egress:
     async def travel(
         self,
         request: HttpRequest,
-        errand: PreparedRequest,
+        prepared: PreparedRequest,
         allowed_hosts: frozenset[str] | None,
         secrets: Redactor,
     ) -> HttpResponse:
@@ -332,14 +332,14 @@ class Egress:
         taken = False
         try:
             for _ in range(self._limits.http_redirects + 1):
-                self.judge(errand.target, allowed_hosts)
-                answer = await self._exchange(errand, request)
+                self.judge(prepared.target, allowed_hosts)
+                answer = await self._exchange(prepared, request)
                 location = answer.headers.get("location")
                 led_on = answer.status in REDIRECTS and request.follow_redirects
                 if location is None or not led_on:
                     return answer
                 taken = request.method.upper() not in _READING
-                errand = follow_redirect(errand, answer.status, location, secrets)
+                prepared = follow_redirect(prepared, answer.status, location, secrets)
             raise self._redirect_loop_error()
         except Problem as problem:
             if taken:
@@ -374,25 +374,25 @@ class Egress:
         if self._own_resolver is not None:
             self._own_resolver.close()
 
-    async def _exchange(self, errand: PreparedRequest, request: HttpRequest) -> HttpResponse:
-        target = errand.target
+    async def _exchange(self, prepared: PreparedRequest, request: HttpRequest) -> HttpResponse:
+        target = prepared.target
         url = httpcore2.URL(
             scheme=target.scheme, host=target.host, port=target.port, target=target.path
         )
         outgoing = httpcore2.Request(
-            errand.method, url, headers=build_wire_headers(errand), content=errand.body
+            prepared.method, url, headers=build_wire_headers(prepared), content=prepared.body
         )
         try:
             response = await self._pool.handle_async_request(outgoing)
             try:
-                return await self._read(response, errand, request)
+                return await self._read(response, prepared, request)
             finally:
                 await response.aclose()
         except Exception as error:
             raise map_exchange_error(error, target.authority) from None
 
     async def _read(
-        self, response: httpcore2.Response, errand: PreparedRequest, request: HttpRequest
+        self, response: httpcore2.Response, prepared: PreparedRequest, request: HttpRequest
     ) -> HttpResponse:
         headers = read_headers(response.headers)
         body = b""
@@ -400,7 +400,7 @@ class Egress:
         if not (leads_on and request.follow_redirects):
             room = min(request.max_bytes, self._limits.http_response_bytes)
             body = await read_body(response, content_encoding(headers), room)
-        return HttpResponse(response.status, headers, body, errand.shown_url)
+        return HttpResponse(response.status, headers, body, prepared.shown_url)
 
 
 # Most calls use no secret, and one such serves them all.
@@ -446,8 +446,8 @@ class CallHttp:
         target = self._egress.outline(request)
         self._egress.judge(target, self._allowed_hosts)
         values = await self._reveal_for_target(find_secret_names(request), target)
-        errand = fill_secrets(request, values)
-        answer = await self._egress.travel(request, errand, self._allowed_hosts, self._redactor)
+        prepared = fill_secrets(request, values)
+        answer = await self._egress.travel(request, prepared, self._allowed_hosts, self._redactor)
         return HttpResponse(
             answer.status,
             {name: self._redactor.text(value) for name, value in answer.headers.items()},

@@ -95,44 +95,44 @@ def fill_secrets(request: HttpRequest, values: Mapping[str, str]) -> PreparedReq
     return PreparedRequest(request.method, target, given, request.body, shown, bound)
 
 
-def build_wire_headers(errand: PreparedRequest) -> list[tuple[bytes, bytes]]:
+def build_wire_headers(prepared: PreparedRequest) -> list[tuple[bytes, bytes]]:
     """All headers of a request, with those that are ours to set."""
     headers = {
-        "Host": errand.target.authority,
+        "Host": prepared.target.authority,
         "Accept": "*/*",
         "User-Agent": "Mainspring",
     }
-    given = {name.lower() for name in errand.headers}
+    given = {name.lower() for name in prepared.headers}
     headers = {name: value for name, value in headers.items() if name.lower() not in given}
     headers["Accept-Encoding"] = ACCEPTED_ENCODINGS
-    headers.update(errand.headers)
-    if errand.body is not None or errand.method in {"POST", "PUT", "PATCH"}:
-        headers["Content-Length"] = str(len(errand.body or b""))
+    headers.update(prepared.headers)
+    if prepared.body is not None or prepared.method in {"POST", "PUT", "PATCH"}:
+        headers["Content-Length"] = str(len(prepared.body or b""))
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
 
 def follow_redirect(
-    errand: PreparedRequest, status: int, location: str, secrets: Redactor
+    prepared: PreparedRequest, status: int, location: str, secrets: Redactor
 ) -> PreparedRequest:
     """The next request after a redirect, stripped of what may not cross to another origin."""
     try:
-        target = resolve_location(errand.target, location)
+        target = resolve_location(prepared.target, location)
     except Invalid as error:
         raise UpstreamError(
             "The answer redirects to an address that cannot be called.",
             code="bad_redirect",
             retryable=False,
         ) from error
-    _check_crossing(errand.target, target, location, secrets)
-    method = _next_method(errand.method, status)
-    headers = dict(errand.headers)
-    body = errand.body
-    if method != errand.method:
+    _check_crossing(prepared.target, target, location, secrets)
+    method = _next_method(prepared.method, status)
+    headers = dict(prepared.headers)
+    body = prepared.body
+    if method != prepared.method:
         headers, body = drop_headers(headers, _OF_THE_BODY), None
-    if target.origin != errand.target.origin:
-        headers = drop_headers(headers, errand.bound)
+    if target.origin != prepared.target.origin:
+        headers = drop_headers(headers, prepared.bound)
     return replace(
-        errand,
+        prepared,
         method=method,
         target=target,
         headers=headers,

@@ -93,20 +93,20 @@ def _fetching(reachable: DataSources, limits: Limits, database: Database | None)
     )
 
 
-def _fetch_findings(reachable: DataSources, given: Arguments) -> Sequence[Finding]:
-    one = reachable.get(given["source"])
+def _fetch_findings(reachable: DataSources, arguments: Arguments) -> Sequence[Finding]:
+    one = reachable.get(arguments["source"])
     if one is None or one.source is None or one.shape is None:
         return [_unknown(reachable.fetched)]
-    if "input" in given:
-        return one.shape.findings(given["input"], "/input")
+    if "input" in arguments:
+        return one.shape.findings(arguments["input"], "/input")
     return []
 
 
-def _poll_findings(reachable: DataSources, given: Arguments) -> Sequence[Finding]:
-    one = reachable.get(given["source"])
+def _poll_findings(reachable: DataSources, arguments: Arguments) -> Sequence[Finding]:
+    one = reachable.get(arguments["source"])
     if one is None or not one.polls:
         return [_unknown(reachable.poll_names)]
-    named = given.get("poll")
+    named = arguments.get("poll")
     if named is not None and named not in one.polls:
         detail = f"{one.name} has no such poll. It has {', '.join(one.polls)}."
         return [Finding("/poll", detail, "unknown_poll")]
@@ -119,10 +119,10 @@ def _unknown(names: Sequence[str]) -> Finding:
 
 
 def _fetch(reachable: DataSources, limits: Limits, database: Database | None) -> CapabilityHandler:
-    async def fetch(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
-        _check_brain(ctx, given)
-        to = reachable[given["source"]]
-        asked, log = _resolve_input(to, given, ctx)
+    async def fetch(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+        _check_brain(ctx, arguments)
+        to = reachable[arguments["source"]]
+        asked, log = _resolve_input(to, arguments, ctx)
         source = require_part(to.source)
         route = to.route
         if source.hosts is not None:
@@ -131,30 +131,30 @@ def _fetch(reachable: DataSources, limits: Limits, database: Database | None) ->
             await check_linked(ctx, require_part(database), to.name, ref, "/input/url")
         reading = await open_reader(ctx, to, require_part(database), limits, route)
         found = await reading.fetch(source, asked, _most(source.most, asked))
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "source": to.name,
-            "request": given.get("request") or _text(asked),
+            "request": arguments.get("request") or _text(asked),
             "brain_id": str(ctx.actor.workspace_id),
             **_describe_result(found),
             "translation_log": log,
         }
         if getattr(ctx, "mode", "live") == "verify":
-            told["verify_mode"] = True
+            result["verify_mode"] = True
         note = _note(found, cut=found.more)
         if note:
-            told["note"] = note
-        return told if found.slugs or found.broken else Unchanged(told)
+            result["note"] = note
+        return result if found.slugs or found.broken else Unchanged(result)
 
     return fetch
 
 
 def _resolve_input(
-    to: DataSource, given: Arguments, ctx: CallContext
+    to: DataSource, arguments: Arguments, ctx: CallContext
 ) -> tuple[Arguments, list[str]]:
     """The input of the source, and how it was understood."""
-    if "input" in given:
-        return given["input"], []
-    asked = require_part(to.source).from_request(given["request"], ctx.clock.now())
+    if "input" in arguments:
+        return arguments["input"], []
+    asked = require_part(to.source).from_request(arguments["request"], ctx.clock.now())
     wrong = require_part(to.shape).findings(asked, "")
     if wrong:
         detail = f"This request cannot be read for {to.name}: {wrong[0].detail}"
@@ -180,9 +180,9 @@ def _most(most: int | None, asked: Arguments) -> int | None:
     return limit if most is None else min(limit, most)
 
 
-def _check_brain(ctx: CallContext, given: Arguments) -> None:
+def _check_brain(ctx: CallContext, arguments: Arguments) -> None:
     """Any other workspace than the caller's looks as if it were not there."""
-    if "brain_id" in given and UUID(given["brain_id"]) != ctx.actor.workspace_id:
+    if "brain_id" in arguments and UUID(arguments["brain_id"]) != ctx.actor.workspace_id:
         raise NotFound(
             "There is no such workspace.",
             code="no_workspace",
@@ -192,30 +192,30 @@ def _check_brain(ctx: CallContext, given: Arguments) -> None:
 
 
 def _poll(reachable: DataSources, limits: Limits, database: Database | None) -> CapabilityHandler:
-    async def poll(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
-        to = reachable[given["source"]]
+    async def poll(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+        to = reachable[arguments["source"]]
         reading = await open_reader(ctx, to, require_part(database), limits)
         whole = IngestionResult()
         for one in to.polls.values():
-            if given.get("poll") in (None, one.name):
+            if arguments.get("poll") in (None, one.name):
                 whole.join(await reading.poll(one))
-        told: dict[str, Any] = {"source": to.name, **_describe_result(whole), "more": whole.more}
+        result: dict[str, Any] = {"source": to.name, **_describe_result(whole), "more": whole.more}
         note = _note(whole)
         if note:
-            told["note"] = note
-        return told if whole.slugs or whole.broken else Unchanged(told)
+            result["note"] = note
+        return result if whole.slugs or whole.broken else Unchanged(result)
 
     return poll
 
 
 def _describe_result(found: IngestionResult) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "ingested_count": len(found.slugs),
         "page_slugs": found.slugs[: schemas.MOST_LISTED],
     }
     if found.broken:
-        told["errors"] = [_error(one) for one in found.broken[:_MOST_ERRORS]]
-    return told
+        result["errors"] = [_error(one) for one in found.broken[:_MOST_ERRORS]]
+    return result
 
 
 def _error(one: UnreadableItem) -> dict[str, str]:
@@ -227,27 +227,27 @@ def _error(one: UnreadableItem) -> dict[str, str]:
 
 
 def _note(found: IngestionResult, *, cut: bool = False) -> str:
-    told = list(found.notes)
+    entries = list(found.notes)
     if found.known:
-        told.append(f"{found.known} more were there already and say the same.")
+        entries.append(f"{found.known} more were there already and say the same.")
     if cut:
-        told.append("There is more than one call brings; ask for less, or narrow it down.")
+        entries.append("There is more than one call brings; ask for less, or narrow it down.")
     hidden = len(found.slugs) - schemas.MOST_LISTED
     if hidden > 0:
-        told.append(f"{hidden} more pages are not listed here.")
-    return " ".join(told)
+        entries.append(f"{hidden} more pages are not listed here.")
+    return " ".join(entries)
 
 
 def _text(value: Arguments) -> str:
     return orjson.dumps(value).decode()
 
 
-def _dry_run_fetch(given: Arguments) -> dict[str, Any]:
+def _dry_run_fetch(arguments: Arguments) -> dict[str, Any]:
     """What a dry run answers: it reads nothing, because what is read is kept."""
     return {
-        "source": given["source"],
-        "request": given.get("request") or _text(given.get("input", {})),
-        "brain_id": given.get("brain_id", _NOWHERE),
+        "source": arguments["source"],
+        "request": arguments.get("request") or _text(arguments.get("input", {})),
+        "brain_id": arguments.get("brain_id", _NOWHERE),
         "ingested_count": 0,
         "page_slugs": [],
         "translation_log": [],
@@ -255,9 +255,9 @@ def _dry_run_fetch(given: Arguments) -> dict[str, Any]:
     }
 
 
-def _dry_run_poll(given: Arguments) -> dict[str, Any]:
+def _dry_run_poll(arguments: Arguments) -> dict[str, Any]:
     return {
-        "source": given["source"],
+        "source": arguments["source"],
         "ingested_count": 0,
         "page_slugs": [],
         "more": False,
@@ -268,10 +268,10 @@ def _dry_run_poll(given: Arguments) -> dict[str, Any]:
 def _list(reachable: DataSources) -> CapabilityHandler:
     names = {one.integration.id: name for name, one in reachable.items()}
 
-    async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:
-        one = reachable.get(given.get("source", ""))
+    async def listed(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        one = reachable.get(arguments.get("source", ""))
         wanted = None if one is None else one.integration.id
-        space, most = ctx.actor.workspace_id, int(given.get("limit", 50))
+        space, most = ctx.actor.workspace_id, int(arguments.get("limit", 50))
         rows = await list_problems(ctx.tx, space, wanted, most)
         return {
             "problems": [

@@ -69,11 +69,13 @@ def most_pages(paging: Mapping[str, Any] | None) -> int:
     return 1 if paging is None else int(paging.get("max_pages", USUAL_PAGES))
 
 
-def build_page_request(given: Mapping[str, Any], place: Place, since: str | None) -> PageRequest:
+def build_page_request(
+    arguments: Mapping[str, Any], place: Place, since: str | None
+) -> PageRequest:
     """What is asked for at one place of a reading."""
-    paging, cursor = given.get("paging") or {}, given.get("cursor")
+    paging, cursor = arguments.get("paging") or {}, arguments.get("cursor")
     if place is not None and "url" in place:
-        return PageRequest(_without(str(place["url"]), given.get("query") or {}), {})
+        return PageRequest(_without(str(place["url"]), arguments.get("query") or {}), {})
     params: dict[str, Any] = {}
     if paging.get("kind") == "page":
         params[paging["param"]] = place["page"] if place else paging.get("start", 1)
@@ -112,12 +114,12 @@ def next_page_position(
     if kind == "link":
         there = next_link(response.headers.get("link"), response.url)
         return None if there is None else {"url": there}
-    said = value_at(answer, paging["next"], limits)
-    if said is None or said is False or said == "":
+    result = value_at(answer, paging["next"], limits)
+    if result is None or result is False or result == "":
         return None
-    if isinstance(said, dict | list | bool):
+    if isinstance(result, dict | list | bool):
         raise _unreadable()
-    text = format_value(said, answer.spelt)
+    text = format_value(result, answer.spelt)
     if len(text) > _LONGEST_NEXT:
         raise _unreadable()
     return {"cursor": text}
@@ -450,44 +452,44 @@ def declared_capability(limits: Limits, database: Database | None) -> Capability
     )
 
 
-def _findings(given: Arguments) -> Sequence[Finding]:
-    return [*validate_endpoint(given), *validate_mapping(given["mapping"])]
+def _findings(arguments: Arguments) -> Sequence[Finding]:
+    return [*validate_endpoint(arguments), *validate_mapping(arguments["mapping"])]
 
 
 def _ingest(limits: Limits, database: Database | None) -> CapabilityHandler:
-    async def ingest(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
+    async def ingest(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
         if ctx.run is None:
             raise InternalError("An endpoint is read by a run alone.", retryable=False)
         space = ctx.actor.workspace_id
         # No slug of a recipe is taken for an integration of the house.
-        source = f"recipe:{given['source']}"
+        source = f"recipe:{arguments['source']}"
         reading = DeclaredEndpointReader(
             ctx,
-            given,
-            read_mapping(given["mapping"]),
+            arguments,
+            read_mapping(arguments["mapping"]),
             IngestionOrigin(source, source),
             replace(get_page_writer(ctx), source=source),
             WorkspaceDatabase(require_part(database), space),
-            PollCursor(space, ctx.run.automation_id, given["op"]),
+            PollCursor(space, ctx.run.automation_id, arguments["op"]),
             limits,
         )
         found = await reading.read()
-        told = _describe_endpoint_result(given, found)
-        return told if found.slugs or found.broken else Unchanged(told)
+        result = _describe_endpoint_result(arguments, found)
+        return result if found.slugs or found.broken else Unchanged(result)
 
     return ingest
 
 
-def _describe_endpoint_result(given: Arguments, found: IngestionResult) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "source": given["source"],
-        "op": given["op"],
+def _describe_endpoint_result(arguments: Arguments, found: IngestionResult) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "source": arguments["source"],
+        "op": arguments["op"],
         "ingested_count": len(found.slugs),
         "page_slugs": found.slugs[:MOST_LISTED],
         "more": found.more,
     }
     if found.broken:
-        told["errors"] = [
+        result["errors"] = [
             {"source_ref": one.source_ref, "detail": one.problem.detail, "code": one.problem.code}
             for one in found.broken[:_MOST_ERRORS]
         ]
@@ -497,15 +499,15 @@ def _describe_endpoint_result(given: Arguments, found: IngestionResult) -> dict[
     if found.more:
         notes.append("There is more than one run reads; the next one goes on from here.")
     if notes:
-        told["note"] = " ".join(notes)
-    return told
+        result["note"] = " ".join(notes)
+    return result
 
 
-def _nothing(given: Arguments) -> dict[str, Any]:
+def _nothing(arguments: Arguments) -> dict[str, Any]:
     """What a dry run answers: it reads nothing, because what is read is kept."""
     return {
-        "source": given["source"],
-        "op": given["op"],
+        "source": arguments["source"],
+        "op": arguments["op"],
         "ingested_count": 0,
         "page_slugs": [],
         "more": False,

@@ -214,46 +214,46 @@ class PageMapping:
         return f"{self.prefix}[{place}]"
 
 
-def read_mapping(given: Mapping[str, Any]) -> PageMapping:
+def read_mapping(arguments: Mapping[str, Any]) -> PageMapping:
     """A mapping that was judged before."""
-    texts = {name: parse_item_template(given.get(name, ""), "")[0] for name in _TEXTS}
+    texts = {name: parse_item_template(arguments.get(name, ""), "")[0] for name in _TEXTS}
     return PageMapping(
-        given["page_type"],
-        given["source_ref_prefix"],
+        arguments["page_type"],
+        arguments["source_ref_prefix"],
         texts["source_ref"],
         texts["title"],
         texts["body"],
         {
             name: parse_item_template(text, "")[0]
-            for name, text in given.get("frontmatter", {}).items()
+            for name, text in arguments.get("frontmatter", {}).items()
         },
     )
 
 
-def check_mapping(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+def check_mapping(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     """What is wrong with a mapping that has the right shape."""
     for name in _TEXTS:
-        if name in given:
-            yield from parse_item_template(given[name], f"{at}/{name}")[1]
-    for name, text in given.get("frontmatter", {}).items():
+        if name in arguments:
+            yield from parse_item_template(arguments[name], f"{at}/{name}")[1]
+    for name, text in arguments.get("frontmatter", {}).items():
         place = f"{at}/frontmatter/{name.replace('~', '~0').replace('/', '~1')}"
         if not is_name(name):
             detail = "No value can stand under this name in front matter."
             yield Finding(place, detail, "frontmatter_name", "Write it like price_usd.")
         yield from parse_item_template(text, place)[1]
-    if not any(not isinstance(one, str) for one in _find_placeholders(given["source_ref"])):
+    if not any(not isinstance(one, str) for one in _find_placeholders(arguments["source_ref"])):
         detail = "This source_ref is the same for every item, so only one page could be kept."
         way = "Name what tells the items apart, such as {{id}}@{{updated_at}}."
         yield Finding(f"{at}/source_ref", detail, "source_ref_fixed", way)
-    if "{{" in given["source_ref_prefix"]:
+    if "{{" in arguments["source_ref_prefix"]:
         detail = "The prefix is plain text; what differs from item to item belongs to source_ref."
         yield Finding(f"{at}/source_ref_prefix", detail, "prefix_template")
-    if given["source_ref_prefix"].startswith(HOUSE_REF):
+    if arguments["source_ref_prefix"].startswith(HOUSE_REF):
         detail = f"A source_ref that begins with {HOUSE_REF} is that of a page of the house itself."
         yield Finding(f"{at}/source_ref_prefix", detail, "reserved_page_name")
-    if given["page_type"] in RESERVED:
+    if arguments["page_type"] in RESERVED:
         detail = (
-            f"Pages of the type {given['page_type']} are brought in by their integration alone."
+            f"Pages of the type {arguments['page_type']} are brought in by their integration alone."
         )
         way = "Choose a type of your own, such as crypto_coin_snapshot."
         yield Finding(f"{at}/page_type", detail, "reserved_page_type", way)

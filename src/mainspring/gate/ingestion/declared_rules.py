@@ -16,16 +16,16 @@ from mainspring.gate.ingestion.declared_mapping import check_mapping
 _LIMITS: Final = Limits()
 
 
-def validate_endpoint(given: Mapping[str, Any], at: str = "") -> list[Finding]:
+def validate_endpoint(arguments: Mapping[str, Any], at: str = "") -> list[Finding]:
     """Everything that is wrong with the request of an endpoint that has the right shape."""
-    found = list(_address(given, at))
-    found += _headers(given, at)
-    found += _body(given, at)
-    found += _paging(given, at)
-    if "cursor" in given:
-        found += _path(given["cursor"]["field"], f"{at}/cursor/field", singular=True)
+    found = list(_address(arguments, at))
+    found += _headers(arguments, at)
+    found += _body(arguments, at)
+    found += _paging(arguments, at)
+    if "cursor" in arguments:
+        found += _path(arguments["cursor"]["field"], f"{at}/cursor/field", singular=True)
     if not found:
-        found += _twice(given, at)
+        found += _twice(arguments, at)
     return found
 
 
@@ -34,8 +34,8 @@ def validate_mapping(mapping: Mapping[str, Any], at: str = "/mapping") -> list[F
     return [*_path(mapping["iterate"], f"{at}/iterate"), *check_mapping(mapping, at)]
 
 
-def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
-    url = given["url"]
+def _address(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    url = arguments["url"]
     if "{{" in url:
         detail = "Nothing is put into the address: it is plain text, and secrets least of all."
         way = "Put it into query or headers of the endpoint."
@@ -46,40 +46,42 @@ def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
         yield Finding(f"{at}/url", detail, "bad_url", way)
 
 
-def _headers(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+def _headers(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     try:
-        check_names(given.get("headers") or {})
+        check_names(arguments.get("headers") or {})
     except Invalid as problem:
         yield Finding(f"{at}/headers", problem.detail, problem.code, problem.suggestion)
 
 
-def _body(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
-    if "json" in given and given.get("method", "GET") != "POST":
+def _body(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    if "json" in arguments and arguments.get("method", "GET") != "POST":
         detail = "A GET carries no body."
         yield Finding(f"{at}/json", detail, "body_not_allowed", "Put it into query, or use POST.")
-    conditional = given.get("conditional") and given.get("method") == "POST"
+    conditional = arguments.get("conditional") and arguments.get("method") == "POST"
     if conditional:
         detail = "Only a GET can ask whether something has changed."
         yield Finding(f"{at}/conditional", detail, "conditional_post")
 
 
-def _paging(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
-    paging = given.get("paging") or {}
+def _paging(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    paging = arguments.get("paging") or {}
     if "next" in paging:
         yield from _path(paging["next"], f"{at}/paging/next", singular=True)
     if ("size" in paging) != ("size_param" in paging) and paging.get("kind") == "page":
         detail = "How many there are on a page is said with size and size_param together."
         yield Finding(f"{at}/paging", detail, "paging_size")
-    if paging.get("kind") == "link" and given.get("method") == "POST":
+    if paging.get("kind") == "link" and arguments.get("method") == "POST":
         detail = "A link is followed with GET; a POST goes on with a cursor or a page number."
         yield Finding(f"{at}/paging/kind", detail, "paging_link_post")
 
 
-def _twice(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+def _twice(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     """Parameters that two would ask with."""
-    paging, cursor = given.get("paging") or {}, given.get("cursor") or {}
-    known = {name for name, _ in parse_qsl(urlsplit(given["url"]).query, keep_blank_values=True)}
-    known |= set(given.get("query") or {}) | set(given.get("json") or {})
+    paging, cursor = arguments.get("paging") or {}, arguments.get("cursor") or {}
+    known = {
+        name for name, _ in parse_qsl(urlsplit(arguments["url"]).query, keep_blank_values=True)
+    }
+    known |= set(arguments.get("query") or {}) | set(arguments.get("json") or {})
     wanted = [
         ("/paging/param", paging.get("param")),
         ("/paging/size_param", paging.get("size_param")),

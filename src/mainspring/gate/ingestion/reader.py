@@ -75,12 +75,12 @@ class IngestionReader:
     limits: Limits
 
     async def fetch(
-        self, source: Source, given: Mapping[str, Any], most: int | None
+        self, source: Source, arguments: Mapping[str, Any], most: int | None
     ) -> IngestionResult:
         """Everything that fits the input, to the end or to the most that one call brings."""
         found, cursor = IngestionResult(), None
         for _ in range(MOST_PORTIONS):
-            portion = await source.read(self.ctx, given, cursor)
+            portion = await source.read(self.ctx, arguments, cursor)
             left = None if most is None else most - found.seen
             items = portion.items if left is None else portion.items[:left]
             found.add(await self._kept(items), portion)
@@ -165,5 +165,5 @@ async def open_reader(
     inside = replace(ctx, http=way.http, account=way.account)
     connection = None if way.account is None else way.account.connection_id
     by = replace(get_page_writer(ctx), source=to.name)
-    house = WorkspaceDatabase(database, ctx.actor.workspace_id)
-    return IngestionReader(inside, to.origin(connection), by, house, limits)
+    workspace_database = WorkspaceDatabase(database, ctx.actor.workspace_id)
+    return IngestionReader(inside, to.origin(connection), by, workspace_database, limits)

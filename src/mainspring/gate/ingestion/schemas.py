@@ -16,8 +16,8 @@ _ONE_SHAPE: Final = "Give either input or request, and not both."
 Schema = dict[str, Any]
 
 
-def _source(names: Sequence[str], words: str) -> Schema:
-    shown: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": words}
+def _source(names: Sequence[str], text: str) -> Schema:
+    shown: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": text}
     return {**shown, "enum": list(names)} if names else shown
 
 

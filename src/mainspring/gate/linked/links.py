@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 
 
-def link_findings(kinds: LinkableResources, given: Arguments) -> Sequence[Finding]:
+def link_findings(kinds: LinkableResources, arguments: Arguments) -> Sequence[Finding]:
     """What is wrong with a new link, told before anything is looked up."""
-    one = kinds.get(given["kind"])
+    one = kinds.get(arguments["kind"])
     if one is None:
-        return [kinds.unknown(given["kind"])]
-    return [*one.ref_findings(given["ref"]), *_provider_findings(one, given)]
+        return [kinds.unknown(arguments["kind"])]
+    return [*one.ref_findings(arguments["ref"]), *_provider_findings(one, arguments)]
 
 
 def create_link(kinds: LinkableResources) -> CapabilityHandler:
@@ -104,8 +104,8 @@ def create_recipe(
 
 
 def list_links() -> CapabilityHandler:
-    async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:
-        board = await find_board(ctx, given)
+    async def listed(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        board = await find_board(ctx, arguments)
         links = await list_board_links(ctx.tx, ctx.actor.workspace_id, board.id)
         return {"board_id": str(board.id), "links": links}
 
@@ -113,9 +113,9 @@ def list_links() -> CapabilityHandler:
 
 
 def delete_link() -> CapabilityHandler:
-    async def delete(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+    async def delete(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        link = await find_link(ctx.tx, space, UUID(given["link_id"]))
+        link = await find_link(ctx.tx, space, UUID(arguments["link_id"]))
         await check_may_write(ctx, link.board_id)
         recipes = await list_link_recipes(ctx.tx, space, link.id)
         for recipe in recipes:
@@ -132,9 +132,9 @@ def delete_link() -> CapabilityHandler:
 
 
 def delete_recipe() -> CapabilityHandler:
-    async def delete(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+    async def delete(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        recipe = await find_recipe(ctx.tx, space, UUID(given["recipe_id"]))
+        recipe = await find_recipe(ctx.tx, space, UUID(arguments["recipe_id"]))
         await check_may_write(ctx, recipe.board_id)
         await put_away(ctx.tx, space, recipe.automation_id)
         await remove_recipe(ctx.tx, space, recipe.id)
@@ -148,8 +148,8 @@ def delete_recipe() -> CapabilityHandler:
     return delete
 
 
-def _provider_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
-    named = given.get("integration_provider")
+def _provider_findings(one: LinkableResource, arguments: Arguments) -> list[Finding]:
+    named = arguments.get("integration_provider")
     if named is None:
         return []
     at, kind = "/integration_provider", one.adapter.kind
@@ -161,9 +161,9 @@ def _provider_findings(one: LinkableResource, given: Arguments) -> list[Finding]
     return []
 
 
-def _connection_owner(ctx: CallContext, one: LinkableResource, given: Arguments) -> UUID | None:
+def _connection_owner(ctx: CallContext, one: LinkableResource, arguments: Arguments) -> UUID | None:
     """Whose connection a link uses: the caller's, and nobody else's."""
-    asked = given.get("integration_user_id")
+    asked = arguments.get("integration_user_id")
     if asked is not None and UUID(asked) != ctx.actor.id:
         raise PermissionDenied(
             "A link uses the connection of whoever makes it, and of nobody else.",
@@ -186,9 +186,13 @@ def _check_mine(ctx: CallContext, link: BoardLink) -> None:
         )
 
 
-def _recipe_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
-    found = [*one.validate_operation(given["adapter_op"], given.get("params") or {}, "/adapter_op")]
-    cron = given.get("refresh_cron")
+def _recipe_findings(one: LinkableResource, arguments: Arguments) -> list[Finding]:
+    found = [
+        *one.validate_operation(
+            arguments["adapter_op"], arguments.get("params") or {}, "/adapter_op"
+        )
+    ]
+    cron = arguments.get("refresh_cron")
     if cron is not None:
         try:
             parse_cron(cron)
@@ -197,17 +201,17 @@ def _recipe_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
             detail = problem.detail if told is None else told.detail
             way = problem.suggestion if told is None else told.suggestion
             found.append(Finding("/refresh_cron", detail, problem.code, way))
-    return [*found, *_key_findings(one, given)]
+    return [*found, *_key_findings(one, arguments)]
 
 
-def _key_findings(one: LinkableResource, given: Arguments) -> list[Finding]:
+def _key_findings(one: LinkableResource, arguments: Arguments) -> list[Finding]:
     """The field that tells rows apart, and the column where it is kept."""
-    operation = one.operation(given["adapter_op"])
+    operation = one.operation(arguments["adapter_op"])
     if operation is None:
         return []
     found = []
-    columns, field = operation.columns, given.get("dedupe_key_field")
-    target = given.get("dedupe_target_field")
+    columns, field = operation.columns, arguments.get("dedupe_key_field")
+    target = arguments.get("dedupe_target_field")
     if field is not None and columns and field not in columns:
         detail = f"{operation.id} has no field {field!r}. It has {', '.join(columns)}."
         found.append(Finding("/dedupe_key_field", detail, "unknown_field"))
@@ -226,17 +230,17 @@ async def _schedule_refresh(
     board: Board,
     link: BoardLink,
     recipe_id: UUID,
-    given: Arguments,
+    arguments: Arguments,
 ) -> UUID:
     """The automation that refreshes it, active because somebody has just asked for it."""
-    name = given["dataset_name"]
+    name = arguments["dataset_name"]
     return await automations.keep(
         ctx.tx,
         ctx.actor.workspace_id,
         ctx.actor,
         name=f"Refresh {name} of {board.name}",
         goal=f"Keep the dataset {name} of the board {board.name} as {link.display_name} has it.",
-        cron=given["refresh_cron"],
+        cron=arguments["refresh_cron"],
         steps=[
             {
                 "step_id": "refresh",

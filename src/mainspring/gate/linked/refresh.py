@@ -55,13 +55,13 @@ def refresh_handler(
     kinds: LinkableResources, limits: Limits, database: Database | None
 ) -> CapabilityHandler:
     async def refresh(
-        ctx: CallContext, given: Arguments
+        ctx: CallContext, arguments: Arguments
     ) -> dict[str, Any] | Unchanged | NothingToDo:
         here = _here(ctx)
         inside = WorkspaceDatabase(require_part(database), ctx.actor.workspace_id)
         try:
             recipe, link = await inside.run_retrying(
-                lambda tx: _find_recipe_and_link(here, tx, UUID(given["recipe_id"]))
+                lambda tx: _find_recipe_and_link(here, tx, UUID(arguments["recipe_id"]))
             )
         except Conflict as clash:
             if clash.code != "board_archived":
@@ -84,14 +84,14 @@ def refresh_handler(
     return refresh
 
 
-def query_findings(kinds: LinkableResources, given: Arguments) -> Sequence[Finding]:
+def query_findings(kinds: LinkableResources, arguments: Arguments) -> Sequence[Finding]:
     """What is wrong with a question, told before anything is read."""
-    one = kinds.get(given["kind"])
+    one = kinds.get(arguments["kind"])
     if one is None:
-        return [kinds.unknown(given["kind"])]
+        return [kinds.unknown(arguments["kind"])]
     return [
-        *one.ref_findings(given.get("ref") or {}),
-        *one.validate_operation(given["op"], given.get("params") or {}, "/op"),
+        *one.ref_findings(arguments.get("ref") or {}),
+        *one.validate_operation(arguments["op"], arguments.get("params") or {}, "/op"),
     ]
 
 

@@ -426,23 +426,23 @@ class SmtpMailer:
                 suggestion="Set MAINSPRING_SMTP_URL to smtp://user:password@host:587, and "
                 "MAINSPRING_MAIL_FROM to the sender.",
             )
-        letter = build_mail(
+        mail = build_mail(
             message,
             self._sender,
             key=key,
             at=self._clock.now(),
             most_bytes=self._limits.http_request_bytes,
         )
-        return await self._deliver(server, letter)
+        return await self._deliver(server, mail)
 
-    async def _deliver(self, server: SmtpServer, letter: OutgoingMail) -> MailReceipt:
+    async def _deliver(self, server: SmtpServer, mail: OutgoingMail) -> MailReceipt:
         # Loaded with the first mail: most commands never send one.
         from mainspring.gate.mail.smtp_errors import map_delivery_error
 
         client = self._client(server)
         try:
             async with asyncio.timeout(self._limits.http_seconds):
-                receipt = await self._hand_over(client, server, letter)
+                receipt = await self._hand_over(client, server, mail)
         except TimeoutError:
             raise DeadlineExceeded(
                 "The mail server did not answer in time.", code="mail_late"
@@ -477,24 +477,22 @@ class SmtpMailer:
             self._trust = _unproven() if server.tls == "offered" else ssl.create_default_context()
         return self._trust
 
-    async def _hand_over(
-        self, client: SMTP, server: SmtpServer, letter: OutgoingMail
-    ) -> MailReceipt:
+    async def _hand_over(self, client: SMTP, server: SmtpServer, mail: OutgoingMail) -> MailReceipt:
         from mainspring.gate.mail.smtp_errors import format_smtp_reply
 
         await client.connect()
         await _secure(client, server)
         await _sign_in(client, server)
-        await client.mail(self._sender.address, options=_size(client, letter))
-        answers = await _send_recipients(client, set(letter.recipients.values()))
-        await client.data(letter.data)
+        await client.mail(self._sender.address, options=_size(client, mail))
+        answers = await _send_recipients(client, set(mail.recipients.values()))
+        await client.data(mail.data)
         refused = {
             written: format_smtp_reply(answers[sent].code, answers[sent].message, self._secrets)
-            for written, sent in letter.recipients.items()
+            for written, sent in mail.recipients.items()
             if sent in answers
         }
-        accepted = tuple(written for written in letter.recipients if written not in refused)
-        return MailReceipt(letter.message_id, accepted, refused)
+        accepted = tuple(written for written in mail.recipients if written not in refused)
+        return MailReceipt(mail.message_id, accepted, refused)
 
 
 def _unproven() -> ssl.SSLContext:
@@ -522,9 +520,9 @@ async def _secure(client: SMTP, server: SmtpServer) -> None:
         )
 
 
-def _size(client: SMTP, letter: OutgoingMail) -> tuple[str, ...]:
+def _size(client: SMTP, mail: OutgoingMail) -> tuple[str, ...]:
     """A server that can tells early that a mail is too large."""
-    return (f"SIZE={len(letter.data)}",) if client.supports_extension("size") else ()
+    return (f"SIZE={len(mail.data)}",) if client.supports_extension("size") else ()
 
 
 async def _send_recipients(client: SMTP, addresses: set[str]) -> dict[str, SMTPRecipientRefused]:

@@ -194,30 +194,30 @@ def _json(answer: HttpResponse) -> Any:
         raise _bad() from None
 
 
-def _tokens(said: Any) -> OAuthTokenResponse:
-    if not isinstance(said, dict):
+def _tokens(answer: Any) -> OAuthTokenResponse:
+    if not isinstance(answer, dict):
         raise _bad()
-    kind = said.get("token_type", "Bearer")
+    kind = answer.get("token_type", "Bearer")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise UpstreamError(
             "The server hands out tokens of a kind that is not known.",
             code="token_kind",
             retryable=False,
         )
-    refresh = said.get("refresh_token")
+    refresh = answer.get("refresh_token")
     return OAuthTokenResponse(
-        _token(said.get("access_token")),
+        _token(answer.get("access_token")),
         _token(refresh) if refresh else None,
-        lasts_seconds(said.get("expires_in")),
+        lasts_seconds(answer.get("expires_in")),
     )
 
 
-def lasts_seconds(said: Any) -> int | None:
+def lasts_seconds(answer: Any) -> int | None:
     """How long a token is good for: a number, or the text of one, as some servers send it."""
-    if isinstance(said, bool):
+    if isinstance(answer, bool):
         return None
     try:
-        seconds = float(said)
+        seconds = float(answer)
     except (TypeError, ValueError):
         return None
     return int(min(seconds, _LONGEST_LIFE)) if seconds >= 0 else None

@@ -128,18 +128,18 @@ class McpConnectionService:
         return WorkspaceDatabase(self.parts.database, workspace_id)
 
     async def connect(
-        self, actor: Actor, given: Mapping[str, Any]
+        self, actor: Actor, arguments: Mapping[str, Any]
     ) -> tuple[McpConnection, str | None]:
         """A new connection with its tools, or with the address at which to sign in first.
 
         One that cannot be used at all is not kept: whoever connects is there to mend it.
         """
-        check_alias(given["alias"], self.parts.natives)
-        address = validate_server_url(given["server_url"])
-        auth = _auth(given)
+        check_alias(arguments["alias"], self.parts.natives)
+        address = validate_server_url(arguments["server_url"])
+        auth = _auth(arguments)
         inside = self.inside(actor.workspace_id)
         made = await inside.run_retrying(
-            lambda tx: self._insert_connection(tx, actor, given, address, auth)
+            lambda tx: self._insert_connection(tx, actor, arguments, address, auth)
         )
         return await self.discover_tools(actor, made)
 
@@ -220,15 +220,15 @@ class McpConnectionService:
                 if signs_in
                 else "It is a program on this machine, which needs none.",
             )
-        drawer = connection_scope(found.workspace_id, found.id)
-        await self.parts.vault.put(tx, drawer, ACCESS, token)
+        scope = connection_scope(found.workspace_id, found.id)
+        await self.parts.vault.put(tx, scope, ACCESS, token)
         await rows.take_token(tx, found.workspace_id, found.id)
 
     async def _insert_connection(
         self,
         tx: Transaction,
         actor: Actor,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         address: str,
         auth: ConnectionAuth,
     ) -> McpConnection:
@@ -242,16 +242,16 @@ class McpConnectionService:
                 retryable=False,
             )
         known = None
-        if "client_id" in given:
-            known = {"client_id": given["client_id"], "client_given": True}
+        if "client_id" in arguments:
+            known = {"client_id": arguments["client_id"], "client_given": True}
         made = await rows.add_http(
-            tx, space, actor.id, given["alias"], address, auth=auth, oauth=known
+            tx, space, actor.id, arguments["alias"], address, auth=auth, oauth=known
         )
-        drawer = connection_scope(space, made.id)
+        scope = connection_scope(space, made.id)
         for name, argument in ((ACCESS, "token"), (CLIENT_SECRET, "client_secret")):
-            if argument in given:
-                await self.parts.vault.put(tx, drawer, name, given[argument])
-        if not given.get("agree", True):
+            if argument in arguments:
+                await self.parts.vault.put(tx, scope, name, arguments[argument])
+        if not arguments.get("agree", True):
             await tool_rows.look_first(tx, space, made.id)
         return made
 
@@ -301,20 +301,20 @@ def _wrong_url(detail: str, code: str, suggestion: str) -> Invalid:
     return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
 
 
-def _auth(given: Mapping[str, Any]) -> ConnectionAuth:
+def _auth(arguments: Mapping[str, Any]) -> ConnectionAuth:
     """How it is signed in to; what is given for another way is a mistake."""
-    auth: ConnectionAuth = given.get("auth") or ("bearer" if "token" in given else "none")
+    auth: ConnectionAuth = arguments.get("auth") or ("bearer" if "token" in arguments else "none")
     needed = {"bearer": {"token"}}.get(auth, set())
     taken = {"bearer": {"token"}, "oauth": {"client_id", "client_secret"}}.get(auth, set())
     for name in ("token", "client_id", "client_secret"):
         detail = ""
-        if name in given and name not in taken:
+        if name in arguments and name not in taken:
             detail = f"{name} is not used with auth {auth}."
-        elif name in needed and name not in given:
+        elif name in needed and name not in arguments:
             detail = f"With auth {auth} a {name} is needed."
         if detail:
             raise Invalid(detail, code="auth", findings=[Finding(f"/{name}", detail, "auth")])
-    if "client_secret" in given and "client_id" not in given:
+    if "client_secret" in arguments and "client_id" not in arguments:
         detail = "A client_secret belongs to a client_id."
         raise Invalid(detail, code="auth", findings=[Finding("/client_id", detail, "auth")])
     return auth

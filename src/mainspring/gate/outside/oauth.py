@@ -200,14 +200,16 @@ def build_given_client(
     return OAuthClientRegistration(client_id, method, secret, given=True)
 
 
-def _client(said: Any, asked: str) -> OAuthClientRegistration:
-    if not isinstance(said, Mapping) or not isinstance(said.get("client_id"), str):
+def _client(answer: Any, asked: str) -> OAuthClientRegistration:
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("client_id"), str):
         raise _not_registered("")
-    method = said.get("token_endpoint_auth_method") or asked
-    secret = said.get("client_secret") or None
+    method = answer.get("token_endpoint_auth_method") or asked
+    secret = answer.get("client_secret") or None
     if method not in _METHODS or not (secret is None or isinstance(secret, str)):
         raise _not_registered("")
-    return OAuthClientRegistration(said["client_id"], method, None if method == "none" else secret)
+    return OAuthClientRegistration(
+        answer["client_id"], method, None if method == "none" else secret
+    )
 
 
 def _not_registered(word: str) -> UpstreamError:
@@ -394,11 +396,11 @@ class McpOAuthFlow:
         return await become_known(self._authority, place, redirect_uri)
 
     async def _secret(self, connection: McpConnection) -> str | None:
-        drawer = connection_scope(connection.workspace_id, connection.id)
-        there = {secret.name for secret in await self._vault.names(drawer)}
+        scope = connection_scope(connection.workspace_id, connection.id)
+        there = {secret.name for secret in await self._vault.names(scope)}
         if CLIENT_SECRET not in there:
             return None
-        return (await self._vault.reveal(drawer, [CLIENT_SECRET]))[CLIENT_SECRET]
+        return (await self._vault.reveal(scope, [CLIENT_SECRET]))[CLIENT_SECRET]
 
 
 def _address(

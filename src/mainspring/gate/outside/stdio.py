@@ -105,9 +105,9 @@ async def run_program(
 
 async def read_values(connection: McpConnection, vault: Vault) -> dict[str, str]:
     """The secrets of a connection that its program gets as environment variables."""
-    drawer = connection_scope(connection.workspace_id, connection.id)
-    names = [secret.name for secret in await vault.names(drawer) if secret.name.startswith(ENV)]
-    return await vault.reveal(drawer, names)
+    scope = connection_scope(connection.workspace_id, connection.id)
+    names = [secret.name for secret in await vault.names(scope) if secret.name.startswith(ENV)]
+    return await vault.reveal(scope, names)
 
 
 async def _start_process(

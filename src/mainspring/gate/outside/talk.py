@@ -254,21 +254,21 @@ def _redirect_error(alias: str) -> Problem:
 
 
 def _tool_error(error: MCPError, alias: str, tool: str) -> Problem:
-    said = sentence(error.message)
+    text = sentence(error.message)
     if error.code == REQUEST_TIMEOUT:
         return DeadlineExceeded(f"The server of {alias} did not answer in time.", code="timed_out")
-    if said.startswith("Redirect to"):
+    if text.startswith("Redirect to"):
         return _redirect_error(alias)
-    if said.startswith(("Failed to parse", "Unexpected content type", "SSE stream")):
+    if text.startswith(("Failed to parse", "Unexpected content type", "SSE stream")):
         return _not_the_protocol(alias)
     if tool and error.code in {INVALID_PARAMS, METHOD_NOT_FOUND}:
-        if "unknown tool" in said.lower() or "not found" in said.lower():
+        if "unknown tool" in text.lower() or "not found" in text.lower():
             return NotFound(
                 f"The server of {alias} has no tool called {tool}.", code="tool_missing"
             )
-        return Invalid(f"{alias}.{tool} refuses these arguments: {said}", code="tool_refused")
+        return Invalid(f"{alias}.{tool} refuses these arguments: {text}", code="tool_refused")
     return UpstreamError(
-        f"The server of {alias} answered with an error: {said or 'it gives no reason.'}",
+        f"The server of {alias} answered with an error: {text or 'it gives no reason.'}",
         code="tool_failed" if tool else "mcp_failed",
         retryable=False,
     )

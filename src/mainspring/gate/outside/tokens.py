@@ -52,9 +52,9 @@ class McpTokenManager:
 
     async def reveal(self, connection: McpConnection, names: frozenset[str]) -> dict[str, str]:
         """What lets a connection in; nothing there means that somebody has to sign in."""
-        drawer = connection_scope(connection.workspace_id, connection.id)
+        scope = connection_scope(connection.workspace_id, connection.id)
         try:
-            return await self._vault.reveal(drawer, names)
+            return await self._vault.reveal(scope, names)
         except NotFound:
             raise sign_in_needed(connection.alias) from None
 
@@ -95,7 +95,7 @@ class McpTokenManager:
         A renewal of what was there before a later signing in changes nothing.
         """
         workspace_id = connection.workspace_id
-        drawer = connection_scope(workspace_id, connection.id)
+        scope = connection_scope(workspace_id, connection.id)
         sealed = {ACCESS: tokens.access, REFRESH: tokens.refresh, CLIENT_SECRET: client_secret}
         ends = None
         if tokens.lasts is not None:
@@ -111,9 +111,9 @@ class McpTokenManager:
                     return now
                 for name, value in sealed.items():
                     if value is not None:
-                        await self._vault.put(tx, drawer, name, value)
+                        await self._vault.put(tx, scope, name, value)
                     elif not renewal:
-                        await delete_secret(tx, drawer, name)
+                        await delete_secret(tx, scope, name)
                 await rows.mark_signed_in(tx, workspace_id, connection.id, ends, known)
                 return await rows.find(tx, workspace_id, connection.id)
 
@@ -159,8 +159,8 @@ class McpTokenManager:
 
     async def _grant(self, connection: McpConnection) -> tuple[dict[str, str], dict[str, str], Any]:
         known = connection.oauth
-        drawer = connection_scope(connection.workspace_id, connection.id)
-        there = {secret.name for secret in await self._vault.names(drawer)}
+        scope = connection_scope(connection.workspace_id, connection.id)
+        there = {secret.name for secret in await self._vault.names(scope)}
         if REFRESH not in there or "token_endpoint" not in known:
             problem = sign_in_needed(connection.alias)
             await self._sign_out(connection, problem)

@@ -80,9 +80,9 @@ def refuse_tool(row: ToolRow) -> ToolRow:
 def approve_tool(row: ToolRow, consent: ToolConsent) -> ToolRow:
     """A tool that a person agrees to, as it is offered now."""
     if row.offered is not None:
-        said = find_current_decision(row)
+        text = find_current_decision(row)
         row = _offering(row, ToolDescription.from_dict(row.offered), hash_offered_tool(row))
-        row = replace(row, effect=said)
+        row = replace(row, effect=text)
     made = replace(row, state="agreed", reason=None, agreed_by=consent.by, agreed_at=consent.at)
     return with_effects(made)
 

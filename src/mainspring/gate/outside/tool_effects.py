@@ -101,14 +101,14 @@ class ToolEffect:
     why: str
 
 
-def judge(name: str, hints: Mapping[str, Any], said: str | None = None) -> ToolEffect:
+def judge(name: str, hints: Mapping[str, Any], text: str | None = None) -> ToolEffect:
     """What a tool does: by a person's word, else by its name and its hints."""
     words = [piece.lower() for piece in _PIECES.findall(name)]
     # Capitals in odd places tear a word apart, so it is looked for without them too.
     torn = frozenset(_RUNS.findall(name.lower())) & (_DOING - _ALSO_THINGS)
     doing = _find_action_words(words) | torn
-    if said is not None:
-        effect, why = Effect(said), "a person said so"
+    if text is not None:
+        effect, why = Effect(text), "a person said so"
     else:
         effect, why = _guess_effect(words, doing, hints)
     return ToolEffect(effect, _side_effects(effect, doing, hints), why)

@@ -281,11 +281,13 @@ class McpToolRegistry:
         """
         self._shelf(workspace_id).stirred_until = monotonic() + _STIRRED_SECONDS
 
-    def _is_good(self, shelf: _WorkspaceTools, now: float, needing: Sequence[str]) -> bool:
-        if now - shelf.looked_at >= FRESH_SECONDS or now < shelf.stirred_until:
+    def _is_good(
+        self, workspace_tools: _WorkspaceTools, now: float, needing: Sequence[str]
+    ) -> bool:
+        if now - workspace_tools.looked_at >= FRESH_SECONDS or now < workspace_tools.stirred_until:
             return False
         # One that was held back may be agreed to by now.
-        return all(name in shelf.tools for name in needing)
+        return all(name in workspace_tools.tools for name in needing)
 
     def _shelf(self, workspace_id: UUID) -> _WorkspaceTools:
         shelf = self._shelves.setdefault(workspace_id, _WorkspaceTools())
@@ -300,29 +302,29 @@ class McpToolRegistry:
         ):
             size -= self._shelves.popitem(last=False)[1].size
 
-    async def _look(self, workspace_id: UUID, shelf: _WorkspaceTools) -> None:
+    async def _look(self, workspace_id: UUID, workspace_tools: _WorkspaceTools) -> None:
         at = monotonic()
         # Whoever asks may hold a connection behind the wall, and those are few.
         async with self._database.acquire() as connection:
             stands = await list_connection_generations(connection, workspace_id)
-            if stands != shelf.stands:
+            if stands != workspace_tools.stands:
                 rows = await list_agreed_tools(connection, workspace_id) if stands else []
-                self._fill(shelf, stands, rows)
-        shelf.looked_at = at
+                self._fill(workspace_tools, stands, rows)
+        workspace_tools.looked_at = at
         self._tidy()
 
     async def _held(
-        self, workspace_id: UUID, shelf: _WorkspaceTools, needing: Sequence[str]
+        self, workspace_id: UUID, workspace_tools: _WorkspaceTools, needing: Sequence[str]
     ) -> dict[str, Capability]:
         """Those that are named and only say why they cannot be called; none is remembered."""
-        known = {stand.alias: stand.connection_id for stand in shelf.stands}
-        parts = [name.partition(".") for name in needing if name not in shelf.tools]
+        known = {stand.alias: stand.connection_id for stand in workspace_tools.stands}
+        parts = [name.partition(".") for name in needing if name not in workspace_tools.tools]
         wanted = [(known[alias], name) for alias, _, name in parts if alias in known]
         if not wanted:
             return {}
         async with self._database.acquire() as connection:
             rows = await find_tools_by_name(connection, workspace_id, wanted)
-        aliases = {stand.connection_id: stand.alias for stand in shelf.stands}
+        aliases = {stand.connection_id: stand.alias for stand in workspace_tools.stands}
         made = [
             build_blocked_capability(row, aliases[row.connection_id])
             for row in rows
@@ -332,7 +334,7 @@ class McpToolRegistry:
 
     def _fill(
         self,
-        shelf: _WorkspaceTools,
+        workspace_tools: _WorkspaceTools,
         stands: tuple[ConnectionGeneration, ...],
         rows: Iterable[ToolRow],
     ) -> None:
@@ -343,11 +345,11 @@ class McpToolRegistry:
         for row in (row for row in rows if row.connection_id in aliases):
             alias = aliases[row.connection_id]
             key = (row.connection_id, alias, row.name, row.pinned_hash, row.effect)
-            made[key] = shelf.made.get(key) or tool_capability(
+            made[key] = workspace_tools.made.get(key) or tool_capability(
                 row, alias, self._database, self._outside, self._limits
             )
             size += row.size
-        shelf.made = made
-        shelf.tools = {one.id: one for one in made.values()}
-        shelf.stands = stands
-        shelf.size = size
+        workspace_tools.made = made
+        workspace_tools.tools = {one.id: one for one in made.values()}
+        workspace_tools.stands = stands
+        workspace_tools.size = size

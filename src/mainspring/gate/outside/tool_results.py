@@ -79,8 +79,8 @@ def _too_large(alias: str, size: int, most: int) -> UpstreamError:
 
 def failure(content: Iterable[Mapping[str, Any]], alias: str, tool: str) -> Problem:
     """The problem of a tool that says that it has failed."""
-    said = sentence(" ".join(str(block.get("text", "")) for block in content))
-    told = f": {said}" if said else "."
+    text = sentence(" ".join(str(block.get("text", "")) for block in content))
+    told = f": {text}" if text else "."
     return UpstreamError(f"{alias}.{tool} failed{told}", code="tool_failed", retryable=False)
 
 

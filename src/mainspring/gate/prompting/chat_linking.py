@@ -60,8 +60,8 @@ def link_capability() -> Capability:
     )
 
 
-async def _link_chat_handler(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-    del given
+async def _link_chat_handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del arguments
     check_sets_address(ctx.actor, "A person links their chat; a program cannot.")
     row = await find_member_account(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, _TELEGRAM)
     if row is None or row.state != "ready":
@@ -82,11 +82,11 @@ async def _link_chat_handler(ctx: CallContext, given: Mapping[str, Any]) -> dict
     }
 
 
-async def link_chat(tx: Transaction, workspace_id: UUID, told: Mapping[str, Any]) -> bool:
+async def link_chat(tx: Transaction, workspace_id: UUID, result: Mapping[str, Any]) -> bool:
     """Somebody brought a code to a bot; whether it was one that waits."""
-    mark = hashed(str(told.get("code", ""))).hex()
+    mark = hashed(str(result.get("code", ""))).hex()
     row = await find_account_by_setting(tx, workspace_id, _TELEGRAM, _CODE, mark)
-    chat, user = told.get("chat_id"), told.get("user_id")
+    chat, user = result.get("chat_id"), result.get("user_id")
     if row is None or not isinstance(chat, int) or not isinstance(user, int):
         return False
     now: datetime = (await tx.fetchrow("SELECT now() AS now"))["now"]

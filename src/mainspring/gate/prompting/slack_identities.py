@@ -106,14 +106,14 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
     def request_url(workspace_id: UUID) -> str:
         return f"{address.rstrip('/')}{_PATH}/{workspace_id}"
 
-    async def shown(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
-        return await _shown(ctx, request_url(ctx.actor.workspace_id))
+    async def shown(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
+        return await _describe_setup(ctx, request_url(ctx.actor.workspace_id))
 
-    async def begun(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def begun(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         check_sets_address(ctx.actor, "A person links their Slack account; a program cannot.")
-        now = await _shown(ctx, request_url(ctx.actor.workspace_id))
+        now = await _describe_setup(ctx, request_url(ctx.actor.workspace_id))
         _check_ready(now)
         code, until = new_code(ctx.clock.now())
         await ctx.tx.execute(_BEGIN, ctx.actor.workspace_id, ctx.actor.id, hashed(code), until)
@@ -124,8 +124,8 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             "linked": now["linked"],
         }
 
-    async def ended(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        del given
+    async def ended(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        del arguments
         row = await ctx.tx.fetchrow(_UNLINK, ctx.actor.workspace_id, ctx.actor.id)
         return {"unlinked": row is not None and row["user_id"] is not None}
 
@@ -180,7 +180,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
     )
 
 
-async def _shown(ctx: CallContext, request_url: str) -> dict[str, Any]:
+async def _describe_setup(ctx: CallContext, request_url: str) -> dict[str, Any]:
     space, member = ctx.actor.workspace_id, ctx.actor.id
     row = await ctx.tx.fetchrow(_ACCOUNT, space, member)
     connection = await find_usable_account(ctx.tx, space, member, SLACK)

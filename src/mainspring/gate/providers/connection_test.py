@@ -95,10 +95,10 @@ def _interpret_listing(answer: HttpResponse) -> ModelConnectionTest:
 
 def _names(body: bytes) -> tuple[str, ...] | None:
     try:
-        told: Any = orjson.loads(body)
+        result: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    listed = told.get("data") if isinstance(told, dict) else None
+    listed = result.get("data") if isinstance(result, dict) else None
     if not isinstance(listed, list):
         return None
     names = [one.get("id") for one in listed if isinstance(one, dict)]

@@ -131,24 +131,28 @@ class OpenAIEmbedder:
 
     async def _promised(self, workspace_id: UUID, most: int, price: Price) -> BudgetReservation:
         """Sets the most aside that it can take; refused when the workspace's day is spent."""
-        promise = BudgetReservation(
+        reservation = BudgetReservation(
             workspace_id, generate_id(), None, None, "", price.cost(most, 0), most
         )
         nobody = Actor(workspace_id, "client", workspace_id)
         ask = CapabilityCall(
-            CALLER, {}, nobody, None, 1, RunPolicy(()), RunBudget(ENDLESS), id=promise.id
+            CALLER, {}, nobody, None, 1, RunPolicy(()), RunBudget(ENDLESS), id=reservation.id
         )
         lasts = timedelta(seconds=self._desk.limits.reservation_seconds)
         async with self._database.transaction() as tx:
-            await reserve_budget(tx, promise, ask, lasts)
-        return promise
+            await reserve_budget(tx, reservation, ask, lasts)
+        return reservation
 
-    async def _booked(self, promise: BudgetReservation, price: Price, tokens: int, ms: int) -> None:
+    async def _booked(
+        self, reservation: BudgetReservation, price: Price, tokens: int, ms: int
+    ) -> None:
         cost = price.cost(tokens, 0)
         used = Usage(MODEL, tokens, 0, cost, provider=CONNECTION, price=price.as_dict(), ms=ms)
-        row = UsageRow(promise.workspace_id, promise.id, self._clock.now(), None, 1, CALLER, used)
+        row = UsageRow(
+            reservation.workspace_id, reservation.id, self._clock.now(), None, 1, CALLER, used
+        )
         async with self._database.transaction() as tx:
-            await settle_reservation(tx, promise, cost)
+            await settle_reservation(tx, reservation, cost)
             if tokens:
                 await write_usage(tx, row)
 

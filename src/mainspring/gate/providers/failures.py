@@ -71,10 +71,10 @@ def problem_of(
     if line.status is None:
         # Nothing was sent, so it is a mistake of ours.
         return log_and_convert_error(error or RuntimeError("nothing was sent"))
-    told = _parse_error_body(line.body)
+    result = _parse_error_body(line.body)
     status = line.status
     if 200 <= status < 300:
-        hidden = told.get("code")
+        hidden = result.get("code")
         if not isinstance(hidden, int) or not 400 <= hidden < 600:
             return _unreadable(endpoint)
         # A gateway's way of handing on what somebody else said.
@@ -82,7 +82,7 @@ def problem_of(
     pause = parse_retry_after(
         line.headers.get("retry-after"), datetime.now(UTC), limits.retry_seconds
     )
-    return _map_status(endpoint, status, told, pause)
+    return _map_status(endpoint, status, result, pause)
 
 
 def without_host(problem: Problem, name: str) -> Problem:
@@ -128,7 +128,7 @@ def _unreadable(endpoint: ModelEndpoint) -> Problem:
 
 
 def _map_status(
-    endpoint: ModelEndpoint, status: int, told: Mapping[str, Any], pause: float | None
+    endpoint: ModelEndpoint, status: int, result: Mapping[str, Any], pause: float | None
 ) -> Problem:
     """What a status means; only the last ones may have cost something."""
     name = endpoint.name
@@ -140,8 +140,8 @@ def _map_status(
             "model_key_refused",
             f"Give the model connection {name} a key that its provider accepts.",
         )
-    said = str(told.get("message", ""))
-    if status == 402 or _out_of_money(status, told, said):
+    said = str(result.get("message", ""))
+    if status == 402 or _out_of_money(status, result, said):
         return _upstream(
             f"The account behind {name} has no money or quota left.",
             "model_account_empty",
@@ -158,24 +158,24 @@ def _map_status(
         )
     if status == 413 or (status in {400, 422} and _TOO_LONG.search(said)):
         return TooLarge(
-            f"The conversation is longer than {endpoint.model} takes.{_format_provider_message(told)}",  # noqa: E501
+            f"The conversation is longer than {endpoint.model} takes.{_format_provider_message(result)}",  # noqa: E501
             code="model_request_too_large",
             suggestion="Give the model less to read, or name one that reads more.",
         )
-    return _other(endpoint, status, told)
+    return _other(endpoint, status, result)
 
 
-def _out_of_money(status: int, told: Mapping[str, Any], said: str) -> bool:
+def _out_of_money(status: int, result: Mapping[str, Any], text: str) -> bool:
     """Told in a code, or in one sentence; other sentences name money without meaning it."""
     if status not in {400, 429}:
         return False
-    named = f"{told.get('code')} {told.get('type')}"
-    return bool(_NO_MONEY.search(named)) or "credit balance is too low" in said
+    named = f"{result.get('code')} {result.get('type')}"
+    return bool(_NO_MONEY.search(named)) or "credit balance is too low" in text
 
 
-def _other(endpoint: ModelEndpoint, status: int, told: Mapping[str, Any]) -> Problem:
+def _other(endpoint: ModelEndpoint, status: int, result: Mapping[str, Any]) -> Problem:
     name = endpoint.name
-    if status == 404 and told:
+    if status == 404 and result:
         detail = f"{name} has no model called {endpoint.model}, or its key may not use it."
         way_out = "Name a model that the connection offers."
         found = Finding("/model", detail, "unknown_model", way_out)
@@ -188,11 +188,12 @@ def _other(endpoint: ModelEndpoint, status: int, told: Mapping[str, Any]) -> Pro
         )
     if 400 <= status < 500:
         return Invalid(
-            f"{name} did not take the request.{_format_provider_message(told)}",
+            f"{name} did not take the request.{_format_provider_message(result)}",
             code="model_refused",
         )
     return UpstreamError(
-        f"{name} failed with status {status}.{_format_provider_message(told)}", code="model_failed"
+        f"{name} failed with status {status}.{_format_provider_message(result)}",
+        code="model_failed",
     )
 
 
@@ -212,9 +213,9 @@ def _parse_error_body(body: bytes) -> dict[str, Any]:
     return {"message": message} if isinstance(message, str) else {}
 
 
-def _format_provider_message(told: Mapping[str, Any]) -> str:
+def _format_provider_message(result: Mapping[str, Any]) -> str:
     """The provider's own sentence, on one line and short."""
-    message = told.get("message")
+    message = result.get("message")
     if not isinstance(message, str) or not message.strip():
         return ""
     line = _BLANK.sub(" ", message).strip()

@@ -84,11 +84,11 @@ def from_response(response: ModelResponse) -> ParsedReply:
     """What came back, with ids that tell its calls apart."""
     parts, cut = _limit_calls(response.parts)
     calls: list[ours.ToolCall] = []
-    taken: set[str] = set()
+    used: set[str] = set()
     for part in parts:
         if isinstance(part, ToolCallPart):
-            unique = _free(part.tool_call_id, len(calls), taken)
-            taken.add(unique)
+            unique = _free(part.tool_call_id, len(calls), used)
+            used.add(unique)
             calls.append(ours.ToolCall(unique, part.tool_name, _arguments(part.args)))
     texts = [part.content for part in parts if isinstance(part, TextPart)]
     thoughts = [part.content for part in parts if isinstance(part, ThinkingPart)]
@@ -109,12 +109,12 @@ def _limit_calls(parts: Sequence[ModelResponsePart]) -> tuple[Sequence[ModelResp
     return parts[: calls[MOST_CALLS]], True
 
 
-def _free(found: str, place: int, taken: set[str]) -> str:
+def _free(found: str, place: int, used: set[str]) -> str:
     """The id of a call, or one like it that no other call has."""
-    if found and found not in taken:
+    if found and found not in used:
         return found
     made = f"{found or 'call'}-{place}"
-    while made in taken:
+    while made in used:
         made = f"{made}-{place}"
     return made
 

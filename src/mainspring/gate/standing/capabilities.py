@@ -84,8 +84,8 @@ _EXAMPLE: Final[dict[str, Any]] = {
 def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
     """All of them; ``address`` is the server's own."""
 
-    async def decided(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        return await _decide_rule(ctx, given, address)
+    async def decided(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await _decide_rule(ctx, arguments, address)
 
     return (
         build_capability(
@@ -122,32 +122,34 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
     )
 
 
-async def _list_rules(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-    about = given.get("automation_id")
+async def _list_rules(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    about = arguments.get("automation_id")
     rows = await list_rules(
         ctx.tx,
         ctx.actor.workspace_id,
-        status=given.get("status"),
+        status=arguments.get("status"),
         automation_id=None if about is None else UUID(about),
-        most=given.get("limit", _USUAL),
+        most=arguments.get("limit", _USUAL),
     )
     return {"rules": [_describe_rule(row) for row in rows]}
 
 
-async def _decide_rule(ctx: CallContext, given: Mapping[str, Any], address: str) -> dict[str, Any]:
+async def _decide_rule(
+    ctx: CallContext, arguments: Mapping[str, Any], address: str
+) -> dict[str, Any]:
     if not ctx.actor.is_person:
         raise PersonRequired(
             "A person decides about a standing rule; a program cannot.",
             url=f"{address.rstrip('/')}/inbox?tab=rules",
-            command=f"mainspring rules {given['decision']} {given['rule_id']}",
+            command=f"mainspring rules {arguments['decision']} {arguments['rule_id']}",
         )
-    accept = given["decision"] == "accept"
-    row = await decide_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]), accept=accept)
+    accept = arguments["decision"] == "accept"
+    row = await decide_rule(ctx.tx, ctx.actor, UUID(arguments["rule_id"]), accept=accept)
     return _describe_rule(row)
 
 
-async def _end_rule(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-    row, news = await end_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]))
+async def _end_rule(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    row, news = await end_rule(ctx.tx, ctx.actor, UUID(arguments["rule_id"]))
     return _describe_rule(row) if news else Unchanged(_describe_rule(row))
 
 

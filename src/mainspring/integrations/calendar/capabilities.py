@@ -190,14 +190,16 @@ def create_event(calendar: Calendar) -> Capability:
         _check(create_findings(arguments))
         event = {name: arguments[name] for name in _TEXTS if name in arguments}
         for name in ("start", "end"):
-            event[name] = _made(format_api_time(arguments[name], arguments.get("time_zone")))
+            event[name] = _drop_missing(
+                format_api_time(arguments[name], arguments.get("time_zone"))
+            )
         if "attendees" in arguments:
             event["attendees"] = [{"email": one} for one in arguments["attendees"]]
         event["id"] = build_event_id(ctx.key)
         made = await calendar.create(ctx.http, _place(arguments), event, _updates(arguments))
         return {"event_id": made}
 
-    words = (
+    text = (
         "Create a calendar event\n\n"
         "Makes an event in a calendar of the connected Google account and invites its guests. "
         "A person sees it before it is made."
@@ -205,7 +207,7 @@ def create_event(calendar: Calendar) -> Capability:
     return _write(
         calendar,
         "calendar.create_event",
-        words,
+        text,
         (CREATE_INPUT, CREATED),
         create,
         Write(
@@ -239,7 +241,7 @@ def update_event(calendar: Calendar) -> Capability:
         )
         return {"modified_count": 1}
 
-    words = (
+    text = (
         "Change a calendar event\n\n"
         "Changes some of an event of the connected Google account; what is not given stays. "
         "A person sees the change before it is made."
@@ -247,7 +249,7 @@ def update_event(calendar: Calendar) -> Capability:
     return _write(
         calendar,
         "calendar.update_event",
-        words,
+        text,
         (UPDATE_INPUT, MODIFIED),
         update,
         Write(
@@ -269,14 +271,14 @@ def delete_event(calendar: Calendar) -> Capability:
         done = await calendar.delete(ctx.http, _place(arguments), own, updates)
         return {"modified_count": int(done)}
 
-    words = (
+    text = (
         "Delete a calendar event\n\n"
         "Deletes an event of the connected Google account. A person agrees before it is gone."
     )
     return _write(
         calendar,
         "calendar.delete_event",
-        words,
+        text,
         (DELETE_INPUT, MODIFIED),
         delete,
         Write(
@@ -293,7 +295,7 @@ def delete_event(calendar: Calendar) -> Capability:
 def _write(
     calendar: Calendar,
     name: str,
-    words: str,
+    text: str,
     schemas: tuple[Mapping[str, Any], Mapping[str, Any]],
     handler: Any,
     write: Write,
@@ -301,7 +303,7 @@ def _write(
 ) -> Capability:
     return Capability(
         id=name,
-        description=words,
+        description=text,
         input_schema=schemas[0],
         output_schema=schemas[1],
         handler=handler,
@@ -355,7 +357,7 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
             changed.append(f"{name} to “{format_first_line(text, 60)}”")
     guests = arguments.get("attendees")
     if guests is not None:
-        changed.append(f"guests to {_named(guests)}" if guests else "guests to nobody")
+        changed.append(f"guests to {_list_guests(guests)}" if guests else "guests to nobody")
     return (
         f"Change the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "  # noqa: E501
         f"{'; '.join(changed) or 'nothing'}; {_TOLD[_updates(arguments)]}."
@@ -404,7 +406,7 @@ def _check(findings: list[Finding]) -> None:
         )
 
 
-def _made(moment: Mapping[str, str | None]) -> dict[str, str]:
+def _drop_missing(moment: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in moment.items() if value is not None}
 
 
@@ -415,10 +417,10 @@ def _when(arguments: Mapping[str, Any]) -> str:
 
 def _with(arguments: Mapping[str, Any]) -> str:
     guests = arguments.get("attendees") or []
-    return f", with {_named(guests)}" if guests else ""
+    return f", with {_list_guests(guests)}" if guests else ""
 
 
-def _named(guests: list[str]) -> str:
+def _list_guests(guests: list[str]) -> str:
     more = len(guests) - 3
     shown = ", ".join(format_first_line(one, 60) for one in guests[:3])
     return shown + (f" and {more} more" if more > 0 else "")

@@ -95,7 +95,7 @@ class Calendar:
         return found
 
     async def events(
-        self, http: HttpClient, calendar_id: str, asked: Mapping[str, str], page: str | None
+        self, http: HttpClient, calendar_id: str, request: Mapping[str, str], page: str | None
     ) -> EventPage:
         """A page of events, recurring ones one by one; 410 is Expired: the sync token is old."""
         query = {
@@ -103,7 +103,7 @@ class Calendar:
             "singleEvents": "true",
             "showDeleted": "true",
             "fields": _FIELDS,
-            **asked,
+            **request,
         }
         path = f"calendars/{quote(calendar_id, safe='')}/events"
         told = await self._call(http, "GET", path, _paged(query, page))
@@ -219,8 +219,8 @@ def _event_path(calendar_id: str, event_id: str) -> str:
     return f"calendars/{quote(calendar_id, safe='')}/events/{quote(event_id, safe='')}"
 
 
-def _paged(asked: Mapping[str, str], page: str | None) -> Mapping[str, str]:
-    return asked if page is None else {**asked, "pageToken": page}
+def _paged(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+    return request if page is None else {**request, "pageToken": page}
 
 
 def _optional(found: Mapping[str, Any], name: str) -> str | None:

@@ -63,19 +63,19 @@ def build_event_item(
         return UnreadableItem(ref, UpstreamError(detail, code="event_unreadable", retryable=False))
     # Of what was deleted Google may tell no more than when it would have been.
     start = start or _time(found.get("originalStartTime"))
-    told = _frontmatter(found, entry, own, status, (start, end or start))
+    result = _frontmatter(found, entry, own, status, (start, end or start))
     summary = _line(found, "summary", 400) or "(no title)"
     is_news = news_since is not None and _updated(found) >= news_since
     return Item(
         source_ref=ref,
         type="calendar_event",
         title=f"Cancelled: {summary}" if status == "cancelled" else summary,
-        body=_body(found, told),
-        frontmatter=told,
+        body=_body(found, result),
+        frontmatter=result,
         event=EVENT_CHANGED.type if is_news else None,
-        payload=_payload(told, summary) if is_news else {},
+        payload=_payload(result, summary) if is_news else {},
         # One page for all its changes; each of them is told once.
-        news=told["updated"] or None,
+        news=result["updated"] or None,
     )
 
 
@@ -87,7 +87,7 @@ def _frontmatter(
     times: tuple[date | datetime | None, date | datetime | None],
 ) -> dict[str, Any]:
     start, end = times
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "event_id": own,
         "calendar": entry.name,
         "calendar_id": entry.id,
@@ -104,43 +104,49 @@ def _frontmatter(
     if end is not None and not isinstance(end, datetime):
         # Calendars end a day after the last one; people ask for the last one.
         has_one = end not in (start, date.min)
-        told["last_day"] = (end - timedelta(days=1)).isoformat() if has_one else told["end"]
+        result["last_day"] = (end - timedelta(days=1)).isoformat() if has_one else result["end"]
     extra = {
         "time_zone": _line(_mapping(found.get("start")), "timeZone", 80),
         "recurring_event_id": _line(found, "recurringEventId", 300),
         "meeting_link": _line(found, "hangoutLink", 2_000),
     }
-    return told | {name: value for name, value in extra.items() if value}
+    return result | {name: value for name, value in extra.items() if value}
 
 
-def _payload(told: Mapping[str, Any], summary: str) -> dict[str, Any]:
+def _payload(result: Mapping[str, Any], summary: str) -> dict[str, Any]:
     names = ("event_id", "calendar_id", "calendar", "start", "end", "status", "html_link")
-    return {"summary": summary, **{name: told[name] for name in (*names, "updated")}}
+    return {"summary": summary, **{name: result[name] for name in (*names, "updated")}}
 
 
-def _body(found: Mapping[str, Any], told: Mapping[str, Any]) -> str:
-    when = told["start"] if told["start"] == told["end"] else f"{told['start']} – {told['end']}"
-    if told["all_day"]:
-        first, last = told["start"], told.get("last_day", told["start"])
+def _body(found: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    when = (
+        result["start"]
+        if result["start"] == result["end"]
+        else f"{result['start']} – {result['end']}"
+    )
+    if result["all_day"]:
+        first, last = result["start"], result.get("last_day", result["start"])
         when = first if first == last else f"{first} – {last}"
-    people = ", ".join(one["email"] or one["name"] for one in told["attendees"])
+    people = ", ".join(one["email"] or one["name"] for one in result["attendees"])
     lines = (
         ("When", when),
-        ("Where", told["location"]),
-        ("Calendar", told["calendar"]),
-        ("Organizer", told["organizer"]),
+        ("Where", result["location"]),
+        ("Calendar", result["calendar"]),
+        ("Organizer", result["organizer"]),
         ("Attendees", people),
-        ("Meeting", told.get("meeting_link", "")),
+        ("Meeting", result.get("meeting_link", "")),
     )
     head = "\n".join(f"{name}: {value}" for name, value in lines if value)
     return f"{head}\n\n{_described(found.get('description'))}".strip()
 
 
-def _described(said: Any) -> str:
+def _described(answer: Any) -> str:
     """What the event says; Google writes some as HTML and some as text with < and > in it."""
-    if not isinstance(said, str):
+    if not isinstance(answer, str):
         return ""
-    text = extract_html_text(said.replace("\n", "<br>")) if _TAG.search(said) else said.strip()
+    text = (
+        extract_html_text(answer.replace("\n", "<br>")) if _TAG.search(answer) else answer.strip()
+    )
     return text[:_DESCRIPTION]
 
 
@@ -217,7 +223,7 @@ def build_events_source(calendar: Calendar) -> Source:
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> ItemBatch:
         window = read_window(given)
-        queue = [_kept(one) for one in (cursor or {}).get("queue", ())]
+        queue = [_parse_calendar_entry(one) for one in (cursor or {}).get("queue", ())]
         if cursor is None:
             queue = await calendar.calendars(ctx.http)
         if not queue:
@@ -244,7 +250,7 @@ def build_changes_poll(calendar: Calendar) -> Poll:
         kept = dict(cursor or {})
         known: dict[str, str] = dict(kept.get("known", {}))
         until: dict[str, str] = dict(kept.get("until", {}))
-        queue = [_kept(one) for one in kept.get("queue", ())]
+        queue = [_parse_calendar_entry(one) for one in kept.get("queue", ())]
         if not queue:
             # A new look: at the calendars that there are now.
             queue = await calendar.calendars(ctx.http)
@@ -303,13 +309,13 @@ async def _page(
     calendar: Calendar,
     ctx: CallContext,
     one: CalendarEntry,
-    asked: Mapping[str, str],
+    request: Mapping[str, str],
     page: str | None,
     news_since: datetime | None,
 ) -> tuple[list[Item | UnreadableItem], EventPage | None]:
     """One page of one calendar; a calendar that is refused is broken, and the others go on."""
     try:
-        found = await calendar.events(ctx.http, one.id, asked, page)
+        found = await calendar.events(ctx.http, one.id, request, page)
     except (ReconnectRequired, Expired):
         raise
     except Problem as problem:
@@ -333,12 +339,12 @@ def _queue(queue: list[CalendarEntry]) -> dict[str, Any]:
     return {"queue": [{"id": one.id, "name": one.name, "zone": one.zone} for one in queue]}
 
 
-def _kept(one: Mapping[str, Any]) -> CalendarEntry:
+def _parse_calendar_entry(one: Mapping[str, Any]) -> CalendarEntry:
     return CalendarEntry(str(one["id"]), str(one["name"]), str(one["zone"]))
 
 
-def _stamp(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _stamp(timestamp: datetime) -> str:
+    return timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _from_request(request: str, now: datetime) -> dict[str, Any]:

@@ -38,12 +38,12 @@ class Window:
         return _stamp(self.start, here), _stamp(end, here)
 
 
-def read_window(given: Mapping[str, Any]) -> Window:
+def read_window(arguments: Mapping[str, Any]) -> Window:
     """A window from an input; raises ``Invalid`` with the place of what is wrong."""
     found: list[Finding] = []
     ends: dict[str, date | datetime] = {}
     for name in ("start", "end"):
-        value = parse_day_or_time(given.get(name))
+        value = parse_day_or_time(arguments.get(name))
         if value is None or (isinstance(value, datetime) and value.tzinfo is None):
             detail = "This is neither a day nor a moment with its offset."
             found.append(Finding(f"/{name}", detail, "calendar_window", _ONE_OR_OTHER))
@@ -93,18 +93,18 @@ def parse_day_or_time(value: Any) -> date | datetime | None:
     return found if "T" in value.upper() else None
 
 
-def find_time_problems(given: Mapping[str, Any]) -> list[Finding]:
+def find_time_problems(arguments: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with the times of an event, each with its place."""
     found: list[Finding] = []
     times: dict[str, date | datetime] = {}
-    zone = given.get("time_zone")
+    zone = arguments.get("time_zone")
     if zone is not None and not _is_zone(zone):
         detail = "There is no such time zone."
         found.append(Finding("/time_zone", detail, "event_zone", "For example Europe/Berlin."))
     for name in ("start", "end"):
-        if name not in given:
+        if name not in arguments:
             continue
-        value = parse_day_or_time(given[name])
+        value = parse_day_or_time(arguments[name])
         if value is None:
             detail = "This is neither a day nor a moment."
             found.append(Finding(f"/{name}", detail, "event_time", _ONE_OR_OTHER))

@@ -61,9 +61,9 @@ def build_adapter(market: CoinMarketCap) -> Adapter:
     )
 
 
-def _row(told: Any) -> Mapping[str, Any]:
+def _row(result: Any) -> Mapping[str, Any]:
     """A coin that cannot be read has no sign: it is reported, and the others go on."""
     try:
-        return read_coin(told)
+        return read_coin(result)
     except Problem:
         return {"symbol": None}

@@ -93,7 +93,7 @@ class CoinMarketCap:
         )
         problem = _limit_reached(response) or parse_refusal(response, _NAME)
         if problem is not None:
-            raise _told(problem, response.body)
+            raise _add_provider_message(problem, response.body)
         return read_object(response, _NAME)
 
 
@@ -126,7 +126,7 @@ def _limit_reached(response: HttpResponse) -> Problem | None:
     return None
 
 
-def _told(problem: Problem, body: bytes) -> Problem:
+def _add_provider_message(problem: Problem, body: bytes) -> Problem:
     """The problem with the API's own sentence about it, which stands where no other API has it."""
     said = _status(body).get("error_message")
     if not isinstance(said, str) or not said.strip():

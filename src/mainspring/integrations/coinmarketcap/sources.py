@@ -71,11 +71,11 @@ async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> ItemB
     return ItemBatch(items)
 
 
-def _item(told: Any, number: int) -> Item | UnreadableItem:
+def _item(result: Any, number: int) -> Item | UnreadableItem:
     try:
-        coin = read_coin(told)
+        coin = read_coin(result)
     except Problem as problem:
-        return UnreadableItem(describe_coin_position(told, number), problem)
+        return UnreadableItem(describe_coin_position(result, number), problem)
     kept = ("symbol", "price_usd", "market_cap_usd", "last_updated")
     return Item(
         source_ref=f"cmc:{coin['symbol']}@{coin['last_updated']}",

@@ -150,7 +150,7 @@ def _problem(response: HttpResponse) -> Problem | None:
     )
 
 
-def _said(response: HttpResponse) -> Mapping[str, Any]:
+def _parse_body(response: HttpResponse) -> Mapping[str, Any]:
     try:
         found = orjson.loads(response.body)
     except orjson.JSONDecodeError:
@@ -159,13 +159,13 @@ def _said(response: HttpResponse) -> Mapping[str, Any]:
 
 
 def _number(response: HttpResponse) -> int:
-    found = _said(response).get("code")
+    found = _parse_body(response).get("code")
     return found if isinstance(found, int) else 0
 
 
 def _pause(response: HttpResponse) -> float | None:
     """The body says it most exactly; where a wall before Discord answers, only headers do."""
-    wanted = _said(response).get("retry_after")
+    wanted = _parse_body(response).get("retry_after")
     if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted >= 0:
         return min(float(wanted), LONGEST_PAUSE)
     told = {"retry-after": response.headers.get("x-ratelimit-reset-after", "")}

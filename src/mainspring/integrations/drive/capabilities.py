@@ -43,14 +43,14 @@ def create_file(drive: Drive) -> Capability:
         if before is not None:
             return {"file_id": before}
         kind = str(arguments.get("mime_type", "text/plain"))
-        told: dict[str, Any] = {"name": arguments["name"], "mimeType": kind}
-        told["appProperties"] = {"mainspring_call": mark}
+        result: dict[str, Any] = {"name": arguments["name"], "mimeType": kind}
+        result["appProperties"] = {"mainspring_call": mark}
         if "folder_id" in arguments:
-            told["parents"] = [arguments["folder_id"]]
+            result["parents"] = [arguments["folder_id"]]
         content = arguments["content"].encode()
         boundary = "mainspring-" + hashlib.sha256(content).hexdigest()[:32]
         media = _MADE_FROM.get(kind, kind if "charset" in kind else f"{kind}; charset=UTF-8")
-        return {"file_id": await drive.create(ctx.http, told, media, content, boundary)}
+        return {"file_id": await drive.create(ctx.http, result, media, content, boundary)}
 
     return Capability(
         id="drive.create_file",

@@ -195,8 +195,8 @@ def _checked(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _paged(asked: Mapping[str, str], page: str | None) -> Mapping[str, str]:
-    return asked if page is None else {**asked, "pageToken": page}
+def _paged(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+    return request if page is None else {**request, "pageToken": page}
 
 
 def _optional(found: Mapping[str, Any], name: str) -> str | None:

@@ -42,15 +42,15 @@ def quote_query_text(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def build_words_query(words: str) -> str:
+def build_words_query(phrase: str) -> str:
     """Files that have these words in their name or in their text."""
-    said = quote_query_text(" ".join(words.split()))
-    return f"(name contains {said} or fullText contains {said}) and {_NOT_TRASHED}"
+    text = quote_query_text(" ".join(phrase.split()))
+    return f"(name contains {text} or fullText contains {text}) and {_NOT_TRASHED}"
 
 
-def build_since_query(moment: datetime) -> str:
+def build_since_query(timestamp: datetime) -> str:
     """Files that were changed since a moment."""
-    at = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    at = timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"modifiedTime >= {quote_query_text(at)} and {_NOT_TRASHED}"
 
 
@@ -106,7 +106,7 @@ def build_file_item(
         ref = build_source_ref(own if isinstance(own, str) and own else "unknown")
         detail = f"{NAME} told of a file without its id or its name."
         return UnreadableItem(ref, UpstreamError(detail, code="file_unreadable", retryable=False))
-    told = _frontmatter(found, own)
+    result = _frontmatter(found, own)
     event = _event(found, news_since)
     names = ("file_id", "mime_type", "owners", "modified", "web_link")
     return Item(
@@ -114,11 +114,11 @@ def build_file_item(
         type="gdrive_file",
         title=format_one_line(name, 400) or "(no name)",
         body=(text or "")[:_TEXT],
-        frontmatter=told,
+        frontmatter=result,
         event=event,
-        payload={} if event is None else {"name": told["name"], **{k: told[k] for k in names}},
+        payload={} if event is None else {"name": result["name"], **{k: result[k] for k in names}},
         # One page for all its changes; whichever poll comes across one first tells of it.
-        news=told["modified"] or None,
+        news=result["modified"] or None,
         keeps_body=text is None,
     )
 
@@ -138,7 +138,7 @@ def read_size(found: Mapping[str, Any]) -> int:
 def _frontmatter(found: Mapping[str, Any], own: str) -> dict[str, Any]:
     owners = found.get("owners")
     people = [one for one in owners if isinstance(one, Mapping)] if isinstance(owners, list) else []
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "file_id": own,
         "name": _line(found, "name", 400),
         "mime_type": _line(found, "mimeType", 200),
@@ -152,10 +152,10 @@ def _frontmatter(found: Mapping[str, Any], own: str) -> dict[str, Any]:
         "size": read_size(found),
     }
     if _line(found, "description", 2_000):
-        told["description"] = _line(found, "description", 2_000)
+        result["description"] = _line(found, "description", 2_000)
     if found.get("trashed") is True:
-        told["trashed"] = True
-    return told
+        result["trashed"] = True
+    return result
 
 
 def _event(found: Mapping[str, Any], since: datetime | None) -> str | None:
@@ -249,8 +249,8 @@ def build_files_poll(drive: Drive) -> Poll:
         del ctx
         return _items(found.items, news_since)
 
-    words = "Files that were added or changed, by what is told of them."
-    return Poll("files", words, _following(drive, keep, _AT_A_TIME))
+    text = "Files that were added or changed, by what is told of them."
+    return Poll("files", text, _following(drive, keep, _AT_A_TIME))
 
 
 def build_texts_poll(drive: Drive) -> Poll:
@@ -266,8 +266,8 @@ def build_texts_poll(drive: Drive) -> Poll:
 
         return await read_each({one: build_source_ref(one) for one in files}, read)
 
-    words = "The text of documents and small text files, as the bodies of their pages."
-    return Poll("texts", words, _following(drive, keep, _TEXTS_AT_A_TIME), every="5-59/10 * * * *")
+    text = "The text of documents and small text files, as the bodies of their pages."
+    return Poll("texts", text, _following(drive, keep, _TEXTS_AT_A_TIME), every="5-59/10 * * * *")
 
 
 def _items(

@@ -74,7 +74,7 @@ def _attachments(arguments: Mapping[str, Any]) -> Iterator[MailAttachment]:
         yield MailAttachment(one["filename"], content, kind or "application/octet-stream")
 
 
-def _named(arguments: Mapping[str, Any]) -> list[str]:
+def _list_recipients(arguments: Mapping[str, Any]) -> list[str]:
     hidden = [f"{escape_invisible(one)} (bcc)" for one in arguments.get("bcc", ())]
     return [*map(escape_invisible, (*arguments["to"], *arguments.get("cc", ()))), *hidden]
 
@@ -101,13 +101,13 @@ def _with_files(arguments: Mapping[str, Any]) -> str:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Who will get what, in one line: who first, as no text of the mail can push that away."""
-    everybody = _named(arguments)
+    everybody = _list_recipients(arguments)
     named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
     subject, text = escape_invisible(arguments["subject"]), format_first_line(arguments["text"])
-    said = f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
-    return said + _beside(arguments)
+    message = f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
+    return message + _beside(arguments)
 
 
 def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,23 +65,23 @@ def build_source_ref(mail: ParsedMail) -> str:
 
 
 def _frontmatter(mail: ParsedMail, received: str | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "from": mail.sender[:1_000],
         "to": [one[:500] for one in mail.to[:_LISTED]],
         "message_id": mail.message_id,
     }
     if mail.cc:
-        told["cc"] = [one[:500] for one in mail.cc[:_LISTED]]
+        result["cc"] = [one[:500] for one in mail.cc[:_LISTED]]
     if received is not None:
-        told["date"] = received
+        result["date"] = received
     if mail.in_reply_to:
-        told["in_reply_to"] = mail.in_reply_to
+        result["in_reply_to"] = mail.in_reply_to
     thread = mail.references[0] if mail.references else mail.in_reply_to or mail.message_id
     if thread:
-        told["thread_id"] = thread
+        result["thread_id"] = thread
     if mail.files:
-        told["attachments"] = [
+        result["attachments"] = [
             {"filename": one.filename, "mime_type": one.mime_type, "bytes": one.size}
             for one in mail.files
         ]
-    return told
+    return result

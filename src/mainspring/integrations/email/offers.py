@@ -15,14 +15,14 @@ from mainspring.integrations.email.capabilities import SEND_EMAIL
 _SHOWN_THREAD: Final = 60
 
 
-def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"text" if name == "body" else name: value for name, value in given.items()}
+def _arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"text" if name == "body" else name: value for name, value in arguments.items()}
     named.pop("thread_id", None)
     return named
 
 
-def _note(given: Mapping[str, Any]) -> str | None:
-    thread = given.get("thread_id")
+def _note(arguments: Mapping[str, Any]) -> str | None:
+    thread = arguments.get("thread_id")
     if thread is None:
         return None
     shown = " ".join(str(thread).split())[:_SHOWN_THREAD]

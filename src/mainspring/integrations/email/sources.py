@@ -116,16 +116,16 @@ def parse_search_terms(query: str | None) -> list[tuple[str, str]]:
 
 
 async def _read(
-    ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ctx: CallContext, arguments: Mapping[str, Any], cursor: Mapping[str, Any] | None
 ) -> ItemBatch:
-    limit = int(given.get("limit", _USUAL))
+    limit = int(arguments.get("limit", _USUAL))
     async with ctx.mailbox() as box:
         left = list((cursor or {}).get("left", ()))
         if cursor is None or cursor.get("uidvalidity") != box.uidvalidity:
-            since = given.get("since")
+            since = arguments.get("since")
             uids = await box.search(
                 since=date.fromisoformat(since) if since else None,
-                terms=parse_search_terms(given.get("query")),
+                terms=parse_search_terms(arguments.get("query")),
             )
             left = list(reversed(uids))[:limit]
         now, left = left[:PORTION], left[PORTION:]

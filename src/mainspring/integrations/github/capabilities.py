@@ -189,8 +189,8 @@ def build_comment_capability(github: GitHub) -> Capability:
     async def commented(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         owner, repo, number = (arguments[key] for key in ("owner", "repo", "number"))
         path = build_repository_path(owner, repo, "issues", str(number), "comments")
-        asked = RequestSubject(f"{owner}/{repo}#{number}")
-        found = await github.post(ctx, path, {"body": arguments["body"]}, asked)
+        subject = RequestSubject(f"{owner}/{repo}#{number}")
+        found = await github.post(ctx, path, {"body": arguments["body"]}, subject)
         named, url = found.get("id"), found.get("html_url")
         if not isinstance(named, int) or not isinstance(url, str):
             raise malformed_response_error(NAME)

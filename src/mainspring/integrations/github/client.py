@@ -70,14 +70,14 @@ class RequestSubject:
 
 
 def parse_github_error(
-    response: HttpResponse, asked: RequestSubject, now: datetime
+    response: HttpResponse, subject: RequestSubject, now: datetime
 ) -> Problem | None:
     """The problem behind an answer; None where it is a success."""
     limited = _limited(response, now)
     if limited is not None:
         return limited
     told = _TOLD.get(response.status)
-    return parse_refusal(response, NAME) if told is None else told(response, asked)
+    return parse_refusal(response, NAME) if told is None else told(response, subject)
 
 
 def _limited(response: HttpResponse, now: datetime) -> UpstreamError | None:
@@ -107,52 +107,52 @@ def _until(reset: str, now: datetime) -> float | None:
     return min(max(float(reset) - now.timestamp(), 0.0) + 1.0, LONGEST_PAUSE)
 
 
-def _moved(response: HttpResponse, asked: RequestSubject) -> Problem:
+def _moved(response: HttpResponse, subject: RequestSubject) -> Problem:
     del response
     return Conflict(
-        f"{asked.what} has another name by now, and nothing was written.",
+        f"{subject.what} has another name by now, and nothing was written.",
         code="github_moved",
         suggestion="Look at GitHub what it is called now, and write that name.",
         unsent=True,
     )
 
 
-def _unknown(response: HttpResponse, asked: RequestSubject) -> Problem:
-    del response, asked
+def _unknown(response: HttpResponse, subject: RequestSubject) -> Problem:
+    del response, subject
     return ReconnectRequired("GitHub does not accept this access any more.", code="github_access")
 
 
-def _forbidden(response: HttpResponse, asked: RequestSubject) -> Problem:
-    words = parse_error_detail(response).message
+def _forbidden(response: HttpResponse, subject: RequestSubject) -> Problem:
+    text = parse_error_detail(response).message
     if response.headers.get("x-github-sso", "").startswith("required"):
         return PermissionDenied(
-            f"The organisation of {asked.what} wants its single sign-on to be used first.",
+            f"The organisation of {subject.what} wants its single sign-on to be used first.",
             code="github_single_sign_on",
             suggestion="At GitHub, let this application into that organisation.",
             unsent=True,
         )
-    by_app = "not accessible by integration" in words.lower()
+    by_app = "not accessible by integration" in text.lower()
     return PermissionDenied(
-        f"GitHub does not allow this account to do that in {asked.what}"
-        + (f": {words}" if words else "."),
+        f"GitHub does not allow this account to do that in {subject.what}"
+        + (f": {text}" if text else "."),
         code="github_forbidden",
         suggestion=_APP_PERMISSION if by_app else None,
         unsent=True,
     )
 
 
-def _hidden(response: HttpResponse, asked: RequestSubject) -> Problem:
+def _hidden(response: HttpResponse, subject: RequestSubject) -> Problem:
     del response
     return NotFound(
-        f"{asked.what} is not there, or not visible to this account.",
+        f"{subject.what} is not there, or not visible to this account.",
         code="github_not_found",
         suggestion="Check how it is written, and that the connected account may see it.",
         unsent=True,
     )
 
 
-def _gone(response: HttpResponse, asked: RequestSubject) -> Problem:
-    words = parse_error_detail(response).message
+def _build_gone_problem(response: HttpResponse, subject: RequestSubject) -> Problem:
+    text = parse_error_detail(response).message
     if "sunset" in response.headers or "deprecation" in response.headers:
         return UpstreamError(
             "GitHub has retired the version of its API that this installation uses.",
@@ -162,23 +162,23 @@ def _gone(response: HttpResponse, asked: RequestSubject) -> Problem:
             unsent=True,
         )
     return NotFound(
-        f"GitHub says that this is gone from {asked.what}" + (f": {words}" if words else "."),
+        f"GitHub says that this is gone from {subject.what}" + (f": {text}" if text else "."),
         code="github_gone",
         unsent=True,
     )
 
 
-def _not_valid(response: HttpResponse, asked: RequestSubject) -> Problem:
-    words = parse_error_detail(response).message
+def _not_valid(response: HttpResponse, subject: RequestSubject) -> Problem:
+    text = parse_error_detail(response).message
     return Invalid(
-        "GitHub does not accept this" + (f": {words}" if words else "."),
+        "GitHub does not accept this" + (f": {text}" if text else "."),
         code="github_invalid",
-        findings=list(_findings(response.body, asked)),
+        findings=list(_findings(response.body, subject)),
         unsent=True,
     )
 
 
-def _findings(body: bytes, asked: RequestSubject) -> Iterator[Finding]:
+def _findings(body: bytes, subject: RequestSubject) -> Iterator[Finding]:
     """What is wrong with which field, as far as GitHub tells it."""
     try:
         entries = orjson.loads(body).get("errors")
@@ -188,13 +188,13 @@ def _findings(body: bytes, asked: RequestSubject) -> Iterator[Finding]:
         if isinstance(entry, str) and entry:
             yield Finding("", format_one_line(entry), "github_invalid")
         elif isinstance(entry, Mapping):
-            yield _finding(entry, asked)
+            yield _finding(entry, subject)
 
 
-def _finding(entry: Mapping[str, Any], asked: RequestSubject) -> Finding:
+def _finding(entry: Mapping[str, Any], subject: RequestSubject) -> Finding:
     named, code, words = (entry.get(key) for key in ("field", "code", "message"))
     place = named if isinstance(named, str) and _FIELD.fullmatch(named) else ""
-    place = asked.fields.get(place, place)
+    place = subject.fields.get(place, place)
     means = _MEANS.get(code if isinstance(code, str) else "", "is not accepted")
     detail = format_one_line(words) if isinstance(words, str) else f"GitHub says that this {means}."
     return Finding(f"/{place}" if place else "", detail, "github_invalid")
@@ -208,7 +208,7 @@ _TOLD: Final = {
     401: _unknown,
     403: _forbidden,
     404: _hidden,
-    410: _gone,
+    410: _build_gone_problem,
     422: _not_valid,
 }
 
@@ -271,7 +271,7 @@ class GitHub:
         query: Mapping[str, str],
         size: int,
         most: int,
-        asked: RequestSubject,
+        subject: RequestSubject,
     ) -> tuple[list[Any], bool]:
         """A list to its end, or to the most that is wanted; and whether there was more."""
         found: list[Any] = []
@@ -280,7 +280,7 @@ class GitHub:
         for _ in range(most + _SPARE_PAGES):
             if url is None or len(found) >= most:
                 break
-            answer = await self._fitting(ctx, url, asked)
+            answer = await self._fitting(ctx, url, subject)
             if not isinstance(answer.value, list):
                 raise malformed_response_error(NAME)
             found += answer.value
@@ -309,12 +309,12 @@ class GitHub:
         return found
 
     async def _fitting(
-        self, ctx: CallContext, url: str, asked: RequestSubject, etag: str | None = None
+        self, ctx: CallContext, url: str, subject: RequestSubject, etag: str | None = None
     ) -> GitHubResponse:
         """The answer, in smaller pages where it is too large for the way out."""
         while True:
             try:
-                return await self._got(ctx, url, asked, etag)
+                return await self._got(ctx, url, subject, etag)
             except UpstreamError as error:
                 smaller = _smaller(url) if error.code == "response_too_large" else None
                 if smaller is None:
@@ -323,7 +323,7 @@ class GitHub:
                 url, etag = smaller, None
 
     async def _got(
-        self, ctx: CallContext, url: str, asked: RequestSubject, etag: str | None
+        self, ctx: CallContext, url: str, subject: RequestSubject, etag: str | None
     ) -> GitHubResponse:
         headers = _headers(ctx)
         if etag is not None:
@@ -333,7 +333,7 @@ class GitHub:
         )
         if response.status == 304 and etag is not None:
             return GitHubResponse(None, etag=etag, unchanged=True)
-        value = _checked(ctx, response, asked)
+        value = _checked(ctx, response, subject)
         return GitHubResponse(value, self._next(response), mark_of(response.headers))
 
     def _next(self, response: HttpResponse) -> str | None:
@@ -402,8 +402,8 @@ def _headers(ctx: CallContext) -> dict[str, str | SecretText]:
     return headers
 
 
-def _checked(ctx: CallContext, response: HttpResponse, asked: RequestSubject) -> Any:
-    problem: Problem | None = parse_github_error(response, asked, ctx.clock.now())
+def _checked(ctx: CallContext, response: HttpResponse, subject: RequestSubject) -> Any:
+    problem: Problem | None = parse_github_error(response, subject, ctx.clock.now())
     if problem is not None:
         raise problem
     return read_json(response, NAME)

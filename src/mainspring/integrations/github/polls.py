@@ -64,7 +64,7 @@ def build_issues_poll(github: GitHub) -> Poll:
             "state": "all",
             "sort": "updated",
             "direction": "asc",
-            "since": _written(since),
+            "since": _format_time(since),
             "per_page": str(size),
             "page": str(page),
         }
@@ -75,14 +75,14 @@ def build_issues_poll(github: GitHub) -> Poll:
         entries = answer.value
         if not isinstance(entries, list):
             raise malformed_response_error(NAME)
-        at = f"github:{owner}/{repo}:{_written(since)}"
+        at = f"github:{owner}/{repo}:{_format_time(since)}"
         items = [
             read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))
             for n, one in enumerate(entries)
         ]
         more = answer.next is not None
-        then: dict[str, Any] = {"began": _written(began), "since": _latest(entries, since, now)}
-        if then["since"] == _written(since):
+        then: dict[str, Any] = {"began": _format_time(began), "since": _latest(entries, since, now)}
+        if then["since"] == _format_time(since):
             # All of them share one moment: that one is gone through page by page.
             then["page"], then["size"] = parse_page(answer.next, (page + more, size))
             if not more and any(one > now for one in _changes(entries)):
@@ -128,7 +128,9 @@ def build_releases_poll(github: GitHub) -> Poll:
             for n, one in enumerate(fresh)
         ]
         seen = [one["id"] for one in entries if isinstance(one, dict) and _is_out(one)]
-        return RepositoryPoll(items, {"began": _written(began), "known": seen, "etag": answer.etag})
+        return RepositoryPoll(
+            items, {"began": _format_time(began), "known": seen, "etag": answer.etag}
+        )
 
     return Poll(
         "releases",
@@ -212,7 +214,7 @@ def _changes(entries: list[Any]) -> list[datetime]:
 
 def _latest(entries: list[Any], since: datetime, now: datetime) -> str:
     """The moment of the latest change among entries; one of the future moves nothing."""
-    return _written(max([since, *(one for one in _changes(entries) if one <= now)]))
+    return _format_time(max([since, *(one for one in _changes(entries) if one <= now)]))
 
 
 def _is_out(entry: Mapping[str, Any]) -> bool:
@@ -224,5 +226,5 @@ def _passed_over(entry: Any, known: Sequence[Any]) -> bool:
     return isinstance(entry, dict) and (bool(entry.get("draft")) or entry.get("id") in known)
 
 
-def _written(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -98,7 +98,9 @@ class Gmail:
             for one in list_in(entry, "messagesAdded", NAME)
         ]
         messages = [one.get("message") for one in added if isinstance(one, Mapping)]
-        ids = dict.fromkeys(require_text(one, "threadId", NAME) for one in messages if _wanted(one))
+        ids = dict.fromkeys(
+            require_text(one, "threadId", NAME) for one in messages if _is_delivered(one)
+        )
         return ThreadIdPage(tuple(ids), _next(found), require_text(found, "historyId", NAME))
 
     async def thread(self, http: HttpClient, thread_id: str) -> list[dict[str, Any]]:
@@ -211,11 +213,11 @@ async def _answer(http: HttpClient, request: HttpRequest) -> dict[str, Any]:
     return read_object(response, NAME)
 
 
-def build_related_body(told: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
+def build_related_body(result: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
     """Two parts in one request: what is told of the thing, and the thing itself."""
     head = (
         f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
-        f"{json.dumps(told)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"
+        f"{json.dumps(result)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"
     )
     return b"".join((head.encode(), media, f"\r\n--{boundary}--\r\n".encode()))
 
@@ -231,7 +233,7 @@ def decode_base64(data: Any) -> bytes | None:
         return None
 
 
-def _wanted(message: Any) -> bool:
+def _is_delivered(message: Any) -> bool:
     """Whether a message has come or gone; what is still being written has not."""
     if not isinstance(message, Mapping):
         return False
@@ -256,8 +258,8 @@ def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return messages
 
 
-def _paged(asked: dict[str, str], page: str | None) -> dict[str, str]:
-    return asked if page is None else {**asked, "pageToken": page}
+def _paged(request: dict[str, str], page: str | None) -> dict[str, str]:
+    return request if page is None else {**request, "pageToken": page}
 
 
 def _next(found: Mapping[str, Any]) -> str | None:

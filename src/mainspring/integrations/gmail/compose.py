@@ -48,14 +48,14 @@ def build_call_id(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
-def build_sent_search(key: str, given: Mapping[str, Any]) -> str:
+def build_sent_search(key: str, arguments: Mapping[str, Any]) -> str:
     """A search that finds the mail of a call among the sent ones, with few others.
 
     Gmail searches by no header of our own, so it is narrowed by a recipient and by time: the key
     has the id of its run, draft or call, and no mail of that is older than it.
     """
     words = ["in:sent"]
-    plain = [one for one in given["to"] if _SEARCHABLE.fullmatch(one)]
+    plain = [one for one in arguments["to"] if _SEARCHABLE.fullmatch(one)]
     if plain:
         words.append(f"to:{plain[0]}")
     made = _ID.search(key)
@@ -79,41 +79,41 @@ def find_reply_target(messages: Sequence[Mapping[str, Any]]) -> ReplyTarget | No
 
 
 def compose_mail(
-    given: Mapping[str, Any], call: str, sender: str, before: ReplyTarget | None
+    arguments: Mapping[str, Any], call: str, sender: str, before: ReplyTarget | None
 ) -> bytes:
     """The whole mail as bytes."""
     mail = EmailMessage(policy=SMTP)
     if sender:
         mail["From"] = sender
     for name in ("to", "cc", "bcc"):
-        if given.get(name):
-            mail[name.capitalize()] = ", ".join(map(_wire_address, given[name]))
-    mail["Subject"] = given["subject"]
+        if arguments.get(name):
+            mail[name.capitalize()] = ", ".join(map(_wire_address, arguments[name]))
+    mail["Subject"] = arguments["subject"]
     mail[CALL_HEADER] = call
     if before is not None:
         # Folded by hand: a long list of ids may not be broken inside one of them.
         known = dict.fromkeys([*before.references, before.header_id])
         mail["In-Reply-To"] = before.header_id
         mail["References"] = " ".join(list(known)[-_MOST_REFERENCES:])
-    mail.set_content(given["body"])
-    for file in given.get("attachments", ()):
+    mail.set_content(arguments["body"])
+    for file in arguments.get("attachments", ()):
         _attach(mail, file)
     return mail.as_bytes()
 
 
-def find_mail_problems(given: Mapping[str, Any]) -> list[Finding]:
+def find_mail_problems(arguments: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with a mail that fits its schema, each with its place."""
     found = [
         Finding(f"/{name}/{at}", "Gmail takes no such sign before the @.", "mail_address")
         for name in ("to", "cc", "bcc")
-        for at, one in enumerate(given.get(name, ()))
+        for at, one in enumerate(arguments.get(name, ()))
         if not one.rpartition("@")[0].isascii() or _wire_domain(one) is None
     ]
-    people = sum(len(given.get(name, ())) for name in ("to", "cc", "bcc"))
+    people = sum(len(arguments.get(name, ())) for name in ("to", "cc", "bcc"))
     if people > MOST_RECIPIENTS:
         detail = f"A mail goes to at most {MOST_RECIPIENTS} people; these are {people}."
         found.append(Finding("/to", detail, "mail_recipients"))
-    sizes = [_size(file) for file in given.get("attachments", ())]
+    sizes = [_size(file) for file in arguments.get("attachments", ())]
     for at, size in enumerate(sizes):
         place = f"/attachments/{at}/content_base64"
         if size is None:
@@ -127,9 +127,9 @@ def find_mail_problems(given: Mapping[str, Any]) -> list[Finding]:
     return found
 
 
-def check_mail(given: Mapping[str, Any]) -> None:
+def check_mail(arguments: Mapping[str, Any]) -> None:
     """Raises ``Invalid`` where a mail cannot be sent."""
-    found = find_mail_problems(given)
+    found = find_mail_problems(arguments)
     if found:
         raise Invalid(found[0].detail, code=found[0].code, findings=found, unsent=True)
 

@@ -62,9 +62,9 @@ class GmailAttachment:
 
     def text(self, data: bytes) -> str:
         """What its bytes say."""
-        said = decode_text(data, self.charset)
+        text = decode_text(data, self.charset)
         is_html = self.mime_type == "text/html" or self.filename.lower().endswith((".html", ".htm"))
-        return extract_html_text(said) if is_html else tidy(said)
+        return extract_html_text(text) if is_html else tidy(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def read_letter(message: Any) -> GmailMessage | None:
     own = str(message.get("id", ""))
     headers = read_headers(payload)
     parts = list(_parts(payload))[:_MOST_PARTS]
-    text = _said(payload)
+    text = _extract_text(payload)
     if message.get("tooLarge"):
         text = "This message is too large to be read here. It begins: " + _plain(message, "snippet")
     return GmailMessage(
@@ -162,7 +162,7 @@ def _is_file(part: Mapping[str, Any]) -> bool:
     return _parameter(part, "content-disposition", "") == "attachment"
 
 
-def _said(part: Mapping[str, Any], depth: int = 0) -> str:
+def _extract_text(part: Mapping[str, Any], depth: int = 0) -> str:
     """What people read of a part: of alternatives the plain one, if it says something."""
     kind, inner = _kind(part), [_mapping(one) for one in _list(part.get("parts"))]
     if depth > _DEEPEST or (depth > 0 and _is_file(part)):
@@ -170,16 +170,16 @@ def _said(part: Mapping[str, Any], depth: int = 0) -> str:
     if kind == "multipart/alternative":
         plain = [one for one in inner if _kind(one) == "text/plain"]
         others = [one for one in inner if one not in plain]
-        texts = (_said(one, depth + 1) for one in [*plain, *reversed(others)])
+        texts = (_extract_text(one, depth + 1) for one in [*plain, *reversed(others)])
         return next((one for one in texts if one), "")
     if inner:
-        texts = (_said(one, depth + 1) for one in inner[:_MOST_PARTS])
+        texts = (_extract_text(one, depth + 1) for one in inner[:_MOST_PARTS])
         return "\n\n".join(one for one in texts if one)
     if kind not in {"text/plain", "text/html"} or _is_file(part):
         return ""
     data = decode_base64(_mapping(part.get("body")).get("data")) or b""
-    said = decode_text(data, _parameter(part, "content-type", "charset"))
-    return extract_html_text(said) if kind == "text/html" else tidy(said)
+    text = decode_text(data, _parameter(part, "content-type", "charset"))
+    return extract_html_text(text) if kind == "text/html" else tidy(text)
 
 
 def _attachment(message_id: str, part: Mapping[str, Any]) -> GmailAttachment:

@@ -48,7 +48,7 @@ def build_source_ref(thread_id: str) -> str:
 
 def build_thread_item(
     thread_id: str,
-    letters: Sequence[GmailMessage],
+    mails: Sequence[GmailMessage],
     texts: Mapping[str, str],
     labels: Mapping[str, str],
     news_since: datetime | None,
@@ -57,16 +57,16 @@ def build_thread_item(
 
     A message that came since ``news_since`` is told as an event; None: nothing of it is news.
     """
-    first, last = letters[0], letters[-1]
+    first, last = mails[0], mails[-1]
     subject = first.headers.get("subject", "")
-    arrived = [one for one in letters if one.is_received]
+    arrived = [one for one in mails if one.is_received]
     news = arrived[-1] if arrived and _is_news(arrived[-1], news_since) else None
     return Item(
         source_ref=build_source_ref(thread_id),
         type="email",
         title=subject or "(no subject)",
-        body=_body(letters, texts),
-        frontmatter=_frontmatter(thread_id, subject, letters, labels),
+        body=_body(mails, texts),
+        frontmatter=_frontmatter(thread_id, subject, mails, labels),
         event=MESSAGE_RECEIVED.type if news else None,
         payload=_payload(news, last, labels) if news else {},
         # The page tells of each of its messages once, whoever comes across it first.
@@ -75,11 +75,11 @@ def build_thread_item(
 
 
 def _frontmatter(
-    thread_id: str, subject: str, letters: Sequence[GmailMessage], labels: Mapping[str, str]
+    thread_id: str, subject: str, mails: Sequence[GmailMessage], labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    last = letters[-1]
-    files = [file for one in letters for file in one.attachments]
-    named = dict.fromkeys(name for one in letters for name in list_label_names(one, labels))
+    last = mails[-1]
+    files = [file for one in mails for file in one.attachments]
+    named = dict.fromkeys(name for one in mails for name in list_label_names(one, labels))
     return {
         "thread_id": thread_id,
         "message_id": last.id,
@@ -89,17 +89,17 @@ def _frontmatter(
         "subject": subject,
         "date": "" if last.at is None else last.at.isoformat(),
         "labels": list(named)[:_MOST_LABELS],
-        "messages": len(letters),
-        "attachments": [_told(one) for one in files[:_MOST_ATTACHMENTS]],
+        "messages": len(mails),
+        "attachments": [_describe_attachment(one) for one in files[:_MOST_ATTACHMENTS]],
     }
 
 
-def list_label_names(letter: GmailMessage, labels: Mapping[str, str]) -> list[str]:
+def list_label_names(message: GmailMessage, labels: Mapping[str, str]) -> list[str]:
     """What people call the labels of a message; those of Gmail itself have their ids as names."""
-    return [format_one_line(labels.get(one) or one, 100) for one in letter.labels]
+    return [format_one_line(labels.get(one) or one, 100) for one in message.labels]
 
 
-def _told(file: GmailAttachment) -> dict[str, Any]:
+def _describe_attachment(file: GmailAttachment) -> dict[str, Any]:
     return {
         "filename": file.filename,
         "mime_type": file.mime_type,
@@ -114,31 +114,31 @@ def _people(header: str) -> list[str]:
     return [one[:254] for one in found][:_MOST_PEOPLE]
 
 
-def _body(letters: Sequence[GmailMessage], texts: Mapping[str, str]) -> str:
+def _body(mails: Sequence[GmailMessage], texts: Mapping[str, str]) -> str:
     """The messages in their order; of a thread that is too long, the latest ones."""
     shown: list[str] = []
     room = _BODY_BYTES
-    for one in reversed(letters):
+    for one in reversed(mails):
         said = _message(one, texts)
         room -= len(said.encode("utf-8", "replace"))
         if room < 0 and shown:
-            shown.append(f"[{len(letters) - len(shown)} earlier messages are not shown.]")
+            shown.append(f"[{len(mails) - len(shown)} earlier messages are not shown.]")
             break
         shown.append(said)
     return "\n\n---\n\n".join(reversed(shown))
 
 
-def _message(letter: GmailMessage, texts: Mapping[str, str]) -> str:
+def _message(message: GmailMessage, texts: Mapping[str, str]) -> str:
     names = (("From", "from"), ("To", "to"), ("Cc", "cc"), ("Subject", "subject"))
-    head = [f"{name}: {letter.headers[key]}" for name, key in names if letter.headers.get(key)]
-    if letter.at is not None:
-        head.append(f"Date: {letter.at.isoformat()}")
-    pieces = ["\n".join(head), letter.text]
-    if letter.attachments:
-        pieces.append("\n".join(["Attachments:", *map(_line, letter.attachments)]))
+    head = [f"{name}: {message.headers[key]}" for name, key in names if message.headers.get(key)]
+    if message.at is not None:
+        head.append(f"Date: {message.at.isoformat()}")
+    pieces = ["\n".join(head), message.text]
+    if message.attachments:
+        pieces.append("\n".join(["Attachments:", *map(_line, message.attachments)]))
     pieces += [
         f"{one.filename}:\n\n{_cut(texts[one.id])}"
-        for one in letter.attachments
+        for one in message.attachments
         if texts.get(one.id)
     ]
     return "\n\n".join(one for one in pieces if one)
@@ -152,8 +152,8 @@ def _cut(text: str) -> str:
     return text[:_ATTACHED_TEXT] + ("\n[…]" if len(text) > _ATTACHED_TEXT else "")
 
 
-def _is_news(letter: GmailMessage, since: datetime | None) -> bool:
-    return since is not None and letter.at is not None and letter.at >= since
+def _is_news(message: GmailMessage, since: datetime | None) -> bool:
+    return since is not None and message.at is not None and message.at >= since
 
 
 def _payload(news: GmailMessage, last: GmailMessage, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -295,22 +295,22 @@ async def _read_threads(
             if gone_is_none:
                 return None
             raise
-        letters = [letter for one in messages if (letter := read_letter(one)) is not None]
-        if not letters:
+        mails = [letter for one in messages if (letter := read_letter(one)) is not None]
+        if not mails:
             if not all(isinstance(one, Mapping) for one in messages):
                 raise malformed_response_error(NAME)
             return None
-        texts = await _attached_texts(gmail, ctx, letters)
-        return build_thread_item(thread_id, letters, texts, labels, news_since)
+        texts = await _attached_texts(gmail, ctx, mails)
+        return build_thread_item(thread_id, mails, texts, labels, news_since)
 
     return await read_each(wanted, read)
 
 
 async def _attached_texts(
-    gmail: Gmail, ctx: CallContext, letters: list[GmailMessage]
+    gmail: Gmail, ctx: CallContext, mails: list[GmailMessage]
 ) -> dict[str, str]:
     """What attachments say that are text and small; one that fails is named all the same."""
-    files = [file for one in letters for file in one.attachments if file.is_text]
+    files = [file for one in mails for file in one.attachments if file.is_text]
     small = [file for file in files if file.size <= _READ_BYTES][-_MOST_READ:]
     texts: dict[str, str] = {}
     for file in small:

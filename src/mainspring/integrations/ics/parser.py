@@ -229,10 +229,10 @@ def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
     for part in lines.zones:
         # A zone that cannot be read is not known; the events that name it say so.
         _parsed(Timezone, part, limit)
-    said = _calendar_zone(lines)
-    known = None if said is None else getattr(tzp.timezone(said), "key", None)
+    text = _calendar_zone(lines)
+    known = None if text is None else getattr(tzp.timezone(text), "key", None)
     feed = CalendarFeed(zone=known)
-    lost = said if known is None else None
+    lost = text if known is None else None
     for number, part in enumerate(lines.events, 1):
         event = _parsed(Event, [f"BEGIN:{_EVENT}", *part, f"END:{_EVENT}"], limit)
         if event is None:

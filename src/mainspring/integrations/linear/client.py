@@ -146,8 +146,8 @@ def _names(more: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(one for one in spelt if _WORD.fullmatch(one))
 
 
-def _sentence(begin: str, said: str) -> str:
-    return f"{begin}: {said}" if said else f"{begin}."
+def _sentence(begin: str, text: str) -> str:
+    return f"{begin}: {text}" if text else f"{begin}."
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

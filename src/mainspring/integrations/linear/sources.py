@@ -183,21 +183,21 @@ def build_issues_poll(linear: Linear) -> Poll:
         looked = parse_time(place.get("looked")) or now
         after = place.get("after") if isinstance(place.get("after"), str) else None
         try:
-            page = await linear.changed(ctx, _written(since), after, _PAGE)
+            page = await linear.changed(ctx, _format_time(since), after, _PAGE)
         except Invalid:
             # The place in the list is not known there any more: the look begins again.
             if after is None:
                 raise
-            page = await linear.changed(ctx, _written(since), None, _PAGE)
-        at = f"linear:{_written(since)}:{after or ''}"
+            page = await linear.changed(ctx, _format_time(since), None, _PAGE)
+        at = f"linear:{_format_time(since)}:{after or ''}"
         items = [
             read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))
             for n, one in enumerate(page.nodes)
         ]
-        then = {"began": _written(began)}
+        then = {"began": _format_time(began)}
         if page.after is None:
-            return ItemBatch(items, {**then, "since": _written(looked - _OVERLAP)})
-        going = {"since": _written(since), "looked": _written(looked), "after": page.after}
+            return ItemBatch(items, {**then, "since": _format_time(looked - _OVERLAP)})
+        going = {"since": _format_time(since), "looked": _format_time(looked), "after": page.after}
         return ItemBatch(items, {**then, **going}, more=True)
 
     return Poll("issues", "New and changed issues that the connected account may see.", read)
@@ -233,5 +233,5 @@ def parse_request(request: str, now: datetime) -> dict[str, Any]:
     )
 
 
-def _written(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -58,8 +58,8 @@ def post_update(monday: Monday) -> Capability:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """What will be said where, in one line."""
-    said = format_first_line(arguments["body"], _SHOWN)
-    return f"Post an update on item {arguments['item_id']} at monday.com: {said}"
+    text = format_first_line(arguments["body"], _SHOWN)
+    return f"Post an update on item {arguments['item_id']} at monday.com: {text}"
 
 
 def as_html(text: str) -> str:

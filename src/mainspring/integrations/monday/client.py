@@ -58,7 +58,7 @@ def parse_data(response: HttpResponse) -> dict[str, Any]:
     """The data of an answer; half of it beside an error is no answer."""
     body = _object(response.body)
     if body is not None:
-        problem = _told(body, response)
+        problem = _parse_problem(body, response)
         if problem is not None:
             raise problem
     problem = parse_refusal(response, NAME)
@@ -70,7 +70,7 @@ def parse_data(response: HttpResponse) -> dict[str, Any]:
     return data
 
 
-def _told(body: Mapping[str, Any], response: HttpResponse) -> Problem | None:
+def _parse_problem(body: Mapping[str, Any], response: HttpResponse) -> Problem | None:
     """The problem that a body tells of, if it does."""
     errors = body.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
@@ -86,8 +86,8 @@ def _told(body: Mapping[str, Any], response: HttpResponse) -> Problem | None:
     return _meaning(word, status, words, _pause(more, words, response))
 
 
-def _meaning(word: str, status: Any, words: str, pause: float) -> Problem:
-    said = f": {format_one_line(words)}" if words else "."
+def _meaning(word: str, status: Any, text: str, pause: float) -> Problem:
+    said = f": {format_one_line(text)}" if text else "."
     if status == 429 or any(busy in word for busy in _BUSY):
         return UpstreamError(
             "monday.com asks for a pause: its limit of requests is used up.",
@@ -115,7 +115,7 @@ def _meaning(word: str, status: Any, words: str, pause: float) -> Problem:
     return Invalid(f"monday.com does not accept this{said}", code="monday_invalid", unsent=True)
 
 
-def _pause(more: Mapping[str, Any], words: str, response: HttpResponse) -> float:
+def _pause(more: Mapping[str, Any], text: str, response: HttpResponse) -> float:
     """For how long to wait, wherever that is said."""
     asked = retry_after(response.headers)
     if asked is not None:
@@ -123,7 +123,7 @@ def _pause(more: Mapping[str, Any], words: str, response: HttpResponse) -> float
     seconds = more.get("retry_in_seconds")
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0:
         return min(float(seconds), LONGEST_PAUSE)
-    reset = _RESET.search(words)
+    reset = _RESET.search(text)
     return float(reset[1]) if reset is not None else _USUAL_PAUSE
 
 

@@ -144,12 +144,12 @@ def slack_interactions(slack: Slack) -> Interactions:
     """The requests of one Slack, and the answers to them."""
 
     async def reply(http: HttpClient, to: Interaction, text: str, replace: bool) -> None:
-        said: dict[str, Any] = {"text": escaped(text[:_LONGEST_REPLY])}
+        answer: dict[str, Any] = {"text": escaped(text[:_LONGEST_REPLY])}
         if replace:
-            said |= {"replace_original": True, "blocks": [*to.shown, _section(text)]}
+            answer |= {"replace_original": True, "blocks": [*to.shown, _section(text)]}
         else:
-            said |= {"replace_original": False, "response_type": "ephemeral"}
-        await _post(http, to.reply_to, said)
+            answer |= {"replace_original": False, "response_type": "ephemeral"}
+        await _post(http, to.reply_to, answer)
 
     return Interactions(slack.reply_hosts, is_genuine, read_interaction, _note, reply)
 

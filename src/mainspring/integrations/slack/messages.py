@@ -123,7 +123,7 @@ def build_message_item(
                 "Slack sent a message without its time.", code="slack_message", retryable=False
             ),
         )
-    said = format_text(_text(message), names)
+    text = format_text(_text(message), names)
     files = [name for one in (message, *replies) for name in _files(one)][:_FILES]
     author = _author(message, names)
     frontmatter: dict[str, Any] = {
@@ -141,13 +141,13 @@ def build_message_item(
         "ts": ts,
         "user": str(message.get("user") or message.get("bot_id") or ""),
         "author": author,
-        "text": said[:4_000],
+        "text": text[:4_000],
         "posted_at": _moment(ts).isoformat(),
     }
     return Item(
         source_ref=f"slack:{channel}:{ts}",
         type="slack_message",
-        title=format_one_line(said, _TITLE) or f"Message of {author}",
+        title=format_one_line(text, _TITLE) or f"Message of {author}",
         body=_body((message, *replies), names),
         frontmatter=frontmatter,
         event=MESSAGE_POSTED if tells else None,

@@ -77,7 +77,7 @@ def build_source(slack: Slack) -> Source:
         )
         fresh = format_ts(ctx.clock.now() - _FRESH)
         read = await build_message_pages(ctx, slack, channel, page.messages, fresh)
-        kept = [one for one in reversed(read.items) if _wanted(one, given.get("query"))]
+        kept = [one for one in reversed(read.items) if _matches(one, given.get("query"))]
         kept = kept[: limit - taken]
         taken += len(kept)
         more = page.following is not None and taken < limit
@@ -112,17 +112,17 @@ def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
                 )
             ],
         )
-    asked: dict[str, Any] = {"channel": named[0] if named else known[0] if known else ""}
-    since = _said_since(request, at)
+    body: dict[str, Any] = {"channel": named[0] if named else known[0] if known else ""}
+    since = _parse_since(request, at)
     if since is not None:
-        asked["since"] = since.isoformat()
+        body["since"] = since.isoformat()
     quoted = _QUOTED.search(request)
     if quoted:
-        asked["query"] = quoted[1]
-    return asked
+        body["query"] = quoted[1]
+    return body
 
 
-def _said_since(request: str, at: datetime) -> datetime | None:
+def _parse_since(request: str, at: datetime) -> datetime | None:
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     words = request.lower()
     if found := _SINCE.search(request):
@@ -137,12 +137,12 @@ def _said_since(request: str, at: datetime) -> datetime | None:
     return day if "today" in words else None
 
 
-def _oldest(given: Mapping[str, Any]) -> str:
-    since = given.get("since")
+def _oldest(arguments: Mapping[str, Any]) -> str:
+    since = arguments.get("since")
     return f"{datetime.fromisoformat(since).timestamp():.6f}" if since else ""
 
 
-def _wanted(one: Item | UnreadableItem, query: str | None) -> bool:
+def _matches(one: Item | UnreadableItem, query: str | None) -> bool:
     if query is None or isinstance(one, UnreadableItem):
         return True
     return query.casefold() in f"{one.title}\n{one.body}".casefold()

@@ -154,11 +154,11 @@ class Telegram:
         self, ctx: CallContext, chat: int | str, text: str, buttons: Sequence[Button]
     ) -> int:
         """A message with buttons under it, one row of them."""
-        given: dict[str, Any] = {"chat_id": chat, "text": text}
+        arguments: dict[str, Any] = {"chat_id": chat, "text": text}
         if buttons:
             row = [{"text": one.label, "callback_data": one.data} for one in buttons]
-            given["reply_markup"] = {"inline_keyboard": [row]}
-        return _number(await self._ask(ctx, "sendMessage", given))
+            arguments["reply_markup"] = {"inline_keyboard": [row]}
+        return _number(await self._ask(ctx, "sendMessage", arguments))
 
     async def rewrite(self, ctx: CallContext, chat: int | str, message: int, text: str) -> None:
         """Another text for a message that stands there; its buttons go."""
@@ -281,9 +281,9 @@ def _read(body: bytes) -> dict[str, Any] | None:
     return said if isinstance(said, dict) and isinstance(said.get("ok"), bool) else None
 
 
-def _pause(said: Mapping[str, Any] | None, response: HttpResponse) -> float | None:
+def _pause(answer: Mapping[str, Any] | None, response: HttpResponse) -> float | None:
     """Telegram says it in whole seconds, in the body and, lately, in a header too."""
-    parameters = (said or {}).get("parameters")
+    parameters = (answer or {}).get("parameters")
     wanted = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
     if not isinstance(wanted, int) or isinstance(wanted, bool):
         text = response.headers.get("retry-after", "").strip()
@@ -322,8 +322,8 @@ def _conflict(description: str) -> UpstreamError:
     )
 
 
-def _refusal(status: int, said: Mapping[str, Any]) -> UpstreamError:
-    description = str(said.get("description", ""))[: _SHOWN * 2]
+def _refusal(status: int, answer: Mapping[str, Any]) -> UpstreamError:
+    description = str(answer.get("description", ""))[: _SHOWN * 2]
     for wanted, begins, code, detail, suggestion in _REFUSALS:
         if wanted == status and description.startswith(begins):
             return UpstreamError(

@@ -102,10 +102,10 @@ def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Unre
         return Item(ref, "", "", event=STARTED.type, payload=told)
     if (chat, user) != (settings.get("chat_id"), settings.get("user_id")):
         return None
-    return _written(message, chat)
+    return _parse_message(message, chat)
 
 
-def _written(message: Mapping[str, Any], chat: int) -> Item | UnreadableItem | None:
+def _parse_message(message: Mapping[str, Any], chat: int) -> Item | UnreadableItem | None:
     number, at = message.get("message_id"), message.get("date")
     if not _is_number(number) or not _is_number(at):
         return None

@@ -89,12 +89,12 @@ _SOME_THING: Final = {
 }
 
 
-def carrying_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
+def carrying_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
     """Both ways: a workspace as files, and files as things of a workspace."""
-    return (_export(house), _import(house))
+    return (_export(dependencies), _import(dependencies))
 
 
-def _export(house: WorkflowDependencies) -> Capability:
+def _export(dependencies: WorkflowDependencies) -> Capability:
     return Capability(
         id="export_workspace",
         description="Export the workspace as files\n\n"
@@ -120,7 +120,7 @@ def _export(house: WorkflowDependencies) -> Capability:
             [{"files": _SOME_FILES, "notes": []}],
             [({"notes": []}, "where are the files?")],
         ),
-        handler=_build_export_handler(house),
+        handler=_build_export_handler(dependencies),
         annotations=Annotations(
             effect=Effect.READ,
             transactional=True,
@@ -131,7 +131,7 @@ def _export(house: WorkflowDependencies) -> Capability:
     )
 
 
-def _import(house: WorkflowDependencies) -> Capability:
+def _import(dependencies: WorkflowDependencies) -> Capability:
     return Capability(
         id="import_workspace",
         description="Import a workspace from files\n\n"
@@ -182,24 +182,24 @@ def _import(house: WorkflowDependencies) -> Capability:
             [{"dry_run": False, "things": [_SOME_THING], "rows": [_SOME_ROWS], "left": []}],
             [({"things": []}, "was it done?")],
         ),
-        handler=_build_import_handler(house),
+        handler=_build_import_handler(dependencies),
         annotations=Annotations(
             effect=Effect.KEEP,
             transactional=True,
             seconds=3.0,
             audience=Audience.PEOPLE,
             permission=Permission.EDIT,
-            arguments_bytes=house.limits.import_bytes,
+            arguments_bytes=dependencies.limits.import_bytes,
         ),
     )
 
 
-def _build_export_handler(house: WorkflowDependencies) -> CapabilityHandler:
-    async def export(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        limits = house.limits
-        words = await house.words.words(ctx.actor.workspace_id, {})
+def _build_export_handler(dependencies: WorkflowDependencies) -> CapabilityHandler:
+    async def export(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        limits = dependencies.limits
+        words = await dependencies.words.words(ctx.actor.workspace_id, {})
         carried = await WorkspaceExport(ctx, limits).take(
-            words, rows=bool(given.get("rows", False))
+            words, rows=bool(arguments.get("rows", False))
         )
         files = await asyncio.to_thread(to_files, carried)
         if len(files) > MOST_FILES:
@@ -219,12 +219,12 @@ def _build_export_handler(house: WorkflowDependencies) -> CapabilityHandler:
     return export
 
 
-def _build_import_handler(house: WorkflowDependencies) -> CapabilityHandler:
-    async def bring(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        carried = await asyncio.to_thread(read_files, given["files"], house.limits)
-        dry_run = bool(given.get("dry_run", False))
-        told = await WorkspaceImport(ctx, house).bring(
-            carried, given.get("on_clash", "refuse"), dry_run=dry_run
+def _build_import_handler(dependencies: WorkflowDependencies) -> CapabilityHandler:
+    async def bring(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        carried = await asyncio.to_thread(read_files, arguments["files"], dependencies.limits)
+        dry_run = bool(arguments.get("dry_run", False))
+        told = await WorkspaceImport(ctx, dependencies).bring(
+            carried, arguments.get("on_clash", "refuse"), dry_run=dry_run
         )
         idle = all(one["what"] == "unchanged" for one in told["things"])
         idle = idle and not any(one["added"] for one in told["rows"])

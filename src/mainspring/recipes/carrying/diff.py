@@ -145,15 +145,19 @@ def _classify_difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> Diff
     return "changed" if now else "removed"
 
 
-def build_widening_check(words: Vocabulary, limits: Limits) -> FindWidening:
+def build_widening_check(vocabulary: Vocabulary, limits: Limits) -> FindWidening:
     """Reads definitions with these words; of one that cannot be read it is told why."""
 
     def widens(
         before: Mapping[str, Any] | None, after: Mapping[str, Any]
     ) -> Sequence[Mapping[str, str]]:
         stood_in: dict[str, ResourceReference] = {}
-        now = _read_stand_in_authority(after, words, limits, stood_in)
-        was = None if before is None else _read_stand_in_authority(before, words, limits, stood_in)
+        now = _read_stand_in_authority(after, vocabulary, limits, stood_in)
+        was = (
+            None
+            if before is None
+            else _read_stand_in_authority(before, vocabulary, limits, stood_in)
+        )
         for one in (now, was):
             if isinstance(one, Finding):
                 says = f"What it may do cannot be told: {insert_references(one.detail, stood_in)}"
@@ -170,13 +174,13 @@ def build_widening_check(words: Vocabulary, limits: Limits) -> FindWidening:
 
 def _read_stand_in_authority(
     content: Mapping[str, Any],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     limits: Limits,
     stood_in: dict[str, ResourceReference],
 ) -> AutomationAuthority | Finding:
     document, used = replace_with_stand_ins(content)
     stood_in |= used
-    report = validate(document, words, limits)
+    report = validate(document, vocabulary, limits)
     if not report.ok:
         return report.findings[0]
     return read_authority(

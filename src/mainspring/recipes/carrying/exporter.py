@@ -64,7 +64,7 @@ class WorkspaceExport:
         self.ids: dict[tuple[ResourceKind, str], UUID] = {}
 
     async def take(
-        self, words: Vocabulary | None = None, *, rows: bool = False
+        self, vocabulary: Vocabulary | None = None, *, rows: bool = False
     ) -> WorkspaceContent:
         """Everything, with references instead of ids; where there are words, with its needs."""
         found: dict[ResourceKind, list[WorkspaceResource]] = {
@@ -84,7 +84,7 @@ class WorkspaceExport:
             things,
             await self._settings(),
             await self._recipes(ids),
-            _collect_needs(documents, words, self._limits),
+            _collect_needs(documents, vocabulary, self._limits),
         )
 
     async def _automations(self) -> list[WorkspaceResource]:
@@ -134,10 +134,10 @@ class WorkspaceExport:
         after: UUID | None = None
         while True:
             page = await list_all(self._ctx.tx, self._space, None, after, MOST_LISTED)
-            told = await describe_workflows(self._ctx.tx, self._space, page)
+            entries = await describe_workflows(self._ctx.tx, self._space, page)
             found += [
                 WorkspaceResource("workflow", one["id"], _export_workflow(one))
-                for one in told
+                for one in entries
                 if one["status"] != "archived"
             ]
             if len(page) < MOST_LISTED:
@@ -168,19 +168,19 @@ class WorkspaceExport:
         )
 
 
-def _export_workflow(told: Mapping[str, Any]) -> dict[str, Any]:
+def _export_workflow(result: Mapping[str, Any]) -> dict[str, Any]:
     """What people wrote of a workflow; who is on it stays here."""
     return {
-        "title": told["title"],
-        "charter": told["charter"],
+        "title": result["title"],
+        "charter": result["charter"],
         # How far a number has come is no part of what was planned.
         "kpis": [
-            {key: value for key, value in one.items() if key != "current"} for one in told["kpis"]
+            {key: value for key, value in one.items() if key != "current"} for one in result["kpis"]
         ],
-        "deadlines": told["deadlines"],
-        "board": told["board_id"],
+        "deadlines": result["deadlines"],
+        "board": result["board_id"],
         "automations": [
-            one["automation_id"] for one in told["automations"] if one["state"] != "archived"
+            one["automation_id"] for one in result["automations"] if one["state"] != "archived"
         ],
     }
 
@@ -213,21 +213,23 @@ def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
 
 
 def _collect_needs(
-    documents: Sequence[Mapping[str, Any]], words: Vocabulary | None, limits: Limits
+    documents: Sequence[Mapping[str, Any]], vocabulary: Vocabulary | None, limits: Limits
 ) -> dict[str, list[str]]:
     """Secrets by name and integrations that the automations use."""
     secrets = {use.secret for one in documents for use in find_secret_uses(one, limits)}
-    integrations = set() if words is None else set(_iterate_integrations(documents, words))
+    integrations = (
+        set() if vocabulary is None else set(_iterate_integrations(documents, vocabulary))
+    )
     needs = {"connections": sorted(integrations), "secrets": sorted(secrets)}
     return {name: found for name, found in needs.items() if found}
 
 
 def _iterate_integrations(
-    documents: Iterable[Mapping[str, Any]], words: Vocabulary
+    documents: Iterable[Mapping[str, Any]], vocabulary: Vocabulary
 ) -> Iterator[str]:
     for document in documents:
         for name in _iterate_called_names(document):
-            capability = words.capabilities.get(name)
+            capability = vocabulary.capabilities.get(name)
             route = None if capability is None else capability.annotations.route
             if route is not None and route.connection == "needed":
                 yield route.integration

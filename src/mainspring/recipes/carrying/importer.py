@@ -311,7 +311,7 @@ class WorkspaceImport:
             self._done.names["workflow", one.thing.slug] = given["title"]
 
     async def _automations_in(
-        self, going: Sequence[PlannedResource], words: Vocabulary, on_clash: OnClash
+        self, going: Sequence[PlannedResource], vocabulary: Vocabulary, on_clash: OnClash
     ) -> None:
         """Stored once, and once more where they refer to one that had no id before."""
         held = [one.id for one in going if one.id is not None]
@@ -320,23 +320,29 @@ class WorkspaceImport:
             self._ctx.tx, [(self._space, one) for one in held]
         )
         first = {one.thing.slug: self._filled(one.thing) for one in going}
-        await self._store(going, words, on_clash)
+        await self._store(going, vocabulary, on_clash)
         again = [
             one
             for one in going
             if not is_same_value(first[one.thing.slug], self._filled(one.thing))
         ]
         if again:
-            await self._store(again, words, "new_version")
+            await self._store(again, vocabulary, "new_version")
         await self._house.record(self._ctx.tx, before, self._limits)
 
     async def _store(
-        self, going: Sequence[PlannedResource], words: Vocabulary, on_clash: OnClash
+        self, going: Sequence[PlannedResource], vocabulary: Vocabulary, on_clash: OnClash
     ) -> None:
-        found = await self._judged(going, words)
+        found = await self._judged(going, vocabulary)
         try:
             made = await import_judged(
-                self._ctx.tx, self._space, found, self._ctx.actor.id, words, self._limits, on_clash
+                self._ctx.tx,
+                self._space,
+                found,
+                self._ctx.actor.id,
+                vocabulary,
+                self._limits,
+                on_clash,
             )
         except Problem as problem:
             raise _map_problem_to_files(problem, [one.thing for one in going]) from None
@@ -349,14 +355,14 @@ class WorkspaceImport:
             self._done.names["automation", slug] = imported.name
 
     async def _judged(
-        self, going: Sequence[PlannedResource], words: Vocabulary
+        self, going: Sequence[PlannedResource], vocabulary: Vocabulary
     ) -> list[ImportCandidate]:
         documents = [self._filled(one.thing) for one in going]
         for one, document in zip(going, documents, strict=True):
             document["name"] = self._done.names.get(("automation", one.thing.slug), one.thing.name)
         bundle = {"format": FORMAT, "version": VERSION, "automations": documents}
         try:
-            return await judge_import(bundle, words, self._limits)
+            return await judge_import(bundle, vocabulary, self._limits)
         except Problem as problem:
             raise _map_problem_to_files(problem, [one.thing for one in going]) from None
 

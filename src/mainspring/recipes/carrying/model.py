@@ -46,13 +46,13 @@ def build_file_slugs(names: Sequence[str]) -> list[str]:
     number, and never one that is somebody's own name.
     """
     wished = [build_file_slug(name) for name in names]
-    taken: set[str] = set()
+    used: set[str] = set()
     given = []
     for slug in wished:
         chosen, number = slug, 2
-        while chosen in taken or (chosen != slug and chosen in wished):
+        while chosen in used or (chosen != slug and chosen in wished):
             chosen, number = f"{slug}-{number}", number + 1
-        taken.add(chosen)
+        used.add(chosen)
         given.append(chosen)
     return given
 

@@ -25,7 +25,7 @@ from mainspring.workspace.boards.lookup import (
     list_board_datasets,
     open_board,
 )
-from mainspring.workspace.boards.rows import append_handler, check_room, compute_row_keys
+from mainspring.workspace.boards.rows import append_handler, check_row_capacity, compute_row_keys
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -250,7 +250,7 @@ def _check(
             replace(one, pointer=thing.place(one.pointer)) for one in problem.findings
         )
         raise
-    check_room(dataset, len(adding), limits)
+    check_row_capacity(dataset, len(adding), limits)
 
 
 async def _append(

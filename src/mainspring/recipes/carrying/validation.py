@@ -33,7 +33,7 @@ _REFERS: Final = re.compile(r"\$(board|automation)\([A-Za-z0-9][A-Za-z0-9_-]*\)"
 
 
 def validate_content(
-    carried: WorkspaceContent, words: Vocabulary, limits: Limits
+    carried: WorkspaceContent, vocabulary: Vocabulary, limits: Limits
 ) -> WorkspaceContent:
     """The same with everything spelled out whole, or ``Invalid`` with all that is wrong."""
     findings: list[Finding] = []
@@ -43,9 +43,9 @@ def validate_content(
         if one.kind == "board":
             found = _validate_board(one, limits)
         elif one.kind == "workflow":
-            found = list(_validate_workflow(one, words, limits))
+            found = list(_validate_workflow(one, vocabulary, limits))
         findings += [replace(each, pointer=one.place(each.pointer)) for each in found]
-        things.append(one if found else _normalize_resource(one, words, limits))
+        things.append(one if found else _normalize_resource(one, vocabulary, limits))
     if findings:
         raise Invalid(
             "Nothing was imported: the files have problems.",
@@ -56,7 +56,7 @@ def validate_content(
 
 
 def _normalize_resource(
-    thing: WorkspaceResource, words: Vocabulary, limits: Limits
+    thing: WorkspaceResource, vocabulary: Vocabulary, limits: Limits
 ) -> WorkspaceResource:
     """A thing as it would be read back; a definition that does not fit is left to its judge."""
     if thing.kind == "board":
@@ -64,7 +64,7 @@ def _normalize_resource(
     if thing.kind != "automation":
         return thing
     document, stood_in = replace_with_stand_ins(thing.content)
-    report = validate(document, words, limits)
+    report = validate(document, vocabulary, limits)
     if not report.ok:
         return thing
     kept = replace(thing, content=report.accepted().as_dict())
@@ -100,10 +100,10 @@ def _validate_board(board: WorkspaceResource, limits: Limits) -> list[Finding]:
 
 
 def _validate_workflow(
-    workflow: WorkspaceResource, words: Vocabulary, limits: Limits
+    workflow: WorkspaceResource, vocabulary: Vocabulary, limits: Limits
 ) -> Iterator[Finding]:
     content = dict(workflow.content)
-    taken: Mapping[str, Any] = words.capabilities["create_workflow"].input_schema["properties"]
+    taken: Mapping[str, Any] = vocabulary.capabilities["create_workflow"].input_schema["properties"]
     reference = {
         "type": "string",
         "maxLength": 150,

@@ -138,15 +138,17 @@ class RecipeCatalog:
                 found[row["slug"]] = self._published(row)
         return sorted(found.values(), key=lambda one: one.slug)
 
-    async def find(self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]) -> Recipe:
+    async def find(
+        self, tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any]
+    ) -> Recipe:
         """The recipe that is meant by exactly one of ``slug`` and ``id``."""
-        check_one_of(given, "slug", "id")
-        if "id" in given:
-            found = await self.by_id(tx, workspace_id, UUID(given["id"]))
+        check_one_of(arguments, "slug", "id")
+        if "id" in arguments:
+            found = await self.by_id(tx, workspace_id, UUID(arguments["id"]))
         else:
-            found = await self.by_slug(tx, workspace_id, given["slug"])
+            found = await self.by_slug(tx, workspace_id, arguments["slug"])
         if found is None:
-            raise await self._unknown(tx, workspace_id, given)
+            raise await self._unknown(tx, workspace_id, arguments)
         return found
 
     async def _rows(self, tx: Transaction, query: str, *values: Any) -> list[Any]:
@@ -178,14 +180,14 @@ class RecipeCatalog:
         )
 
     async def _unknown(
-        self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
+        self, tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any]
     ) -> NotFound:
-        if "id" in given:
+        if "id" in arguments:
             detail, hint, at = "There is no recipe with this id.", None, "/id"
         else:
-            detail, at = f"There is no recipe called {given['slug'][:64]!r}.", "/slug"
+            detail, at = f"There is no recipe called {arguments['slug'][:64]!r}.", "/slug"
             known = [one.slug for one in await self.all(tx, workspace_id)]
-            close = find_nearest(given["slug"], known)
+            close = find_nearest(arguments["slug"], known)
             hint = None if close is None else f"Did you mean {close!r}?"
         hint = hint or "list_starter_recipes shows what there is."
         return NotFound(
@@ -207,9 +209,9 @@ def _read_package_or_none(document: Any) -> RecipePackage | None:
         return None
 
 
-def check_one_of(given: Mapping[str, Any], *names: str) -> None:
+def check_one_of(arguments: Mapping[str, Any], *names: str) -> None:
     """Exactly one of these says what is meant."""
-    there = [name for name in names if name in given]
+    there = [name for name in names if name in arguments]
     if len(there) != 1:
         both = " and ".join(names)
         detail = f"Give one of {both}, not both." if there else f"Which one? Give one of {both}."

@@ -60,7 +60,7 @@ _SAID: Final = ("setting_leads_elsewhere",)
 
 
 async def attribute_to_settings(
-    words: WorkspaceJudge,
+    judge: WorkspaceJudge,
     workspace_id: UUID,
     package: RecipePackage,
     filling: ReferenceValues,
@@ -70,7 +70,7 @@ async def attribute_to_settings(
     usual = dict(build_stand_ins(package.document).settings)
     if problem.code in _SAID:
         return problem
-    if await _find_content_problems(words, workspace_id, package, replace(filling, settings=usual)):
+    if await _find_content_problems(judge, workspace_id, package, replace(filling, settings=usual)):
         return problem
     found: list[Finding] = []
     for name, value in filling.settings.items():
@@ -78,7 +78,7 @@ async def attribute_to_settings(
             continue
         tried = replace(filling, settings={**usual, name: value})
         found += _build_setting_findings(
-            name, value, await _find_content_problems(words, workspace_id, package, tried)
+            name, value, await _find_content_problems(judge, workspace_id, package, tried)
         )
     if not found:
         return problem
@@ -102,7 +102,7 @@ def _build_setting_findings(name: str, value: Any, wrong: Sequence[Finding]) -> 
 
 
 async def _find_content_problems(
-    words: WorkspaceJudge, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
+    judge: WorkspaceJudge, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
 ) -> Sequence[Finding]:
     try:
         content: Mapping[str, Any] = build_content(package, filling, {})
@@ -110,22 +110,22 @@ async def _find_content_problems(
         return problem.findings or (Finding("", problem.detail, problem.code),)
     if "definition" not in content:
         return ()
-    return (await words.judge(workspace_id, content["definition"])).findings
+    return (await judge.judge(workspace_id, content["definition"])).findings
 
 
-def apply_handler(desk: CodexServices) -> CapabilityHandler:
-    async def apply(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        check_brain(ctx, given)
+def apply_handler(services: CodexServices) -> CapabilityHandler:
+    async def apply(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        recipe = await desk.shelf.find(tx, space, given)
-        overrides = given.get("overrides", {})
+        recipe = await services.shelf.find(tx, space, arguments)
+        overrides = arguments.get("overrides", {})
         own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
-        planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
+        planner = InstallPlanner(services.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
         plan = await planner.plan_for(recipe)
         plan.check()
         wishes = distribute_overrides([*plan.fresh], recipe.slug, overrides)
-        work = InstallExecution(desk, ctx, await get_install_owner(ctx), plan)
+        work = InstallExecution(services, ctx, await get_install_owner(ctx), plan)
         await work.carry_out(wishes)
         return work.told(recipe)
 
@@ -152,7 +152,7 @@ class InstallExecution:
     used: list[dict[str, Any]] = field(default_factory=list)
     recovered: list[dict[str, Any]] = field(default_factory=list)
 
-    async def carry_out(self, wishes: Mapping[str, Mapping[str, Any]]) -> None:
+    async def carry_out(self, overrides: Mapping[str, Mapping[str, Any]]) -> None:
         for stage in self.plan.stages:
             if stage.recovers:
                 assert stage.there is not None
@@ -163,7 +163,7 @@ class InstallExecution:
                 self.standing[stage.slug] = stage.there
                 self.used.append(stage.there.told())
             else:
-                await self._make(stage, wishes.get(stage.slug, {}))
+                await self._make(stage, overrides.get(stage.slug, {}))
 
     async def _make(self, stage: InstallStage, wishes: Mapping[str, Any]) -> None:
         assert stage.recipe is not None
@@ -188,7 +188,7 @@ class InstallExecution:
             **_build_provenance(stage.recipe),
         }
 
-    def filling(self, package: RecipePackage, wishes: Mapping[str, Any]) -> ReferenceValues:
+    def filling(self, package: RecipePackage, overrides: Mapping[str, Any]) -> ReferenceValues:
         """What the references of one recipe stand for here."""
         installs_here = {
             one.name: InstalledReference(
@@ -196,7 +196,7 @@ class InstallExecution:
             )
             for one in package.dependencies
         }
-        return ReferenceValues(self.owner, installs_here, wishes.get("settings", {}))
+        return ReferenceValues(self.owner, installs_here, overrides.get("settings", {}))
 
     def dependencies(self, package: RecipePackage) -> dict[str, str]:
         """The installs that a recipe was made with, by their slugs."""
@@ -204,12 +204,12 @@ class InstallExecution:
         return {slug: str(self.standing[slug].id) for slug in slugs}
 
     async def _keep_bundle(
-        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any]
+        self, stage: InstallStage, recipe: Recipe, overrides: Mapping[str, Any]
     ) -> None:
-        name = str(wishes.get("name", recipe.package.name))
+        name = str(overrides.get("name", recipe.package.name))
         members = [self.standing[one.slug] for one in list_bundle_requirements(recipe.package)]
         base = {"members": {one.slug: one.version for one in members}}
-        await self._add(stage, recipe, wishes, (stage.id, name, base))
+        await self._add(stage, recipe, overrides, (stage.id, name, base))
         self.told_of[stage.slug] = {
             "kind": "bundle",
             "id": str(stage.id),
@@ -219,15 +219,15 @@ class InstallExecution:
         }
 
     async def _keep(
-        self, stage: InstallStage, recipe: Recipe, wishes: Mapping[str, Any], made: RecipeEntity
+        self, stage: InstallStage, recipe: Recipe, overrides: Mapping[str, Any], made: RecipeEntity
     ) -> None:
-        await self._add(stage, recipe, wishes, (made.id, made.name, made.content))
+        await self._add(stage, recipe, overrides, (made.id, made.name, made.content))
 
     async def _add(
         self,
         stage: InstallStage,
         recipe: Recipe,
-        wishes: Mapping[str, Any],
+        overrides: Mapping[str, Any],
         made: tuple[UUID, str, Mapping[str, Any]],
     ) -> None:
         entity_id, name, base = made
@@ -243,7 +243,7 @@ class InstallExecution:
             entity_id,
             name,
             self._brought_by(stage),
-            {**wishes, "owner": owner},
+            {**overrides, "owner": owner},
             base,
             self.dependencies(recipe.package),
             (),
@@ -283,19 +283,19 @@ def _build_provenance(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def build_dependencies_handler(desk: CodexServices) -> CapabilityHandler:
-    async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        check_brain(ctx, given)
+def build_dependencies_handler(services: CodexServices) -> CapabilityHandler:
+    async def check(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
-        recipe = await desk.shelf.find(tx, space, given)
-        plan = await InstallPlanner(desk.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
-        return await _check_dependencies(desk, ctx, recipe, plan)
+        recipe = await services.shelf.find(tx, space, arguments)
+        plan = await InstallPlanner(services.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
+        return await _check_dependencies(services, ctx, recipe, plan)
 
     return check
 
 
 async def _check_dependencies(
-    desk: CodexServices, ctx: CallContext, recipe: Recipe, plan: InstallPlan
+    services: CodexServices, ctx: CallContext, recipe: Recipe, plan: InstallPlan
 ) -> dict[str, Any]:
     declared, satisfied, missing = [], [], []
     for need in list_requirements(recipe.package):
@@ -307,7 +307,7 @@ async def _check_dependencies(
         if stage is not None and stage.there is not None and not stage.recovers:
             satisfied.append({**entry, "installed": stage.there.told()})
             continue
-        found = await desk.shelf.needed(ctx.tx, ctx.actor.workspace_id, recipe, need.slug)
+        found = await services.shelf.needed(ctx.tx, ctx.actor.workspace_id, recipe, need.slug)
         latest = None if found is None else found.version
         missing.append(
             {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}

@@ -39,7 +39,7 @@ _WISHES: Mapping[str, Mapping[str, str]] = {
 
 
 def build_content(
-    package: RecipePackage, filling: ReferenceValues, wishes: Mapping[str, Any]
+    package: RecipePackage, filling: ReferenceValues, overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The content of a board, an automation or a workflow, as its kind takes it.
 
@@ -48,12 +48,12 @@ def build_content(
     template = fill(package.template, filling, "/template")
     if package.kind in ("automation", "integration"):
         document = compile_definition(package, template)
-        if "name" in wishes:
-            document["name"] = wishes["name"]
+        if "name" in overrides:
+            document["name"] = overrides["name"]
         return {"definition": document}
     for wish, key in _WISHES.get(package.kind, {}).items():
-        if wish in wishes:
-            template[key] = wishes[wish]
+        if wish in overrides:
+            template[key] = overrides[wish]
     if package.kind == "workflow":
         _resolve(package, template, filling)
     return template
@@ -87,16 +87,20 @@ def rename_content(kind: str, content: Mapping[str, Any], name: str) -> dict[str
 
 
 async def check_filled(
-    desk: CodexServices, ctx: CallContext, package: RecipePackage, filling: ReferenceValues, at: str
+    services: CodexServices,
+    ctx: CallContext,
+    package: RecipePackage,
+    filling: ReferenceValues,
+    at: str,
 ) -> None:
     """Refuses values that would lead a recipe elsewhere than it says, each at its setting."""
     if package.kind not in ("automation", "integration"):
         return
-    words = await desk.words.words(ctx.actor.workspace_id, package.template)
-    wrong = await asyncio.to_thread(judge_filled, package, filling, words, desk.limits)
+    words = await services.words.words(ctx.actor.workspace_id, package.template)
+    wrong = await asyncio.to_thread(judge_filled, package, filling, words, services.limits)
     if not wrong:
         return
-    names = await asyncio.to_thread(find_faulty_settings, package, filling, words, desk.limits)
+    names = await asyncio.to_thread(find_faulty_settings, package, filling, words, services.limits)
     if not names:
         more = [one for one in wrong if one.code in ASKS_MORE]
         if not more:
@@ -170,34 +174,34 @@ def _select_by_kind(stages: Sequence[InstallStage], target: str, kind: str) -> l
 
 
 def _find_unknown_settings(
-    stages: Sequence[InstallStage], given: Mapping[str, Any], shared: dict[str, dict[str, Any]]
+    stages: Sequence[InstallStage], arguments: Mapping[str, Any], shared: dict[str, dict[str, Any]]
 ) -> Iterator[Finding]:
     packages = [one.recipe.package for one in stages if one.recipe is not None]
     known = {setting.name for package in packages for setting in package.settings}
-    for name in given:
+    for name in arguments:
         if name not in known:
             detail = f"There is no setting {name[:64]!r}."
             hint = suggest_nearest(name, known)
             yield Finding(join_pointer(_AT, "settings", name), detail, "unknown_setting", hint)
     for package in packages:
-        values, wrong = resolve_settings(package, given)
+        values, wrong = resolve_settings(package, arguments)
         yield from wrong
         shared[package.slug]["settings"] = values
 
 
 def resolve_settings(
-    package: RecipePackage, given: Mapping[str, Any], at: str = f"{_AT}/settings"
+    package: RecipePackage, arguments: Mapping[str, Any], at: str = f"{_AT}/settings"
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The value of each setting, and what is wrong with those that are given or not given."""
     values: dict[str, Any] = {}
     findings: list[Finding] = []
     for setting in package.settings:
         pointer = join_pointer(at, setting.name)
-        if setting.name in given:
-            wrong = validate_setting(setting.type, given[setting.name], pointer)
+        if setting.name in arguments:
+            wrong = validate_setting(setting.type, arguments[setting.name], pointer)
             if wrong is not None:
                 findings.append(wrong)
-            values[setting.name] = given[setting.name]
+            values[setting.name] = arguments[setting.name]
         elif setting.has_default:
             values[setting.name] = setting.default
         elif setting.required:

@@ -42,7 +42,7 @@ _STARTS: Final = re.compile(r"/triggers?/")
 
 
 async def may_of(
-    shelf: RecipeCatalog, tx: Transaction, workspace_id: UUID, recipe: Recipe, limits: Limits
+    catalog: RecipeCatalog, tx: Transaction, workspace_id: UUID, recipe: Recipe, limits: Limits
 ) -> list[str]:
     """Its own sentences, and then those of everything that it needs, with their names."""
     said = await asyncio.to_thread(describe_authority, recipe.package, limits)
@@ -50,7 +50,7 @@ async def may_of(
     while waiting and len(seen) <= _MOST:
         above = waiting.pop(0)
         for need in list_requirements(above.package):
-            found = await shelf.needed(tx, workspace_id, above, need.slug)
+            found = await catalog.needed(tx, workspace_id, above, need.slug)
             if found is None or found.id in seen:
                 continue
             seen.add(found.id)
@@ -138,16 +138,16 @@ _WORD: Final = re.compile(r"\w+")
 _OPERATOR: Final = re.compile(r"""["]|(?:^|\s)-|\bor\b""", re.IGNORECASE)
 
 
-def list_handler(desk: CodexServices) -> CapabilityHandler:
-    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+def list_handler(services: CodexServices) -> CapabilityHandler:
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        found = [one for one in await desk.shelf.all(tx, space) if _is_match(one, given)]
-        if "search" in given:
-            words, text = [_build_search_text(one) for one in found], given["search"]
+        found = [one for one in await services.shelf.all(tx, space) if _is_match(one, arguments)]
+        if "search" in arguments:
+            words, text = [_build_search_text(one) for one in found], arguments["search"]
             rows = await tx.fetch(_SEARCH, words, text, _build_prefix_query(text))
             found = [found[row["n"] - 1] for row in rows]
         here = _group_by_recipe(await list_live_installs(tx, space, MOST_INSTALLS))
-        most = int(given.get("limit", DEFAULT_RECIPES))
+        most = int(arguments.get("limit", DEFAULT_RECIPES))
         return {
             "recipes": [_summarize_entry(one, here.get(str(one.id), [])) for one in found[:most]]
         }
@@ -155,26 +155,26 @@ def list_handler(desk: CodexServices) -> CapabilityHandler:
     return listed
 
 
-def get_handler(desk: CodexServices) -> CapabilityHandler:
+def get_handler(services: CodexServices) -> CapabilityHandler:
     async def get(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        recipe = await desk.shelf.find(tx, space, given)
+        recipe = await services.shelf.find(tx, space, given)
         here = _group_by_recipe(await list_live_installs(tx, space, MOST_INSTALLS))
         whole = _describe_recipe(recipe, here.get(str(recipe.id), []))
-        may = await may_of(desk.shelf, tx, space, recipe, desk.limits)
+        may = await may_of(services.shelf, tx, space, recipe, services.limits)
         return {"recipe": {**whole, "may": may}}
 
     return get
 
 
-def build_installs_handler(desk: CodexServices) -> CapabilityHandler:
-    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+def build_installs_handler(services: CodexServices) -> CapabilityHandler:
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        found = await list_live_installs(tx, space, int(given.get("limit", DEFAULT_INSTALLS)))
+        found = await list_live_installs(tx, space, int(arguments.get("limit", DEFAULT_INSTALLS)))
         newest: dict[str, Recipe | None] = {}
         for one in found:
             if str(one.recipe_id) not in newest:
-                newest[str(one.recipe_id)] = await desk.shelf.by_id(tx, space, one.recipe_id)
+                newest[str(one.recipe_id)] = await services.shelf.by_id(tx, space, one.recipe_id)
         bundles = {one.id: one for one in found if one.kind == "bundle"}
         return {"installs": [_install(one, newest[str(one.recipe_id)], bundles) for one in found]}
 
@@ -215,12 +215,12 @@ def _install(
     }
 
 
-def _is_match(recipe: Recipe, given: Mapping[str, Any]) -> bool:
+def _is_match(recipe: Recipe, arguments: Mapping[str, Any]) -> bool:
     package = recipe.package
     return (
-        given.get("kind") in (None, package.kind)
-        and given.get("category") in (None, package.category)
-        and ("tag" not in given or given["tag"] in package.tags)
+        arguments.get("kind") in (None, package.kind)
+        and arguments.get("category") in (None, package.category)
+        and ("tag" not in arguments or arguments["tag"] in package.tags)
     )
 
 

@@ -54,19 +54,19 @@ _ADD_VERSION = """
 """
 
 
-def publish_handler(desk: CodexServices) -> CapabilityHandler:
-    async def publish(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+def publish_handler(services: CodexServices) -> CapabilityHandler:
+    async def publish(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        package = await asyncio.to_thread(_read, given["package"], desk)
-        words = await desk.words.words(space, package.template)
-        _refuse(await asyncio.to_thread(judge_package, package, words, desk.limits))
+        package = await asyncio.to_thread(_read, arguments["package"], services)
+        words = await services.words.words(space, package.template)
+        _refuse(await asyncio.to_thread(judge_package, package, words, services.limits))
         await hold_codex(tx, space)
         await tx.execute(_HOLD_SHARED)
         row = await tx.fetchrow(_OWN, space, package.slug)
-        shared = bool(given.get("shared", row is not None and row["shared"]))
+        shared = bool(arguments.get("shared", row is not None and row["shared"]))
         # Whoever had a slug first for themselves keeps it, whoever shares it later.
         if row is None or shared:
-            await _check_slug(desk, tx, space, package)
+            await _check_slug(services, tx, space, package)
         if row is not None:
             _check_next(package, row)
         recipe_id = generate_id() if row is None else row["id"]
@@ -98,9 +98,11 @@ def publish_handler(desk: CodexServices) -> CapabilityHandler:
     return publish
 
 
-def _read(value: Any, desk: CodexServices) -> RecipePackage:
+def _read(value: Any, services: CodexServices) -> RecipePackage:
     try:
-        package = read_package(wrap_bare_recipe(value) if is_bare(value) else value, desk.limits)
+        package = read_package(
+            wrap_bare_recipe(value) if is_bare(value) else value, services.limits
+        )
     except Invalid as wrong:
         raise _invalid_package_error(
             wrong.findings or [Finding("", wrong.detail, wrong.code)]
@@ -127,10 +129,10 @@ def _invalid_package_error(findings: Any) -> Invalid:
 
 
 async def _check_slug(
-    desk: CodexServices, tx: Transaction, workspace_id: UUID, package: RecipePackage
+    services: CodexServices, tx: Transaction, workspace_id: UUID, package: RecipePackage
 ) -> None:
     whose = None
-    if package.slug in await desk.shelf.starters():
+    if package.slug in await services.shelf.starters():
         whose = "a starter that came with the house"
     elif await tx.fetchrow(_SHARED_ELSEWHERE, workspace_id, package.slug) is not None:
         whose = "a recipe that somebody else shares"

@@ -68,10 +68,10 @@ class CodexServices:
 
 
 def build_codex_services(
-    words: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
+    judge: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
 ) -> CodexServices:
-    boards, automations = BoardHandler(limits), AutomationHandler(words, limits)
-    return CodexServices(words, limits, RecipeCatalog(), boards, automations, workflows)
+    boards, automations = BoardHandler(limits), AutomationHandler(judge, limits)
+    return CodexServices(judge, limits, RecipeCatalog(), boards, automations, workflows)
 
 
 def get_entity_kind(kind: str) -> str:
@@ -79,9 +79,9 @@ def get_entity_kind(kind: str) -> str:
     return "automation" if kind == "integration" else kind
 
 
-def check_brain(ctx: CallContext, given: Mapping[str, Any]) -> None:
+def check_brain(ctx: CallContext, arguments: Mapping[str, Any]) -> None:
     """Any other workspace than the caller's looks as if it were not there."""
-    if "brain_id" in given and UUID(given["brain_id"]) != ctx.actor.workspace_id:
+    if "brain_id" in arguments and UUID(arguments["brain_id"]) != ctx.actor.workspace_id:
         raise NotFound(
             "There is no such workspace.",
             code="no_workspace",

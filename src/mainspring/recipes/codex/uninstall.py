@@ -35,20 +35,20 @@ class RestoredInstall:
     told: dict[str, Any]
 
 
-def uninstall_handler(desk: CodexServices) -> CapabilityHandler:
-    async def uninstall(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        check_one_of(given, "entity_id", "slug")
-        check_brain(ctx, given)
+def uninstall_handler(services: CodexServices) -> CapabilityHandler:
+    async def uninstall(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_one_of(arguments, "entity_id", "slug")
+        check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        asked = await _resolve_requested(ctx, given)
-        leaving = await _add_members(ctx, asked, given.get("cascade"))
+        asked = await _resolve_requested(ctx, arguments)
+        leaving = await _add_members(ctx, asked, arguments.get("cascade"))
         needing = await _list_remaining_dependents(ctx, leaving)
         at = ctx.clock.now()
-        if not given.get("dry_run", False):
-            await _take_away(desk, ctx, leaving, at)
+        if not arguments.get("dry_run", False):
+            await _take_away(services, ctx, leaving, at)
         until = (at + RECOVERY).isoformat()
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "uninstalled": [
                 {
                     "kind": one.entity_kind,
@@ -61,26 +61,26 @@ def uninstall_handler(desk: CodexServices) -> CapabilityHandler:
             "cascade_count": len(leaving) - len(asked),
         }
         if needing:
-            told["still_needed_by"] = [one.told() for one in needing]
-        return told
+            result["still_needed_by"] = [one.told() for one in needing]
+        return result
 
     return uninstall
 
 
 async def _take_away(
-    desk: CodexServices, ctx: CallContext, leaving: Sequence[RecipeInstall], at: datetime
+    services: CodexServices, ctx: CallContext, leaving: Sequence[RecipeInstall], at: datetime
 ) -> None:
     await hold_automations(ctx, leaving)
     for one in leaving:
         if one.entity_kind != "bundle":
-            await desk.kind(one.entity_kind).put_away(ctx, one.entity_id)
+            await services.kind(one.entity_kind).put_away(ctx, one.entity_id)
         await installs.mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
 
 
 def list_gone_handler() -> CapabilityHandler:
-    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        check_brain(ctx, given)
-        most = int(given.get("limit", DEFAULT_GONE))
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, arguments)
+        most = int(arguments.get("limit", DEFAULT_GONE))
         since = ctx.clock.now() - RECOVERY
         found = await installs.list_removed_installs(ctx.tx, ctx.actor.workspace_id, since, most)
         return {"uninstalled": [_describe_removed(one) for one in found]}
@@ -88,35 +88,35 @@ def list_gone_handler() -> CapabilityHandler:
     return listed
 
 
-def recover_handler(desk: CodexServices) -> CapabilityHandler:
-    async def recover(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+def recover_handler(services: CodexServices) -> CapabilityHandler:
+    async def recover(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
+        install = await installs.load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         _check_recoverable(ctx, install)
-        back = await bring_back(desk, ctx, install)
+        back = await bring_back(services, ctx, install)
         return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
 
     return recover
 
 
 async def bring_back(
-    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+    services: CodexServices, ctx: CallContext, install: RecipeInstall
 ) -> list[RestoredInstall]:
     """An install and what it was made with, itself the last."""
     whole = await _list_removed_with(ctx, install)
     await hold_automations(ctx, whole)
-    return [await _bring_one(desk, ctx, one) for one in whole]
+    return [await _bring_one(services, ctx, one) for one in whole]
 
 
 async def _bring_one(
-    desk: CodexServices, ctx: CallContext, install: RecipeInstall
+    services: CodexServices, ctx: CallContext, install: RecipeInstall
 ) -> RestoredInstall:
     until = install.recoverable_until
     assert until is not None
     name, more = install.name, dict[str, Any]()
     if install.entity_kind != "bundle":
-        made = await desk.kind(install.entity_kind).bring_back(ctx, install.entity_id)
+        made = await services.kind(install.entity_kind).bring_back(ctx, install.entity_id)
         name, more = made.name, dict(made.told)
     await installs.mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
     back = replace(install, uninstalled_at=None, name=name)
@@ -150,22 +150,22 @@ async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[R
     return list(found.values())
 
 
-async def _resolve_requested(ctx: CallContext, given: Mapping[str, Any]) -> list[RecipeInstall]:
+async def _resolve_requested(ctx: CallContext, arguments: Mapping[str, Any]) -> list[RecipeInstall]:
     """The installs that are meant, by the thing or by the slug of their recipe."""
     space, tx = ctx.actor.workspace_id, ctx.tx
-    if "entity_id" in given:
-        install = await installs.load_install_by_entity(tx, space, UUID(given["entity_id"]))
+    if "entity_id" in arguments:
+        install = await installs.load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         installs.check_live(install)
         return [install]
-    if "brain_id" not in given:
+    if "brain_id" not in arguments:
         detail = "To uninstall everything of a recipe, say in which workspace: give brain_id."
         raise Invalid(
             detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
         )
-    found = await installs.list_installs_by_slug(tx, space, given["slug"])
+    found = await installs.list_installs_by_slug(tx, space, arguments["slug"])
     here = [one for one in found if one.uninstalled_at is None]
     if not here:
-        detail = f"Nothing of {given['slug'][:64]!r} is installed here."
+        detail = f"Nothing of {arguments['slug'][:64]!r} is installed here."
         raise NotFound(
             detail,
             code="no_install",

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 # Carries an upgrade out: what it needs first, then the thing itself, all of it or nothing.
 
 
-async def rebuild(desk: CodexServices, ctx: CallContext, outlook: UpgradePreview) -> dict[str, Any]:
+async def rebuild(
+    services: CodexServices, ctx: CallContext, outlook: UpgradePreview
+) -> dict[str, Any]:
     """One install that is not a bundle."""
     install, recipe = outlook.install, outlook.recipe
     assert recipe is not None
@@ -57,7 +59,7 @@ async def rebuild(desk: CodexServices, ctx: CallContext, outlook: UpgradePreview
     assert outlook.wishes is not None
     assert outlook.current is not None
     work = InstallExecution(
-        desk, ctx, _get_owner(install), outlook.plan, above=(recipe.slug, install.id)
+        services, ctx, _get_owner(install), outlook.plan, above=(recipe.slug, install.id)
     )
     settings = {"settings": outlook.wishes.get("settings", {})}
     await work.carry_out(
@@ -73,8 +75,8 @@ async def rebuild(desk: CodexServices, ctx: CallContext, outlook: UpgradePreview
     }
     content = fill_for_install(install, recipe.package, named, outlook.wishes, outlook.current.name)
     filling = build_reference_values(install, named, outlook.wishes)
-    await check_filled(desk, ctx, recipe.package, filling, "/settings")
-    made = await desk.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
+    await check_filled(services, ctx, recipe.package, filling, "/settings")
+    made = await services.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
     after = replace(
         install,
         version=recipe.version,
@@ -90,7 +92,7 @@ async def rebuild(desk: CodexServices, ctx: CallContext, outlook: UpgradePreview
 
 
 async def rebuild_bundle(
-    desk: CodexServices,
+    services: CodexServices,
     ctx: CallContext,
     outlook: UpgradePreview,
     members: Sequence[UpgradePreview],
@@ -107,7 +109,7 @@ async def rebuild_bundle(
     space, tx = ctx.actor.workspace_id, ctx.tx
     wanted = {one.slug for one in list_bundle_requirements(recipe.package)}
     told = [
-        await rebuild(desk, ctx, one)
+        await rebuild(services, ctx, one)
         for one in members
         if one.recipe is not None and (one.due or force) and one.install.slug in wanted
     ]
@@ -115,12 +117,14 @@ async def rebuild_bundle(
     for one in left:
         await set_bundle(tx, space, one.id, None)
     upgraded = await _load_upgraded_members(ctx, install, members, wanted)
-    planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), known=upgraded)
+    planner = InstallPlanner(services.shelf, tx, space, ctx.clock.now(), known=upgraded)
     plan = await planner.plan_below(recipe)
     plan.check()
-    work = InstallExecution(desk, ctx, _get_owner(install), plan, above=(recipe.slug, install.id))
-    given = _filter_known_settings(work, {"settings": settings})
-    await work.carry_out(distribute_overrides([*plan.fresh], recipe.slug, given))
+    work = InstallExecution(
+        services, ctx, _get_owner(install), plan, above=(recipe.slug, install.id)
+    )
+    arguments = _filter_known_settings(work, {"settings": settings})
+    await work.carry_out(distribute_overrides([*plan.fresh], recipe.slug, arguments))
     base = {
         "members": {
             one.slug: work.standing[one.slug].version
@@ -212,27 +216,27 @@ def _describe_upgrade(
     outlook: UpgradePreview, made: RecipeEntity, work: InstallExecution
 ) -> dict[str, Any]:
     assert outlook.recipe is not None
-    told = _describe_versions(outlook.install, outlook.recipe, made.name)
+    result = _describe_versions(outlook.install, outlook.recipe, made.name)
     for key in ("state", "asks_for", "warnings"):
         if key in made.told:
-            told[key] = made.told[key]
+            result[key] = made.told[key]
     if outlook.orphaned:
-        told["orphaned_datasets"] = list(outlook.orphaned)
+        result["orphaned_datasets"] = list(outlook.orphaned)
     if outlook.conflicts:
-        told["discarded"] = [one.as_dict() for one in outlook.conflicts]
-    return {**told, **work.beside()}
+        result["discarded"] = [one.as_dict() for one in outlook.conflicts]
+    return {**result, **work.beside()}
 
 
-def check_handler(desk: CodexServices) -> CapabilityHandler:
-    async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        install = await _load_requested_install(ctx, given)
+def check_handler(services: CodexServices) -> CapabilityHandler:
+    async def check(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        install = await _load_requested_install(ctx, arguments)
         bundle = await _find_bundle(ctx, install)
-        outlook = await preview_upgrade(desk, ctx, install, {}, lenient=True)
+        outlook = await preview_upgrade(services, ctx, install, {}, lenient=True)
         told = outlook.told()
         told["bundle"] = None if bundle is None else bundle.told()
         if install.kind == "bundle":
             members = [
-                (one, await preview_upgrade(desk, ctx, one, {}, lenient=True))
+                (one, await preview_upgrade(services, ctx, one, {}, lenient=True))
                 for one in await _list_present_members(ctx, install)
             ]
             told["members"] = [{**one.told(), **each.told()} for one, each in members]
@@ -243,32 +247,36 @@ def check_handler(desk: CodexServices) -> CapabilityHandler:
     return check
 
 
-def upgrade_handler(desk: CodexServices) -> CapabilityHandler:
-    async def upgrade(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+def upgrade_handler(services: CodexServices) -> CapabilityHandler:
+    async def upgrade(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         await hold_codex(ctx.tx, ctx.actor.workspace_id)
-        install = await _load_requested_install(ctx, given)
+        install = await _load_requested_install(ctx, arguments)
         await _check_alone(ctx, install)
-        force, settings = bool(given.get("force", False)), given.get("settings", {})
+        force, settings = bool(arguments.get("force", False)), arguments.get("settings", {})
         members = await _list_present_members(ctx, install)
         await hold_automations(ctx, [install, *members])
-        outlooks = [await preview_upgrade(desk, ctx, one, settings) for one in (install, *members)]
+        outlooks = [
+            await preview_upgrade(services, ctx, one, settings) for one in (install, *members)
+        ]
         _check_known(outlooks, settings)
         if not force:
             _check_untouched(outlooks)
             if not any(one.due for one in outlooks):
                 return Unchanged(_describe_unchanged(install))
         if install.kind == "bundle":
-            return await rebuild_bundle(desk, ctx, outlooks[0], outlooks[1:], settings, force=force)
-        _check_on_shelf(outlooks[0])
-        return await rebuild(desk, ctx, outlooks[0])
+            return await rebuild_bundle(
+                services, ctx, outlooks[0], outlooks[1:], settings, force=force
+            )
+        _check_in_catalog(outlooks[0])
+        return await rebuild(services, ctx, outlooks[0])
 
     return upgrade
 
 
-async def _load_requested_install(ctx: CallContext, given: Mapping[str, Any]) -> RecipeInstall:
+async def _load_requested_install(ctx: CallContext, arguments: Mapping[str, Any]) -> RecipeInstall:
     space = ctx.actor.workspace_id
-    install = await installs.load_install_by_entity(ctx.tx, space, UUID(given["entity_id"]))
-    check_kind(install, given["entity_kind"])
+    install = await installs.load_install_by_entity(ctx.tx, space, UUID(arguments["entity_id"]))
+    check_kind(install, arguments["entity_kind"])
     check_live(install)
     return install
 
@@ -304,7 +312,7 @@ async def _check_alone(ctx: CallContext, install: RecipeInstall) -> None:
 def _check_known(outlooks: list[UpgradePreview], settings: Mapping[str, Any]) -> None:
     """A setting that nothing has is refused, so that nobody believes in it."""
     if settings and all(one.recipe is None for one in outlooks):
-        _check_on_shelf(outlooks[0])
+        _check_in_catalog(outlooks[0])
     if outlooks[0].install.kind == "bundle" and outlooks[0].newer:
         # It may bring members whose settings are judged when they are made.
         return
@@ -352,7 +360,7 @@ def _check_untouched(outlooks: list[UpgradePreview]) -> None:
     )
 
 
-def _check_on_shelf(outlook: UpgradePreview) -> None:
+def _check_in_catalog(outlook: UpgradePreview) -> None:
     if outlook.recipe is None:
         raise Conflict(
             f"The recipe {outlook.install.slug!r} is not on the shelf any more.",

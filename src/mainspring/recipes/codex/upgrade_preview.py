@@ -220,7 +220,7 @@ class UpgradePreview:
 
 
 async def preview_upgrade(
-    desk: CodexServices,
+    services: CodexServices,
     ctx: CallContext,
     install: RecipeInstall,
     settings: EntityContent,
@@ -231,35 +231,35 @@ async def preview_upgrade(
 
     Somebody who only looks is told what can be told, where a new setting has no value yet.
     """
-    recipe = await desk.shelf.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
+    recipe = await services.shelf.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
     if install.kind == "bundle":
         return UpgradePreview(install, recipe)
-    current = await desk.kind(install.entity_kind).read(ctx, install.entity_id)
+    current = await services.kind(install.entity_kind).read(ctx, install.entity_id)
     if current is None:
         raise NotFound(f"{install.name!r} is not there any more.", code="entity_gone")
     if recipe is None:
         conflicts = _find_local_changes(install, current.content, install.base)
         return UpgradePreview(install, None, current, conflicts=conflicts)
-    plan = await _plan(desk, ctx, install, recipe)
+    plan = await _plan(services, ctx, install, recipe)
     if not lenient:
         plan.check()
-    wishes = _merge_overrides(install, recipe.package, settings, lenient=lenient)
+    overrides = _merge_overrides(install, recipe.package, settings, lenient=lenient)
     named = _resolve_references(install, recipe, plan)
-    content = fill_for_install(install, recipe.package, named, wishes, install.name)
+    content = fill_for_install(install, recipe.package, named, overrides, install.name)
     if not lenient:
-        filling = build_reference_values(install, named, wishes)
-        await check_filled(desk, ctx, recipe.package, filling, "/settings")
-    new = await desk.normal(ctx, install.entity_kind, content, install.entity_id)
+        filling = build_reference_values(install, named, overrides)
+        await check_filled(services, ctx, recipe.package, filling, "/settings")
+    new = await services.normal(ctx, install.entity_kind, content, install.entity_id)
     return UpgradePreview(
         install,
         recipe,
         current,
         plan,
-        wishes,
+        overrides,
         by_recipe=list_recipe_changes(install.base, _restore_name(install, new)),
         conflicts=_find_local_changes(install, current.content, new),
         orphaned=list_orphans(install, new),
-        asks_for=await _find_new_authority(desk, ctx, install, recipe, content),
+        asks_for=await _find_new_authority(services, ctx, install, recipe, content),
         definition=content.get("definition") if _is_whole(install, recipe, plan) else None,
     )
 
@@ -271,7 +271,7 @@ def _is_whole(install: RecipeInstall, recipe: Recipe, plan: InstallPlan) -> bool
 
 
 async def _find_new_authority(
-    desk: CodexServices,
+    services: CodexServices,
     ctx: CallContext,
     install: RecipeInstall,
     recipe: Recipe,
@@ -279,7 +279,7 @@ async def _find_new_authority(
 ) -> list[dict[str, str]]:
     if install.entity_kind != "automation" or recipe.semver <= install.semver:
         return []
-    found = await desk.automations.foresee(ctx, install.entity_id, content)
+    found = await services.automations.foresee(ctx, install.entity_id, content)
     return [one.as_dict() for one in found]
 
 
@@ -335,21 +335,21 @@ def fill_for_install(
     install: RecipeInstall,
     package: RecipePackage,
     named: Mapping[str, InstalledReference],
-    wishes: EntityContent,
+    overrides: EntityContent,
     name: str,
 ) -> dict[str, Any]:
     """The content of a version for an install that is there, under the name that it has."""
-    filling = build_reference_values(install, named, wishes)
-    return rename_content(install.entity_kind, build_content(package, filling, wishes), name)
+    filling = build_reference_values(install, named, overrides)
+    return rename_content(install.entity_kind, build_content(package, filling, overrides), name)
 
 
 def build_reference_values(
-    install: RecipeInstall, named: Mapping[str, InstalledReference], wishes: EntityContent
+    install: RecipeInstall, named: Mapping[str, InstalledReference], overrides: EntityContent
 ) -> ReferenceValues:
     """What the references of a version stand for in an install that is there."""
     kept = install.overrides.get("owner", {})
     owner = InstallOwner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
-    return ReferenceValues(owner, named, wishes.get("settings", {}))
+    return ReferenceValues(owner, named, overrides.get("settings", {}))
 
 
 def _find_local_changes(

@@ -99,32 +99,32 @@ def compile_script(
     return document, findings
 
 
-def _build_script_step(given: Mapping[str, Any], grants: Sequence[Any]) -> DefinitionDocument:
+def _build_script_step(arguments: Mapping[str, Any], grants: Sequence[Any]) -> DefinitionDocument:
     config = {
-        "source": given["source"],
+        "source": arguments["source"],
         "grants": list(grants),
-        "wall_seconds": given["max_wall_seconds"],
+        "wall_seconds": arguments["max_wall_seconds"],
     }
     return {"step_id": "script", "action": "script", "config": config}
 
 
-def _build_execution(given: Mapping[str, Any]) -> DefinitionDocument:
+def _build_execution(arguments: Mapping[str, Any]) -> DefinitionDocument:
     made = {
-        "max_llm_tokens": given["max_llm_tokens"],
-        "model": given["model"],
-        "cost_cap_daily_usd": given["cost_cap_daily_usd"],
+        "max_llm_tokens": arguments["max_llm_tokens"],
+        "model": arguments["model"],
+        "cost_cap_daily_usd": arguments["cost_cap_daily_usd"],
         # One run may spend what the day allows; there is no other bound to speak of.
-        "budget_cap_usd": given["cost_cap_daily_usd"],
+        "budget_cap_usd": arguments["cost_cap_daily_usd"],
     }
-    return made | {key: given[key] for key in ("write_policy",) if key in given}
+    return made | {key: arguments[key] for key in ("write_policy",) if key in arguments}
 
 
-def _build_metadata(given: Mapping[str, Any], hosts: Sequence[str]) -> DefinitionDocument:
+def _build_metadata(arguments: Mapping[str, Any], hosts: Sequence[str]) -> DefinitionDocument:
     """What it writes to, and the hosts that whoever installs it is told of."""
     names = ("dedupe_key_field", "dedupe_target_field", "coexistence_note")
-    writes: DefinitionDocument = {name: given[name] for name in names if name in given}
-    if "writes_to_boards" in given:
-        writes["boards"] = sorted({str(board).lower() for board in given["writes_to_boards"]})
+    writes: DefinitionDocument = {name: arguments[name] for name in names if name in arguments}
+    if "writes_to_boards" in arguments:
+        writes["boards"] = sorted({str(board).lower() for board in arguments["writes_to_boards"]})
     kept: DefinitionDocument = {"writes": writes} if writes else {}
     if hosts:
         spelt = sorted({str(site) for site in map(parse_host_entry, hosts) if site is not None})

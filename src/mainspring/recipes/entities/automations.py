@@ -146,13 +146,13 @@ class AutomationHandler:
         await hold_names(tx, space)
         row = await hold(tx, space, entity_id, archived=True)
         name = await _choose_name(ctx, row["name"], entity_id)
-        told: dict[str, Any] = {"automation_id": str(entity_id), "state": "paused"}
+        result: dict[str, Any] = {"automation_id": str(entity_id), "state": "paused"}
         if name != row["name"]:
-            told["renamed_from"] = row["name"]
+            result["renamed_from"] = row["name"]
             await self._rename(ctx, entity_id, name)
         await restore(tx, space, entity_id, recovering=True)
         found = await read_automation(tx, space, entity_id)
-        return RecipeEntity(entity_id, name, {"definition": found["definition"]}, told)
+        return RecipeEntity(entity_id, name, {"definition": found["definition"]}, result)
 
     async def _rename(self, ctx: CallContext, entity_id: UUID, name: str) -> None:
         space, tx = ctx.actor.workspace_id, ctx.tx
@@ -199,7 +199,7 @@ class AutomationHandler:
         saved: SavedAutomation,
     ) -> RecipeEntity:
         found = await read_automation(ctx.tx, ctx.actor.workspace_id, entity_id)
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "automation_id": str(entity_id),
             "version": saved.version,
             "state": found["state"],
@@ -207,8 +207,8 @@ class AutomationHandler:
         }
         warnings = [one.as_dict() for one in (*saved.warnings, *report.warnings)]
         if warnings:
-            told["warnings"] = warnings
-        return RecipeEntity(entity_id, found["name"], {"definition": found["definition"]}, told)
+            result["warnings"] = warnings
+        return RecipeEntity(entity_id, found["name"], {"definition": found["definition"]}, result)
 
 
 async def _find_report_additions(

@@ -155,13 +155,13 @@ class WorkflowHandler:
         self,
         ctx: CallContext,
         workflow_id: UUID,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         origin: ConsentOrigin,
         known: frozenset[UUID],
     ) -> RecipeEntity:
         """What was made along with it waits for a person, and goes with the workflow then."""
         space = ctx.actor.workspace_id
-        wanted = [UUID(one) for one in given["automation_ids"]]
+        wanted = [UUID(one) for one in arguments["automation_ids"]]
         new = [one for one in wanted if one not in known]
         await automations.follow(ctx.tx, space, workflow_id, new)
         for row in await automations.list_attached(ctx.tx, space, workflow_id):

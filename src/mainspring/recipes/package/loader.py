@@ -379,10 +379,10 @@ def read_archive(data: bytes, limits: Limits | None = None) -> dict[str, Any]:
     return _assemble_document(RecipeArchive(data), limits or Limits())
 
 
-def _assemble_document(shelf: FileSource, limits: Limits) -> dict[str, Any]:
-    root = _find_root(shelf.names)
-    there = {name.removeprefix(root): name for name in shelf.names if name.startswith(root)}
-    files = _RecipeFiles(shelf, there, limits)
+def _assemble_document(source: FileSource, limits: Limits) -> dict[str, Any]:
+    root = _find_root(source.names)
+    there = {name.removeprefix(root): name for name in source.names if name.startswith(root)}
+    files = _RecipeFiles(source, there, limits)
     document = _require_object(files.json(RECIPE), RECIPE)
     document = _insert_source(document, files)
     if PREVIEW in there:

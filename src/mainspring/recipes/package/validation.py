@@ -128,14 +128,14 @@ def find_undeclared_needs(filled: Mapping[str, Any], needs: CompiledNeeds) -> It
     yield from _compare_grants(filled.get("grants", ()), needs)
     yield from _compare_hosts(filled.get("hosts", ()), needs)
     requires = filled.get("requires", {})
-    told = _list_names(requires.get("secrets", ()), "name")
-    yield from _compare_names("secret", "/requires/secrets", "name", told, needs.secrets)
-    told = _list_names(requires.get("publisher_secrets", ()), "name")
+    lines = _list_names(requires.get("secrets", ()), "name")
+    yield from _compare_names("secret", "/requires/secrets", "name", lines, needs.secrets)
+    lines = _list_names(requires.get("publisher_secrets", ()), "name")
     at = "/requires/publisher_secrets"
-    yield from _compare_names("secret of the publisher", at, "name", told, needs.publisher_secrets)
-    told = _list_names(requires.get("connections", ()), "integration")
+    yield from _compare_names("secret of the publisher", at, "name", lines, needs.publisher_secrets)
+    lines = _list_names(requires.get("connections", ()), "integration")
     at, used = "/requires/connections", needs.connections_used
-    yield from _compare_names("connection", at, "integration", told, needs.connections, used)
+    yield from _compare_names("connection", at, "integration", lines, needs.connections, used)
     for name in sorted(needs.unnamed):
         detail = f"{name} goes over a connection, and the recipe does not say which one."
         hint = f'Bound the grant for {name}, as in "params": {{"source": "gmail"}}.'
@@ -199,18 +199,18 @@ def _compare_names(
     what: str,
     at: str,
     key: str,
-    told: list[str],
+    lines: list[str],
     needed: Collection[str],
     used: Collection[str] = (),
 ) -> Iterator[Finding]:
     code = what.partition(" ")[0]
-    for name in sorted(set(needed) - set(told)):
+    for name in sorted(set(needed) - set(lines)):
         detail = f"It uses the {what} {name!r}, and the recipe does not say so."
         yield Finding(at, detail, f"hidden_{code}", f"Add it to {at[1:].replace('/', '.')}.")
-    for number, name in enumerate(told):
+    for number, name in enumerate(lines):
         if name not in needed and name not in used:
             detail = f"The recipe asks for the {what} {name!r}, which its template does not use."
-            hint = suggest_nearest(name, sorted(set(needed) - set(told))) or "Leave it out."
+            hint = suggest_nearest(name, sorted(set(needed) - set(lines))) or "Leave it out."
             yield Finding(join_pointer(at, number, key), detail, f"unused_{code}", hint)
 
 

@@ -28,7 +28,7 @@ _PLACES: Final = {
 }
 
 
-def scaffold(name: str, into: Path, taken: frozenset[str] = frozenset()) -> list[Path]:
+def scaffold(name: str, into: Path, used: frozenset[str] = frozenset()) -> list[Path]:
     """Writes the files of a new package; nothing that is there is ever written over."""
     if not _NAME.fullmatch(name):
         detail = (
@@ -36,7 +36,7 @@ def scaffold(name: str, into: Path, taken: frozenset[str] = frozenset()) -> list
             "with a letter first."
         )
         raise Invalid(detail, code="bad_name", findings=[Finding("/name", detail, "bad_name")])
-    if name in taken:
+    if name in used:
         raise Conflict(
             f"There is an integration called {name} here already.",
             code="integration_twice",

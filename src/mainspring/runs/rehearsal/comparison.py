@@ -261,9 +261,9 @@ def summary(firings: Sequence[FiringComparison]) -> str:
     if left:
         says = left[0].differences[0].says.removeprefix("It was ")
         were = "was" if len(left) == 1 else "were"
-        said = f"{len(left)} of {_firings(many, plain=True)} {were} {says}"
+        text = f"{len(left)} of {_firings(many, plain=True)} {were} {says}"
         rest = [one for one in firings if not one.left_out]
-        return f"{said} {summary(rest)}" if rest else said
+        return f"{text} {summary(rest)}" if rest else text
     alone = [one for one in firings if one.then is None]
     if len(alone) == many:
         them = "it" if many == 1 else "them"

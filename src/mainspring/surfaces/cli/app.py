@@ -75,7 +75,7 @@ class PublishedSchema(StrEnum):
     FILTER = "filter"
 
 
-def build_app(doors: ApplicationFactory) -> typer.Typer:
+def build_app(factory: ApplicationFactory) -> typer.Typer:
     """The whole command line over the given doors."""
     app = make_group("Run automations that people describe, read, agree to and then trust.")
 
@@ -107,7 +107,7 @@ def build_app(doors: ApplicationFactory) -> typer.Typer:
         # Given by the caller of the whole line: whether --json is anywhere in it.
         anywhere = for_programs or ctx.obj is FOR_PROGRAMS
         way_in = select_workspace(
-            doors, ctx.invoked_subcommand, for_programs=anywhere, server=server
+            factory, ctx.invoked_subcommand, for_programs=anywhere, server=server
         )
         ctx.obj = CommandContext(way_in, home, no_color, for_programs, server)
         if version:
@@ -183,9 +183,9 @@ def _up(
     """
     from mainspring.surfaces.cli.up import UpOptions, up
 
-    desk = get_context(ctx)
-    wishes = UpOptions(host, port, workers, show_token)
-    return up(desk, desk.screen(for_programs=for_programs), wishes)
+    context = get_context(ctx)
+    options = UpOptions(host, port, workers, show_token)
+    return up(context, context.screen(for_programs=for_programs), options)
 
 
 def _schema(
@@ -212,8 +212,8 @@ def _sdk(
     """Print the SDK that scripts import: TypeScript, with a method for each capability."""
     from mainspring.surfaces.cli.validate import show_sdk
 
-    desk = get_context(ctx)
-    return show_sdk(desk, desk.screen(for_programs=for_programs), types=types)
+    context = get_context(ctx)
+    return show_sdk(context, context.screen(for_programs=for_programs), types=types)
 
 
 def _worker(
@@ -226,24 +226,24 @@ def _worker(
     """Take runs from the queues until told to stop (Ctrl-C or SIGTERM)."""
     from mainspring.surfaces.cli.worker import work
 
-    desk = get_context(ctx)
-    return finish(work(desk, desk.screen(), queues=queues, slots=slots))
+    context = get_context(ctx)
+    return finish(work(context, context.screen(), queues=queues, slots=slots))
 
 
 def _scheduler(ctx: typer.Context) -> int:
     """Watch schedules and events, without the rest of the server, until told to stop."""
     from mainspring.surfaces.cli.parts import scheduler_alone
 
-    desk = get_context(ctx)
-    return scheduler_alone(desk, desk.screen())
+    context = get_context(ctx)
+    return scheduler_alone(context, context.screen())
 
 
 def _api(ctx: typer.Context, host: Host = None, port: Port = None) -> int:
     """Answer requests, without the rest of the server, until told to stop."""
     from mainspring.surfaces.cli.parts import api_alone
 
-    desk = get_context(ctx)
-    return api_alone(desk, desk.screen(), host=host, port=port)
+    context = get_context(ctx)
+    return api_alone(context, context.screen(), host=host, port=port)
 
 
 def _token(
@@ -254,8 +254,8 @@ def _token(
     """Say where the owner's token for the API is kept."""
     from mainspring.surfaces.cli.owner_token import show_token
 
-    desk = get_context(ctx)
-    return finish(show_token(desk, desk.screen(for_programs=for_programs), plain=show))
+    context = get_context(ctx)
+    return finish(show_token(context, context.screen(for_programs=for_programs), plain=show))
 
 
 def _audit(
@@ -277,10 +277,10 @@ def _audit(
     """Show what was done and by whom, the newest first."""
     from mainspring.surfaces.cli.audit import read_sought, show_audit
 
-    desk = get_context(ctx)
+    context = get_context(ctx)
     sought = read_sought(action, since, before)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_audit(desk, screen, sought, actor=actor, most=limit))
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_audit(context, screen, sought, actor=actor, most=limit))
 
 
 def _usage(
@@ -302,24 +302,24 @@ def _usage(
     """Show what models were asked and what they cost; without days, the last thirty."""
     from mainspring.surfaces.cli.ledger import read_day, show_usage
 
-    desk = get_context(ctx)
+    context = get_context(ctx)
     named = {"from": read_day("from", first), "to": read_day("to", last)}
     days = {name: day for name, day in named.items() if day is not None}
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_usage(desk, screen, days, by.value, calls=limit if calls else None))
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_usage(context, screen, days, by.value, calls=limit if calls else None))
 
 
 def _size(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show how large the database is, how fast it grows, and what is deleted when."""
     from mainspring.surfaces.cli.size import show_size
 
-    desk = get_context(ctx)
-    return finish(show_size(desk, desk.screen(for_programs=for_programs)))
+    context = get_context(ctx)
+    return finish(show_size(context, context.screen(for_programs=for_programs)))
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:
     """Check this machine, and say what to do about what is wrong."""
     from mainspring.surfaces.cli.doctor import examine
 
-    desk = get_context(ctx)
-    return examine(desk, desk.screen(for_programs=for_programs))
+    context = get_context(ctx)
+    return examine(context, context.screen(for_programs=for_programs))

@@ -26,8 +26,8 @@ _BY_PEOPLE: Final = "A person answers what a plan asks; a program cannot."
 _RULES_BY_PEOPLE: Final = "A person accepts a standing rule; a program cannot."
 
 
-async def show_approvals(desk: CommandContext, screen: Screen, *, most: int) -> int:
-    async with acting(desk) as where:
+async def show_approvals(context: CommandContext, screen: Screen, *, most: int) -> int:
+    async with acting(context) as where:
         found = await _call(where, "list_approvals", limit=min(most, 100))
     if screen.for_programs:
         screen.answer(found)
@@ -41,7 +41,7 @@ async def show_approvals(desk: CommandContext, screen: Screen, *, most: int) -> 
 
 
 async def answer_question(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -50,10 +50,10 @@ async def answer_question(
     ask: Ask | None = None,
 ) -> int:
     """Tells a waiting run what a person has answered at the terminal."""
-    given: dict[str, Any] = {"decision": "approved" if approved else "declined"}
+    arguments: dict[str, Any] = {"decision": "approved" if approved else "declined"}
     if answer is not None:
-        given["answer"] = _json(answer)
-    async with acting(desk) as where:
+        arguments["answer"] = _json(answer)
+    async with acting(context) as where:
         listed = []
         # One that was answered before is found too, and says so.
         for status in ("pending", "approved", "declined", "expired"):
@@ -77,7 +77,7 @@ async def answer_question(
                 screen.say("Nothing was answered; the run waits on.")
                 return exits.DONE
         told = await _call(
-            where, "answer_approval", confirmed=True, approval_id=one["approval_id"], **given
+            where, "answer_approval", confirmed=True, approval_id=one["approval_id"], **arguments
         )
     if screen.for_programs:
         screen.answer(told)
@@ -86,8 +86,8 @@ async def answer_question(
     return exits.DONE
 
 
-async def show_rules(desk: CommandContext, screen: Screen) -> int:
-    async with acting(desk) as where:
+async def show_rules(context: CommandContext, screen: Screen) -> int:
+    async with acting(context) as where:
         found = await _call(where, "list_standing_rules")
     if screen.for_programs:
         screen.answer(found)
@@ -100,10 +100,10 @@ async def show_rules(desk: CommandContext, screen: Screen) -> int:
 
 
 async def decide(
-    desk: CommandContext, screen: Screen, text: str, what: str, ask: Ask | None = None
+    context: CommandContext, screen: Screen, text: str, what: str, ask: Ask | None = None
 ) -> int:
     """Accepts a rule once a person was asked; declines or withdraws one."""
-    async with acting(desk) as where:
+    async with acting(context) as where:
         listed = (await _call(where, "list_standing_rules", limit=100))["rules"]
         rule = _meant(listed, "rule_id", text, "rule")
         rule_id = rule["rule_id"]
@@ -127,9 +127,9 @@ async def decide(
 
 
 async def _call(
-    where: CapabilityClient, capability: str, *, confirmed: bool = False, **given: Any
+    where: CapabilityClient, capability: str, *, confirmed: bool = False, **value: Any
 ) -> Any:
-    return await where.call(capability, given, confirmed=confirmed)
+    return await where.call(capability, value, confirmed=confirmed)
 
 
 def _meant(found: Sequence[Mapping[str, Any]], key: str, text: str, what: str) -> Mapping[str, Any]:

@@ -32,8 +32,8 @@ def _approvals() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.approvals import show_approvals
 
-        desk, screen = open_context(ctx, for_programs)
-        return finish(show_approvals(desk, screen, most=limit))
+        context, screen = open_context(ctx, for_programs)
+        return finish(show_approvals(context, screen, most=limit))
 
     group.command(name="approve")(_approve)
     group.command(name="decline")(_decline)
@@ -52,16 +52,16 @@ def _approve(
     """Say yes, with an answer where the question has a form."""
     from mainspring.surfaces.cli.approvals import answer_question
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_question(desk, screen, question, approved=True, answer=answer))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_question(context, screen, question, approved=True, answer=answer))
 
 
 def _decline(ctx: typer.Context, question: Question, for_programs: Json = False) -> int:
     """Say no."""
     from mainspring.surfaces.cli.approvals import answer_question
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_question(desk, screen, question, approved=False, answer=None))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_question(context, screen, question, approved=False, answer=None))
 
 
 def _rules() -> typer.Typer:
@@ -74,8 +74,8 @@ def _rules() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.approvals import show_rules
 
-        desk, screen = open_context(ctx, for_programs)
-        return finish(show_rules(desk, screen))
+        context, screen = open_context(ctx, for_programs)
+        return finish(show_rules(context, screen))
 
     group.command(name="accept")(_accept)
     group.command(name="refuse")(_refuse)
@@ -101,5 +101,5 @@ def _withdraw(ctx: typer.Context, rule: Rule, for_programs: Json = False) -> int
 def _decide(ctx: typer.Context, rule: str, what: str, *, for_programs: bool) -> int:
     from mainspring.surfaces.cli.approvals import decide
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(decide(desk, screen, rule, what))
+    context, screen = open_context(ctx, for_programs)
+    return finish(decide(context, screen, rule, what))

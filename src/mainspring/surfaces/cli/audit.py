@@ -40,13 +40,21 @@ def read_sought(action: str | None, since: str | None, before: str | None) -> Au
 
 
 async def show_audit(
-    desk: CommandContext, screen: Screen, sought: AuditQuery, *, most: int, actor: str | None = None
+    context: CommandContext,
+    screen: Screen,
+    sought: AuditQuery,
+    *,
+    most: int,
+    actor: str | None = None,
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
         if actor is not None:
-            whose = await id_of(connection, rooms.workspace_id, actor)
+            whose = await id_of(connection, services.workspace_id, actor)
             sought = replace(sought, actor=whose)
-        rows = await read_audit(connection, rooms.workspace_id, sought, most=most)
+        rows = await read_audit(connection, services.workspace_id, sought, most=most)
     if screen.for_programs:
         screen.answer({"entries": rows})
     elif rows:

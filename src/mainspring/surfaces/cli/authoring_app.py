@@ -121,8 +121,8 @@ def _new(
     """
     from mainspring.surfaces.cli.new import NewAutomationOptions, new
 
-    desk = get_context(ctx)
-    wanted = NewAutomationOptions(
+    context = get_context(ctx)
+    options = NewAutomationOptions(
         " ".join(words or ()),
         None,
         timezone,
@@ -131,7 +131,7 @@ def _new(
         save,
         output,
     )
-    return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
+    return finish(new(context, context.screen(for_programs=for_programs), options))
 
 
 def _change(
@@ -156,11 +156,11 @@ def _change(
     text = " ".join(words).strip()
     if not text:
         raise Invalid("What should be different?", code="no_words")
-    desk = get_context(ctx)
-    wanted = NewAutomationOptions(
+    context = get_context(ctx)
+    options = NewAutomationOptions(
         text, automation, timezone, making(by, model, max_usd), tuple(answer or ()), save, output
     )
-    return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
+    return finish(new(context, context.screen(for_programs=for_programs), options))
 
 
 def _review(
@@ -186,10 +186,10 @@ def _review(
     from mainspring.surfaces.cli.proposal_saving import ApprovalModes
     from mainspring.surfaces.cli.review import review
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
-    return finish(review(desk, screen, what, to, making(by, model, max_usd), modes))
+    return finish(review(context, screen, what, to, making(by, model, max_usd), modes))
 
 
 def _prompts() -> typer.Typer:
@@ -213,8 +213,8 @@ def _prompts_list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List requests to begin with: those that are kept, and a few that everybody has."""
     from mainspring.surfaces.cli.prompts import list_prompts
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_prompts(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_prompts(context, screen))
 
 
 def _prompts_save(
@@ -226,13 +226,13 @@ def _prompts_save(
     """Keep a request under a name; the name's old words are replaced."""
     from mainspring.surfaces.cli.prompts import save_prompt
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(save_prompt(desk, screen, name, " ".join(words)))
+    context, screen = open_context(ctx, for_programs)
+    return finish(save_prompt(context, screen, name, " ".join(words)))
 
 
 def _prompts_forget(ctx: typer.Context, name: Prompt, for_programs: Json = False) -> int:
     """Forget a request; what was made from it stays."""
     from mainspring.surfaces.cli.prompts import forget_prompt
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(forget_prompt(desk, screen, name))
+    context, screen = open_context(ctx, for_programs)
+    return finish(forget_prompt(context, screen, name))

@@ -85,25 +85,25 @@ _ZONES = """
 
 
 async def save_file(
-    desk: CommandContext, screen: Screen, file: str, to: str | None, ask: Ask | None = None
+    context: CommandContext, screen: Screen, file: str, to: str | None, ask: Ask | None = None
 ) -> int:
     """Keeps a definition under its name, or as the next version of another automation.
 
     A person at a terminal sees what it may do beyond what was agreed to, and agrees to that.
     What a program saves waits for a person where it may do more.
     """
-    limits = desk.limits()
+    limits = context.limits()
     document = read_definition_file(file, limits)
     # Judged before the house is opened: a bad file costs nothing and makes nothing.
-    judged = validate_offline(document, desk.doors.vocabulary(limits), limits).report
+    judged = validate_offline(document, context.doors.vocabulary(limits), limits).report
     name = judged.accepted().name
-    async with desk.doors.open(desk.settings()) as rooms:
-        words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
-        there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
+    async with context.doors.open(context.settings()) as services:
+        vocabulary = await load_vocabulary(services.registry, services.workspace_id, document)
+        there = await find_name(services, name) if to is None else await find_in_use(services, to)
         own = None if there is None else there["id"]
-        report = await _judged(rooms, words, document, own)
-        if has_person(rooms, screen, ask) and not await agree_to_version(
-            rooms,
+        report = await _validate_with_server(services, vocabulary, document, own)
+        if has_person(services, screen, ask) and not await agree_to_version(
+            services,
             screen,
             own,
             report.accepted(),
@@ -114,51 +114,53 @@ async def save_file(
         ):
             screen.say("Nothing was agreed to, and nothing was saved.")
             return exits.FAILED
-        saved, consent = await _stored(rooms, report, own)
-        async with local(rooms).acquire() as connection:
-            rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
-            boards = await load_watched_boards(connection, rooms.workspace_id, rows)
-        asked = summarize_consent(consent)
-        if asked is not None:
-            asked["url"] = consent_page(rooms, saved.automation_id)
+        saved, consent = await _stored(services, report, own)
+        async with local(services).acquire() as connection:
+            rows = await read_triggers(connection, services.workspace_id, saved.automation_id)
+            boards = await load_watched_boards(connection, services.workspace_id, rows)
+        request = summarize_consent(consent)
+        if request is not None:
+            request["url"] = consent_page(services, saved.automation_id)
     if screen.for_programs:
-        screen.answer({**_told(report, saved), "consent": asked})
+        screen.answer({**_describe_saved(report, saved), "consent": request})
     else:
-        screen.say(*_saved_lines(report, saved, boards, words, screen))
+        screen.say(*_saved_lines(report, saved, boards, vocabulary, screen))
         if consent is not None:
-            screen.say(*waiting_lines(rooms, consent))
+            screen.say(*waiting_lines(services, consent))
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
 
 async def store_next(
-    rooms: ApplicationServices, document: Any, automation_id: UUID
+    services: ApplicationServices, document: Any, automation_id: UUID
 ) -> SavedAutomation:
     """Keeps a definition as the next version of an automation."""
-    words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
-    report = await _judged(rooms, words, document, automation_id)
-    return (await _stored(rooms, report, automation_id))[0]
+    vocabulary = await load_vocabulary(services.registry, services.workspace_id, document)
+    report = await _validate_with_server(services, vocabulary, document, automation_id)
+    return (await _stored(services, report, automation_id))[0]
 
 
-async def _judged(
-    rooms: ApplicationServices, words: Vocabulary, document: Any, there: UUID | None
+async def _validate_with_server(
+    services: ApplicationServices, vocabulary: Vocabulary, document: Any, there: UUID | None
 ) -> ValidationReport:
-    whose, gate = DefinitionOwner(rooms.workspace_id, there, FIRST_MEMBER), rooms.gate
-    report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
-    return await prebuild_scripts(rooms.workshop, rooms.workspace_id, report)
+    whose, gate = DefinitionOwner(services.workspace_id, there, FIRST_MEMBER), services.gate
+    report = await judge_here(
+        document, whose, vocabulary, gate.models, services.limits, gate.preflight
+    )
+    return await prebuild_scripts(services.workshop, services.workspace_id, report)
 
 
 async def _stored(
-    rooms: ApplicationServices, report: ValidationReport, there: UUID | None
+    services: ApplicationServices, report: ValidationReport, there: UUID | None
 ) -> tuple[SavedAutomation, AutomationConsent | None]:
     """The next version of the automation that is there, or a new one."""
-    definition, space = report.accepted(), rooms.workspace_id
+    definition, space = report.accepted(), services.workspace_id
     kept = (definition, report.grants, FIRST_MEMBER)
 
     deed = AuditedAction("create_automation" if there is None else "update_automation")
 
     async def work(tx: Transaction) -> tuple[SavedAutomation, AutomationConsent | None]:
-        owner = local_owner(rooms)
+        owner = local_owner(services)
         if there is None:
             saved = await save(tx, space, *kept, report.traits)
             consent = await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
@@ -177,16 +179,16 @@ async def _stored(
         return saved, consent
 
     return await change(
-        local(rooms, deed),
-        rooms.limits,
-        rooms.workspace_id,
+        local(services, deed),
+        services.limits,
+        services.workspace_id,
         work,
         automations=() if there is None else [there],
         names=[definition.name] if there is None else (),
     )
 
 
-def _told(report: ValidationReport, saved: SavedAutomation) -> dict[str, Any]:
+def _describe_saved(report: ValidationReport, saved: SavedAutomation) -> dict[str, Any]:
     return {
         "id": saved.automation_id,
         "name": report.accepted().name,
@@ -203,7 +205,7 @@ def _saved_lines(
     report: ValidationReport,
     saved: SavedAutomation,
     boards: Mapping[str, WatchedBoard],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     screen: Screen,
 ) -> list[Text]:
     from rich.text import Text
@@ -218,12 +220,12 @@ def _saved_lines(
     lines += [Text(f"  starts {one_line(when, 400)}") for when in starts]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))
-    lines += grant_lines(report.grants, words)
-    lines += widened_lines(saved, words, screen)
+    lines += grant_lines(report.grants, vocabulary)
+    lines += widened_lines(saved, vocabulary, screen)
     return [*lines, *warning_lines([*report.warnings, *saved.warnings], screen)]
 
 
-def widened_lines(saved: SavedAutomation, words: Vocabulary, screen: Screen) -> list[Text]:
+def widened_lines(saved: SavedAutomation, vocabulary: Vocabulary, screen: Screen) -> list[Text]:
     """What a new version may do that the one before might not."""
     from rich.text import Text
 
@@ -231,7 +233,7 @@ def widened_lines(saved: SavedAutomation, words: Vocabulary, screen: Screen) -> 
         return []
     sign, colour = screen.mark("warning")
     head = Text.assemble("  ", (sign, colour), " New in this version, not allowed before:")
-    lines = grant_lines(saved.widened, words)
+    lines = grant_lines(saved.widened, vocabulary)
     for line in lines:
         line.pad_left(2)
     return [head, *lines]
@@ -261,7 +263,7 @@ def _next_lines(
 
 
 async def show_list(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     *,
     state: AutomationStatus | None,
@@ -270,12 +272,15 @@ async def show_list(
 ) -> int:
     if search is not None:
         check_text(search, "search")
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
         rows = await list_automations(
-            connection, rooms.workspace_id, state=state, search=search, most=most
+            connection, services.workspace_id, state=state, search=search, most=most
         )
         ids = [row["id"] for row in rows if row["next_due_at"] is not None]
-        found = await connection.fetch(_ZONES, rooms.workspace_id, ids)
+        found = await connection.fetch(_ZONES, services.workspace_id, ids)
     if screen.for_programs:
         screen.answer({"automations": rows})
     elif rows:
@@ -336,30 +341,30 @@ def state_words(row: Mapping[str, Any]) -> str:
 # --- show
 
 
-async def show_automation(desk: CommandContext, screen: Screen, text: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_automation(rooms, text)
-        async with local(rooms).acquire() as connection:
-            whole = await read_automation(connection, rooms.workspace_id, found["id"])
+async def show_automation(context: CommandContext, screen: Screen, text: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await find_automation(services, text)
+        async with local(services).acquire() as connection:
+            whole = await read_automation(connection, services.workspace_id, found["id"])
             versions = await list_versions(
-                connection, rooms.workspace_id, found["id"], most=_VERSIONS_SHOWN
+                connection, services.workspace_id, found["id"], most=_VERSIONS_SHOWN
             )
-            boards = await load_watched_boards(connection, rooms.workspace_id, whole["triggers"])
-        whole["triggers"] = [with_address(row, rooms) for row in whole["triggers"]]
-        whole["forecast"] = (await price_of(rooms, local(rooms), whole)).as_dict()
+            boards = await load_watched_boards(connection, services.workspace_id, whole["triggers"])
+        whole["triggers"] = [with_address(row, services) for row in whole["triggers"]]
+        whole["forecast"] = (await price_of(services, local(services), whole)).as_dict()
         if screen.for_programs:
             screen.answer({**whole, "versions": versions})
         else:
-            words = await rooms.registry.of(rooms.workspace_id)
+            words = await services.registry.of(services.workspace_id)
             screen.say(*_lines(whole, versions, boards, words, screen))
     return exits.DONE
 
 
-def with_address(row: Mapping[str, Any], rooms: ApplicationServices) -> dict[str, Any]:
+def with_address(row: Mapping[str, Any], services: ApplicationServices) -> dict[str, Any]:
     """A trigger, and where it is called if it is a webhook."""
     if row["type"] != "webhook":
         return dict(row)
-    url = fire_url(rooms.settings, row["automation_id"])
+    url = fire_url(services.settings, row["automation_id"])
     shown = {**row, "url": url}
     if "signature" in row["config"]:
         shown["signed_url"] = f"{url.removesuffix('/fire')}/hooks/{row['slug']}"
@@ -370,7 +375,7 @@ def _lines(
     whole: Mapping[str, Any],
     versions: list[dict[str, Any]],
     boards: Mapping[str, WatchedBoard],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     screen: Screen,
 ) -> list[Text]:
     from rich.text import Text
@@ -379,10 +384,12 @@ def _lines(
     head = Text.assemble((one_line(whole["name"]), "bold"), "  ")
     head.append(state_words(whole), style=STATE_COLOURS[whole["state"]])
     lines = [head, Text(f"  {one_line(definition.goal)}"), Text(f"  id {whole['id']}")]
-    lines.append(Text(f"  {step_counts(definition, words)}"))
+    lines.append(Text(f"  {step_counts(definition, vocabulary)}"))
     if whole["halted"] is not None:
-        told = f"halted ({one_line(whole['halted'], 300)}). Its runs are held; see {hint('halts')}"
-        lines.append(Text(f"  {told}", style="red"))
+        message = (
+            f"halted ({one_line(whole['halted'], 300)}). Its runs are held; see {hint('halts')}"
+        )
+        lines.append(Text(f"  {message}", style="red"))
     if whole["failures"]:
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
     if whole["last_run"] is not None:
@@ -396,7 +403,7 @@ def _lines(
         lines.append(Text("  starts by hand only"))
     lines.append(Text(f"  {one_line(whole['forecast']['sentence'], 400)}"))
     grants = [Grant(entry["capability"], entry["params"]) for entry in whole["grants"]]
-    return [*lines, *grant_lines(grants, words), *map(_version_line, versions)]
+    return [*lines, *grant_lines(grants, vocabulary), *map(_version_line, versions)]
 
 
 def trigger_lines(

@@ -87,9 +87,9 @@ def _starter(
     """Write a small definition that works, to be edited from there."""
     from mainspring.surfaces.cli.starters import write_starter
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return write_starter(desk, screen, name, trigger.value, output)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return write_starter(context, screen, name, trigger.value, output)
 
 
 def _when(
@@ -104,8 +104,8 @@ def _when(
     """Read a schedule in words: its cron expression, what was assumed, and the next moments."""
     from mainspring.surfaces.cli.when import tell_when
 
-    desk = get_context(ctx)
-    return tell_when(desk.screen(for_programs=for_programs), " ".join(words), timezone)
+    context = get_context(ctx)
+    return tell_when(context.screen(for_programs=for_programs), " ".join(words), timezone)
 
 
 def _validate(
@@ -118,8 +118,8 @@ def _validate(
     """Judge definitions, without a database: every problem with its place and a way out."""
     from mainspring.surfaces.cli.validate import validate_files
 
-    desk = get_context(ctx)
-    return validate_files(desk, desk.screen(for_programs=for_programs), files)
+    context = get_context(ctx)
+    return validate_files(context, context.screen(for_programs=for_programs), files)
 
 
 def _save(
@@ -137,8 +137,8 @@ def _save(
     """Save a definition: a new automation, paused, or the next version of the one so called."""
     from mainspring.surfaces.cli.automations import save_file
 
-    desk = get_context(ctx)
-    return finish(save_file(desk, desk.screen(for_programs=for_programs), file, to))
+    context = get_context(ctx)
+    return finish(save_file(context, context.screen(for_programs=for_programs), file, to))
 
 
 def _list(
@@ -155,25 +155,25 @@ def _list(
     """List automations: state, last run, next moment, failures in a row."""
     from mainspring.surfaces.cli.automations import show_list
 
-    desk = get_context(ctx)
+    context = get_context(ctx)
     chosen: AutomationStatus | None = None if state is None else state.value
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_list(desk, screen, state=chosen, search=search, most=limit))
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_list(context, screen, state=chosen, search=search, most=limit))
 
 
 def _show(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
     """Show one automation: what it does, what starts it and when, its versions."""
     from mainspring.surfaces.cli.automations import show_automation
 
-    desk = get_context(ctx)
-    return finish(show_automation(desk, desk.screen(for_programs=for_programs), automation))
+    context = get_context(ctx)
+    return finish(show_automation(context, context.screen(for_programs=for_programs), automation))
 
 
 def _change(ctx: typer.Context, act: str, automation: str, for_programs: bool) -> int:
     from mainspring.surfaces.cli.states import change_state
 
-    desk = get_context(ctx)
-    return finish(change_state(desk, desk.screen(for_programs=for_programs), act, automation))
+    context = get_context(ctx)
+    return finish(change_state(context, context.screen(for_programs=for_programs), act, automation))
 
 
 def _activate(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
@@ -207,9 +207,9 @@ def _versions(
     """List the versions of an automation, the newest first."""
     from mainspring.surfaces.cli.versions import show_versions
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_versions(desk, screen, automation, most=limit))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_versions(context, screen, automation, most=limit))
 
 
 def _diff(
@@ -230,11 +230,11 @@ def _diff(
     from mainspring.surfaces.cli.versions import show_diff
     from mainspring.surfaces.cli.workspace_files import diff_folders, is_folder_or_file
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     if after is None and is_folder_or_file(first) and (second is None or is_folder_or_file(second)):
-        return finish(diff_folders(desk, screen, first, second))
-    return finish(show_diff(desk, screen, first, _version(second), after))
+        return finish(diff_folders(context, screen, first, second))
+    return finish(show_diff(context, screen, first, _version(second), after))
 
 
 def _version(text: str | None) -> int | None:
@@ -251,8 +251,8 @@ def _rollback(
     """Bring an earlier version back, as a new one."""
     from mainspring.surfaces.cli.versions import go_back
 
-    desk = get_context(ctx)
-    return finish(go_back(desk, desk.screen(for_programs=for_programs), automation, version))
+    context = get_context(ctx)
+    return finish(go_back(context, context.screen(for_programs=for_programs), automation, version))
 
 
 def _export(
@@ -279,15 +279,15 @@ def _export(
     from mainspring.surfaces.cli.export_import import export
     from mainspring.surfaces.cli.workspace_files import export_folder
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     if folder is not None:
         if automation is not None or output is not None:
             raise typer.BadParameter("--folder writes the whole workspace, and to that folder.")
-        return finish(export_folder(desk, screen, folder, rows=rows))
+        return finish(export_folder(context, screen, folder, rows=rows))
     if rows:
         raise typer.BadParameter("--rows goes with --folder.")
-    return finish(export(desk, screen, automation, output, over=force))
+    return finish(export(context, screen, automation, output, over=force))
 
 
 def _import(
@@ -308,11 +308,11 @@ def _import(
     from mainspring.surfaces.cli.export_import import bring_in
     from mainspring.surfaces.cli.workspace_files import bring_folder
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     if dry_run or os.path.isdir(file):
-        return finish(bring_folder(desk, screen, file, on_clash.value, dry_run=dry_run))
-    return finish(bring_in(desk, screen, file, on_clash.value))
+        return finish(bring_folder(context, screen, file, on_clash.value, dry_run=dry_run))
+    return finish(bring_in(context, screen, file, on_clash.value))
 
 
 def _webhook() -> typer.Typer:
@@ -346,9 +346,9 @@ def _webhook_token(
     """Make a webhook's token and show it once; the one before ends at once."""
     from mainspring.surfaces.cli.webhooks import make_token
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(make_token(desk, screen, automation, trigger, sure=yes))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(make_token(context, screen, automation, trigger, sure=yes))
 
 
 def _webhook_revoke(
@@ -357,5 +357,7 @@ def _webhook_revoke(
     """End a webhook's token."""
     from mainspring.surfaces.cli.webhooks import end_token
 
-    desk = get_context(ctx)
-    return finish(end_token(desk, desk.screen(for_programs=for_programs), automation, trigger))
+    context = get_context(ctx)
+    return finish(
+        end_token(context, context.screen(for_programs=for_programs), automation, trigger)
+    )

@@ -73,7 +73,7 @@ async def make(desk: CommandContext, screen: Screen, path: Path) -> int:
     size = os.stat(path).st_size
     _record(settings.home, path, made, size)
     if screen.for_programs:
-        screen.answer({"file": str(path), "bytes": size, **_told(made)})
+        screen.answer({"file": str(path), "bytes": size, **_describe_backup(made)})
         return exits.DONE
     screen.say(f"The backup is in {clean(str(path))}, {in_bytes(size)}:", *_lines(made))
     return exits.DONE
@@ -98,30 +98,32 @@ def check(screen: Screen, path: Path) -> int:
     """Reads a backup from end to end; no database is needed, and nothing is changed."""
     found = check_backup(path)
     if screen.for_programs:
-        screen.answer({"file": str(path), "whole": True, **_told(found)})
+        screen.answer({"file": str(path), "whole": True, **_describe_backup(found)})
     else:
         screen.say(f"{clean(str(path))} is whole:", *_lines(found))
     return exits.DONE
 
 
-async def restore(desk: CommandContext, screen: Screen, path: Path, wishes: RestoreOptions) -> int:
+async def restore(
+    context: CommandContext, screen: Screen, path: Path, options: RestoreOptions
+) -> int:
     """Fills an empty place from a backup; what stands in the way is said first."""
-    settings = desk.settings()
+    settings = context.settings()
     refuse_second(settings.home)
     with open_archive(path) as archive:
         stored = read_backup(archive)
         refuse_unfit(stored.heading)
-        if not wishes.without_key:
+        if not options.without_key:
             await _refuse_wrong_key(settings, stored.backup)
         stored.check()
         if settings.database_url is None:
-            aside = await _into_folder(settings, stored, wishes)
+            aside = await _into_folder(settings, stored, options)
         else:
             aside = []
             await _into_database(settings, stored)
     if screen.for_programs:
         told = [str(one) for one in aside]
-        screen.answer({"restored": str(path), "set_aside": told, **_told(stored.backup)})
+        screen.answer({"restored": str(path), "set_aside": told, **_describe_backup(stored.backup)})
         return exits.DONE
     screen.say("The backup is restored:", *_lines(stored.backup))
     screen.say(*(f"  before      set aside in {clean(str(one))}" for one in aside))
@@ -154,10 +156,10 @@ async def _into_database(settings: Settings, stored: OpenBackup) -> None:
 
 
 async def _into_folder(
-    settings: Settings, stored: OpenBackup, wishes: RestoreOptions
+    settings: Settings, stored: OpenBackup, options: RestoreOptions
 ) -> list[Path]:
     home = settings.home
-    if is_occupied(home) and not wishes.replace:
+    if is_occupied(home) and not options.replace:
         raise Conflict(
             f"There is a database in the data folder {home} already. Nothing was changed.",
             code="not_empty",
@@ -223,7 +225,7 @@ def last_backup(home: Path) -> tuple[datetime, Path] | None:
         return None
 
 
-def _told(backup: BackupManifest) -> dict[str, Any]:
+def _describe_backup(backup: BackupManifest) -> dict[str, Any]:
     return {
         "made_at": backup.made_at,
         "version": backup.version,

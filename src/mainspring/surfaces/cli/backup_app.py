@@ -41,8 +41,8 @@ def _make(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
     """
     from mainspring.surfaces.cli.backup import make
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(make(desk, screen, _place(file)))
+    context, screen = open_context(ctx, for_programs)
+    return finish(make(context, screen, _place(file)))
 
 
 def _check(ctx: typer.Context, file: _File, for_programs: Json = False) -> int:
@@ -68,10 +68,10 @@ def _restore(
     """Fill an empty data folder, or an empty outside database, from a backup."""
     from mainspring.surfaces.cli.backup import RestoreOptions, restore
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     if replace and not yes:
-        _agree(f"Set aside what is in {desk.settings().home}?")
-    return finish(restore(desk, screen, _place(file), RestoreOptions(replace, without_key)))
+        _agree(f"Set aside what is in {context.settings().home}?")
+    return finish(restore(context, screen, _place(file), RestoreOptions(replace, without_key)))
 
 
 def _move(
@@ -94,9 +94,9 @@ def _move(
     """
     from mainspring.surfaces.cli.move import move, parse_move_target
 
-    desk, screen = open_context(ctx, for_programs)
-    given = _asked_for() if database_url is None else database_url
-    return finish(move(desk, screen, parse_move_target(given, broker_url)))
+    context, screen = open_context(ctx, for_programs)
+    given = _prompt_address() if database_url is None else database_url
+    return finish(move(context, screen, parse_move_target(given, broker_url)))
 
 
 def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -106,8 +106,8 @@ def _migrate(ctx: typer.Context, for_programs: Json = False) -> int:
     """
     from mainspring.surfaces.cli.migrate import migrate_tables
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(migrate_tables(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(migrate_tables(context, screen))
 
 
 def _downgrade(
@@ -122,10 +122,10 @@ def _downgrade(
     """Take the tables back, so that an older Mainspring starts on them. Stop the server first."""
     from mainspring.surfaces.cli.downgrade import go_back
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     if not yes:
         _agree(f"Take the tables back to number {to}?")
-    return finish(go_back(desk, screen, to, lose=lose))
+    return finish(go_back(context, screen, to, lose=lose))
 
 
 def _place(file: Path) -> Path:
@@ -141,7 +141,7 @@ def _agree(question: str) -> None:
         )
 
 
-def _asked_for() -> str:
+def _prompt_address() -> str:
     """An address may hold a password, which the list of processes should not show."""
     if sys.stdin.isatty():
         return str(typer.prompt("Address of the new Postgres", hide_input=True, err=True))

@@ -45,11 +45,11 @@ def _value(text: str) -> Any:
 
 
 async def link_board(
-    desk: CommandContext, screen: Screen, board: str, given: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, arguments: dict[str, Any]
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        made = await call_board(rooms, "create_board_link", board_id=board_id, **given)
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        made = await call_board(services, "create_board_link", board_id=board_id, **arguments)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -58,10 +58,10 @@ async def link_board(
     return exits.DONE
 
 
-async def list_links(desk: CommandContext, screen: Screen, board: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        found = await call_board(rooms, "list_board_links", board_id=board_id)
+async def list_links(context: CommandContext, screen: Screen, board: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        found = await call_board(services, "list_board_links", board_id=board_id)
     if screen.for_programs:
         screen.answer(found)
     elif not found["links"]:
@@ -79,32 +79,32 @@ async def list_links(desk: CommandContext, screen: Screen, board: str) -> int:
     return exits.DONE
 
 
-async def fill_dataset(desk: CommandContext, screen: Screen, given: dict[str, Any]) -> int:
+async def fill_dataset(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
     """Keeps the recipe, and refreshes once, so that whoever asks sees what it brings."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        made = await call_board(rooms, "create_dataset_recipe", **given)
+    async with context.doors.open(context.settings()) as services:
+        made = await call_board(services, "create_dataset_recipe", **arguments)
         try:
-            told = await call_board(rooms, "refresh_dataset", recipe_id=made["id"])
+            result = await call_board(services, "refresh_dataset", recipe_id=made["id"])
         except Problem as problem:
             again = hint("boards", "refresh", made["board_id"], made["dataset_name"])
             problem.suggestion = f"The recipe {made['id']} is kept. Try it again: {again}"
             raise
     if screen.for_programs:
-        screen.answer({"recipe": made, "refreshed": told})
+        screen.answer({"recipe": made, "refreshed": result})
     else:
-        screen.say(f"The recipe is {made['id']}.", _said(told))
+        screen.say(f"The recipe is {made['id']}.", _describe_sync(result))
     return exits.DONE
 
 
 async def refresh_board(
-    desk: CommandContext, screen: Screen, board: str, dataset: str | None
+    context: CommandContext, screen: Screen, board: str, dataset: str | None
 ) -> int:
     """Refreshes each by itself: one that fails is told after the others."""
     done: list[dict[str, Any]] = []
     failed: Problem | None = None
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        links = (await call_board(rooms, "list_board_links", board_id=board_id))["links"]
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        links = (await call_board(services, "list_board_links", board_id=board_id))["links"]
         recipes = [
             one
             for link in links
@@ -121,25 +121,25 @@ async def refresh_board(
             )
         for recipe in recipes:
             try:
-                done.append(await call_board(rooms, "refresh_dataset", recipe_id=recipe["id"]))
+                done.append(await call_board(services, "refresh_dataset", recipe_id=recipe["id"]))
             except Problem as problem:
                 failed = problem
     if screen.for_programs:
         screen.answer({"refreshed": done})
     else:
         for told in done:
-            screen.say(_said(told))
+            screen.say(_describe_sync(told))
     if failed is not None:
         raise failed
     return exits.DONE
 
 
-async def unlink(desk: CommandContext, screen: Screen, link: str, *, recipe: bool) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
+async def unlink(context: CommandContext, screen: Screen, link: str, *, recipe: bool) -> int:
+    async with context.doors.open(context.settings()) as services:
         if recipe:
-            made = await call_board(rooms, "delete_dataset_recipe", recipe_id=link)
+            made = await call_board(services, "delete_dataset_recipe", recipe_id=link)
         else:
-            made = await call_board(rooms, "delete_board_link", link_id=link)
+            made = await call_board(services, "delete_board_link", link_id=link)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -147,16 +147,14 @@ async def unlink(desk: CommandContext, screen: Screen, link: str, *, recipe: boo
     return exits.DONE
 
 
-def _said(told: dict[str, Any]) -> str:
+def _describe_sync(result: dict[str, Any]) -> str:
     parts = [
-        f"{told[word]} {word}"
+        f"{result[word]} {word}"
         for word in ("appended", "updated", "restored", "deleted")
-        if told[word]
+        if result[word]
     ]
     changed = ", ".join(parts) or "nothing has changed"
-    why = one_line(told["problems"][0]["detail"]) if told["problems"] else ""
-    lost = f"; {told['left_out']} left out, the first: {why}" if told["left_out"] else ""
-    twice = f"; {told['duplicates']} came twice" if told["duplicates"] else ""
-    return (
-        f"{one_line(told['dataset'])}: {count(told['total'], 'row')}, {changed}{twice}{lost or '.'}"
-    )
+    why = one_line(result["problems"][0]["detail"]) if result["problems"] else ""
+    lost = f"; {result['left_out']} left out, the first: {why}" if result["left_out"] else ""
+    twice = f"; {result['duplicates']} came twice" if result["duplicates"] else ""
+    return f"{one_line(result['dataset'])}: {count(result['total'], 'row')}, {changed}{twice}{lost or '.'}"  # noqa: E501

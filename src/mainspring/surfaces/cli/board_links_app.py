@@ -40,20 +40,20 @@ def _link(
     """Link a board to something outside."""
     from mainspring.surfaces.cli.board_links import link_board, read_pairs
 
-    desk, screen = open_context(ctx, for_programs)
-    given: dict[str, Any] = {"kind": kind, "ref": read_pairs(ref or [])}
-    given["display_name"] = name or " ".join([kind, *(ref or [])])[:200]
+    context, screen = open_context(ctx, for_programs)
+    arguments: dict[str, Any] = {"kind": kind, "ref": read_pairs(ref or [])}
+    arguments["display_name"] = name or " ".join([kind, *(ref or [])])[:200]
     if provider is not None:
-        given["integration_provider"] = provider
-    return finish(link_board(desk, screen, board, given))
+        arguments["integration_provider"] = provider
+    return finish(link_board(context, screen, board, arguments))
 
 
 def _links(ctx: typer.Context, board: Board, for_programs: Json = False) -> int:
     """List what a board is linked to, and how its datasets are filled."""
     from mainspring.surfaces.cli.board_links import list_links
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_links(desk, screen, board))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_links(context, screen, board))
 
 
 def _fill(
@@ -82,13 +82,13 @@ def _fill(
     """Fill a dataset from a link, once now and by a schedule if one is given."""
     from mainspring.surfaces.cli.board_links import fill_dataset, read_pairs
 
-    desk, screen = open_context(ctx, for_programs)
-    given: dict[str, Any] = {"link_id": link, "dataset_name": dataset, "adapter_op": operation}
+    context, screen = open_context(ctx, for_programs)
+    arguments: dict[str, Any] = {"link_id": link, "dataset_name": dataset, "adapter_op": operation}
     more = {"refresh_cron": cron, "dedupe_key_field": key, "dedupe_target_field": keep_as}
-    given |= {name: value for name, value in more.items() if value is not None}
+    arguments |= {name: value for name, value in more.items() if value is not None}
     if params:
-        given["params"] = read_pairs(params)
-    return finish(fill_dataset(desk, screen, given))
+        arguments["params"] = read_pairs(params)
+    return finish(fill_dataset(context, screen, arguments))
 
 
 def _refresh(
@@ -102,8 +102,8 @@ def _refresh(
     """Refresh the datasets of a board that are filled from links."""
     from mainspring.surfaces.cli.board_links import refresh_board
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(refresh_board(desk, screen, board, dataset))
+    context, screen = open_context(ctx, for_programs)
+    return finish(refresh_board(context, screen, board, dataset))
 
 
 def _unlink(
@@ -117,5 +117,5 @@ def _unlink(
     """Delete a link, or one recipe of it; the rows stay."""
     from mainspring.surfaces.cli.board_links import unlink
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(unlink(desk, screen, link, recipe=recipe))
+    context, screen = open_context(ctx, for_programs)
+    return finish(unlink(context, screen, link, recipe=recipe))

@@ -139,8 +139,8 @@ def _read(text: bytes, number: int, limits: Limits) -> dict[str, Any]:
 
 
 def _wrong(number: int, detail: str) -> Invalid:
-    said = f"Row {number + 1} cannot be read: {detail}"
-    return Invalid(said, code="row", findings=[Finding(f"/rows/{number}", detail, "row")])
+    text = f"Row {number + 1} cannot be read: {detail}"
+    return Invalid(text, code="row", findings=[Finding(f"/rows/{number}", detail, "row")])
 
 
 # The words of a capability name capabilities; here there are commands.
@@ -153,20 +153,20 @@ _INSTEAD = {
 _SERVER_KEYS = ("row_id", "_src", "_updated_at", "_deleted_at")
 
 
-async def _listed(rooms: ApplicationServices, *, archived: bool) -> list[dict[str, Any]]:
+async def _listed(services: ApplicationServices, *, archived: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after: dict[str, Any] = {}
     while True:
-        page = await call_board(rooms, "list_boards", archived=archived, limit=500, **after)
+        page = await call_board(services, "list_boards", archived=archived, limit=500, **after)
         found += page["boards"]
         if page["next"] is None:
             return found
         after = {"after": page["next"]}
 
 
-async def list_boards(desk: CommandContext, screen: Screen, *, archived: bool) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _listed(rooms, archived=archived)
+async def list_boards(context: CommandContext, screen: Screen, *, archived: bool) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await _listed(services, archived=archived)
     if screen.for_programs:
         screen.answer({"boards": found})
     elif not found:
@@ -184,10 +184,10 @@ async def list_boards(desk: CommandContext, screen: Screen, *, archived: bool) -
     return exits.DONE
 
 
-async def create_board(desk: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        made = await call_board(rooms, "create_board", **arguments)
-        alone = screen.for_programs or await _is_alone(rooms, made["name"])
+async def create_board(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
+    async with context.doors.open(context.settings()) as services:
+        made = await call_board(services, "create_board", **arguments)
+        alone = screen.for_programs or await _is_alone(services, made["name"])
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -199,11 +199,11 @@ async def create_board(desk: CommandContext, screen: Screen, arguments: dict[str
 
 
 async def show_board(
-    desk: CommandContext, screen: Screen, board: str, asked: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, request: dict[str, Any]
 ) -> int:
     """What a board is, and a page of its rows."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call_board(rooms, "get_board", **_meant(board), **asked)
+    async with context.doors.open(context.settings()) as services:
+        found = await call_board(services, "get_board", **_meant(board), **request)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -246,16 +246,16 @@ def _when(row: dict[str, Any]) -> str:
 
 
 async def append_rows(
-    desk: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
 ) -> int:
     """Every batch is one call: taken whole, or not at all."""
     told = {"appended": 0, "skipped": 0, "batches": 0}
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        for batch in batches(file, rooms.limits):
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        for batch in batches(file, services.limits):
             try:
                 made = await call_board(
-                    rooms, "append_board_rows", board_id=board_id, rows=batch.rows, **more
+                    services, "append_board_rows", board_id=board_id, rows=batch.rows, **more
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are in."
@@ -272,16 +272,16 @@ async def append_rows(
 
 
 async def update_rows(
-    desk: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
 ) -> int:
     """Each row of the file has a row_id and the fields that change."""
     updated = 0
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        for batch in batches(file, rooms.limits):
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        for batch in batches(file, services.limits):
             try:
                 made = await call_board(
-                    rooms, "update_board_rows", board_id=board_id, rows=batch.rows, **more
+                    services, "update_board_rows", board_id=board_id, rows=batch.rows, **more
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are changed."
@@ -293,55 +293,71 @@ async def update_rows(
 
 
 async def delete_rows(
-    desk: CommandContext, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
+    context: CommandContext,
+    screen: Screen,
+    board: str,
+    row_ids: Sequence[str],
+    more: dict[str, Any],
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
         made = await call_board(
-            rooms, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), **more
+            services, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), **more
         )
     rows = made["row_ids"] if made["deleted"] == 1 else ["ROW..."]
     back = hint("boards", "restore", board, *rows)
-    said = f"{count(made['deleted'], 'row')} deleted.\n  {back}"
-    _say(screen, made, said if made["deleted"] else "No row was deleted.")
+    text = f"{count(made['deleted'], 'row')} deleted.\n  {back}"
+    _say(screen, made, text if made["deleted"] else "No row was deleted.")
     return exits.DONE
 
 
 async def restore(
-    desk: CommandContext, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
+    context: CommandContext,
+    screen: Screen,
+    board: str,
+    row_ids: Sequence[str],
+    more: dict[str, Any],
 ) -> int:
     """Deleted rows come back to their places; without rows, an archived board comes back."""
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         if row_ids:
-            board_id, deed = await board_id_of(rooms, board), "restore_board_rows"
-            made = await call_board(rooms, deed, board_id=board_id, row_ids=list(row_ids), **more)
+            board_id, deed = await board_id_of(services, board), "restore_board_rows"
+            made = await call_board(
+                services, deed, board_id=board_id, row_ids=list(row_ids), **more
+            )
             number = made["restored"]
             said = f"{count(number, 'row')} restored." if number else "No row was restored."
         else:
-            board_id = await board_id_of(rooms, board, archived=True)
-            made = await call_board(rooms, "update_board", board_id=board_id, archived=False)
+            board_id = await board_id_of(services, board, archived=True)
+            made = await call_board(services, "update_board", board_id=board_id, archived=False)
             said = f"The board {one_line(made['name'])} is no longer archived."
     _say(screen, made, said)
     return exits.DONE
 
 
-async def archive_board(desk: CommandContext, screen: Screen, board: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await board_id_of(rooms, board)
-        made = await call_board(rooms, "archive_board", board_id=board_id)
+async def archive_board(context: CommandContext, screen: Screen, board: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        board_id = await board_id_of(services, board)
+        made = await call_board(services, "archive_board", board_id=board_id)
     back = hint("boards", "restore", board_id)
     _say(screen, made, f"The board {one_line(board)} is archived: it can be read.\n  {back}")
     return exits.DONE
 
 
 async def export_rows(
-    desk: CommandContext, screen: Screen, board: str, out: Path | None, *, dataset: str, whole: bool
+    context: CommandContext,
+    screen: Screen,
+    board: str,
+    out: Path | None,
+    *,
+    dataset: str,
+    whole: bool,
 ) -> int:
     """One JSON object a line, as ``append`` takes them; to a file, or to the standard output."""
     lines: list[str] = []
     written = 0
-    async with desk.doors.open(desk.settings()) as rooms:
-        async for row in _every_row(rooms, await board_id_of(rooms, board), dataset):
+    async with context.doors.open(context.settings()) as services:
+        async for row in _every_row(services, await board_id_of(services, board), dataset):
             shown = row if whole else {k: v for k, v in row.items() if k not in _SERVER_KEYS}
             text = as_json(shown, indent=None)
             written += 1
@@ -358,11 +374,11 @@ async def export_rows(
 
 
 async def _every_row(
-    rooms: ApplicationServices, board_id: str, dataset: str
+    services: ApplicationServices, board_id: str, dataset: str
 ) -> AsyncIterator[dict[str, Any]]:
     after: dict[str, Any] = {}
     while True:
-        found = await call_board(rooms, "get_board", board_id=board_id, dataset=dataset, **after)
+        found = await call_board(services, "get_board", board_id=board_id, dataset=dataset, **after)
         rows = found["data"]["datasets"][dataset]["rows"]
         for row in rows:
             yield row
@@ -379,13 +395,13 @@ def _meant(board: str) -> dict[str, str]:
         return {"name": board}
 
 
-async def board_id_of(rooms: ApplicationServices, board: str, *, archived: bool = False) -> str:
+async def board_id_of(services: ApplicationServices, board: str, *, archived: bool = False) -> str:
     """The id of a board that is named, or given by its id."""
     meant = _meant(board)
     if "board_id" in meant:
         return meant["board_id"]
     if archived:
-        found = [one for one in await _listed(rooms, archived=True) if one["archived"]]
+        found = [one for one in await _listed(services, archived=True) if one["archived"]]
         named = [one["id"] for one in found if one["name"] == board]
         if len(named) == 1:
             return str(named[0])
@@ -395,13 +411,13 @@ async def board_id_of(rooms: ApplicationServices, board: str, *, archived: bool 
                 code="ambiguous_name",
                 suggestion=_INSTEAD["ambiguous_name"],
             )
-    return str((await call_board(rooms, "get_board", **meant, limit=1))["id"])
+    return str((await call_board(services, "get_board", **meant, limit=1))["id"])
 
 
-async def _is_alone(rooms: ApplicationServices, name: str) -> bool:
+async def _is_alone(services: ApplicationServices, name: str) -> bool:
     """Whether no other board has this name; unknown to a token that may not read counts as yes."""
     try:
-        await call_board(rooms, "get_board", name=name, limit=1)
+        await call_board(services, "get_board", name=name, limit=1)
     except Problem as problem:
         return problem.code != "ambiguous_name"
     return True
@@ -425,9 +441,9 @@ async def call_board(
     return answer
 
 
-def _say(screen: Screen, told: dict[str, Any], sentence: str) -> None:
+def _say(screen: Screen, result: dict[str, Any], sentence: str) -> None:
     if screen.for_programs:
-        screen.answer(told)
+        screen.answer(result)
     else:
         screen.say(sentence)
 

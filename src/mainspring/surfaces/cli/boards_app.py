@@ -55,8 +55,8 @@ def _list(
     """List boards and how many rows they have."""
     from mainspring.surfaces.cli.boards import list_boards
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_boards(desk, screen, archived=archived))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_boards(context, screen, archived=archived))
 
 
 def _show(
@@ -71,9 +71,9 @@ def _show(
     """Show a board and a page of its rows."""
     from mainspring.surfaces.cli.boards import show_board
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     asked = {"dataset": dataset, "offset": offset, "limit": limit, "include_deleted": deleted}
-    return finish(show_board(desk, screen, board, asked))
+    return finish(show_board(context, screen, board, asked))
 
 
 def _create(
@@ -92,15 +92,15 @@ def _create(
     from mainspring.surfaces.cli.boards import create_board
     from mainspring.surfaces.cli.documents import read_document
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     arguments: dict[str, Any] = {"name": name, "description": description}
     if key is not None and datasets is not None:
         raise Invalid("With --datasets, the key field stands in the file.", code="usage")
     if key is not None:
         arguments["datasets"] = [{"name": "default", "dedupe_key_field": key}]
     if datasets is not None:
-        arguments["datasets"] = read_document(datasets, desk.limits())
-    return finish(create_board(desk, screen, arguments))
+        arguments["datasets"] = read_document(datasets, context.limits())
+    return finish(create_board(context, screen, arguments))
 
 
 def _append(
@@ -114,9 +114,9 @@ def _append(
     """Append rows, 5,000 in a call; a call is taken whole, or not at all."""
     from mainspring.surfaces.cli.boards import append_rows
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     more = {"dataset": dataset, **({} if key is None else {"dedupe_key_field": key})}
-    return finish(append_rows(desk, screen, board, file, more))
+    return finish(append_rows(context, screen, board, file, more))
 
 
 def _update(
@@ -129,8 +129,8 @@ def _update(
     """Change rows: each has its row_id and the fields that change."""
     from mainspring.surfaces.cli.boards import update_rows
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(update_rows(desk, screen, board, file, {"dataset": dataset}))
+    context, screen = open_context(ctx, for_programs)
+    return finish(update_rows(context, screen, board, file, {"dataset": dataset}))
 
 
 def _delete(
@@ -143,8 +143,8 @@ def _delete(
     """Delete rows; they can be restored."""
     from mainspring.surfaces.cli.boards import delete_rows
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(delete_rows(desk, screen, board, row_ids, {"dataset": dataset}))
+    context, screen = open_context(ctx, for_programs)
+    return finish(delete_rows(context, screen, board, row_ids, {"dataset": dataset}))
 
 
 def _restore(
@@ -160,16 +160,16 @@ def _restore(
     """Bring deleted rows back, or an archived board."""
     from mainspring.surfaces.cli.boards import restore
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(restore(desk, screen, board, row_ids or [], {"dataset": dataset}))
+    context, screen = open_context(ctx, for_programs)
+    return finish(restore(context, screen, board, row_ids or [], {"dataset": dataset}))
 
 
 def _archive(ctx: typer.Context, board: Board, for_programs: Json = False) -> int:
     """Take a board out of the list; it can be read and restored."""
     from mainspring.surfaces.cli.boards import archive_board
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(archive_board(desk, screen, board))
+    context, screen = open_context(ctx, for_programs)
+    return finish(archive_board(context, screen, board))
 
 
 def _export(
@@ -187,5 +187,5 @@ def _export(
     """Write all rows as JSON lines."""
     from mainspring.surfaces.cli.boards import export_rows
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(export_rows(desk, screen, board, out, dataset=dataset, whole=whole))
+    context, screen = open_context(ctx, for_programs)
+    return finish(export_rows(context, screen, board, out, dataset=dataset, whole=whole))

@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 async def local_caller(
-    rooms: ApplicationServices, *, by_program: bool = False, approves: bool = False
+    services: ApplicationServices, *, by_program: bool = False, approves: bool = False
 ) -> CapabilityCaller:
     """The holder of the token that is set, as it stands now; without one, the owner.
 
     Whatever hands on the words of others, such as an assistant's, says that it is a program.
     The permission ``approve`` of a token counts only with ``approves``.
     """
-    token = rooms.settings.token
+    token = services.settings.token
     if token is None:
-        owner = local_owner(rooms)
+        owner = local_owner(services)
         return CapabilityCaller(replace(owner, by_program=by_program or owner.by_program))
     from starlette.datastructures import Headers
 
     from mainspring.surfaces.rest.auth import caller_of
 
     shown = Headers({"authorization": f"Bearer {token}"})
-    return (await caller_of(rooms.database, shown, runs=True, approves=approves)).visitor
+    return (await caller_of(services.database, shown, runs=True, approves=approves)).visitor
 
 
-def behind(rooms: ApplicationServices, visitor: CapabilityCaller) -> WorkspaceDatabase:
+def behind(services: ApplicationServices, caller: CapabilityCaller) -> WorkspaceDatabase:
     """The workspace of whoever a command acts as, behind its wall."""
-    return WorkspaceDatabase(rooms.database, visitor.actor.workspace_id)
+    return WorkspaceDatabase(services.database, caller.actor.workspace_id)

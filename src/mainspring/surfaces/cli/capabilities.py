@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 async def show_capabilities(
-    desk: CommandContext, screen: Screen, name: str | None, *, everything: bool
+    context: CommandContext, screen: Screen, name: str | None, *, everything: bool
 ) -> int:
     """Everything that may be called here, or one capability with its schemas."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await local_caller(rooms)
+    async with context.doors.open(context.settings()) as services:
+        caller = await local_caller(services)
         if name is not None:
-            found = await find_offer(rooms, visitor, name)
+            found = await find_offer(services, caller, name)
             if found is None:
-                _unknown(await list_offers(rooms, visitor, everything=True), name)
-            space = visitor.actor.workspace_id
-            async with behind(rooms, visitor).acquire() as connection:
+                _unknown(await list_offers(services, caller, everything=True), name)
+            space = caller.actor.workspace_id
+            async with behind(services, caller).acquire() as connection:
                 history = await history_of(
-                    connection, space, found.capability.id, rooms.clock.now()
+                    connection, space, found.capability.id, services.clock.now()
                 )
             _show_one(screen, found, history)
             return exits.DONE
-        offers = await list_offers(rooms, visitor, everything=everything)
+        offers = await list_offers(services, caller, everything=everything)
     if screen.for_programs:
         screen.answer({"capabilities": [as_dict(offer) for offer in offers]})
         return exits.DONE
@@ -80,12 +80,12 @@ def read_arguments(text: str | None, limits: Limits) -> dict[str, Any]:
 
 
 async def call_capability(
-    desk: CommandContext, screen: Screen, name: str, arguments: dict[str, Any]
+    context: CommandContext, screen: Screen, name: str, arguments: dict[str, Any]
 ) -> int:
     """Calls it as whoever gives the command; its value is what is written."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await local_caller(rooms, by_program=True, approves=True)
-        value = await rooms.gate.serve(visitor, name, arguments)
+    async with context.doors.open(context.settings()) as services:
+        caller = await local_caller(services, by_program=True, approves=True)
+        value = await services.gate.serve(caller, name, arguments)
     screen.answer(value)
     return exits.DONE
 

@@ -32,9 +32,9 @@ def _capabilities(
     """List what can be called here, or show what one capability takes and answers."""
     from mainspring.surfaces.cli.capabilities import show_capabilities
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_capabilities(desk, screen, name, everything=everything))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_capabilities(context, screen, name, everything=everything))
 
 
 def _call(
@@ -49,9 +49,9 @@ def _call(
     """Call a capability as the owner, or as the holder of MAINSPRING_TOKEN."""
     from mainspring.surfaces.cli.capabilities import call_capability, read_arguments
 
-    desk = get_context(ctx)
-    given = read_arguments(arguments, desk.limits())
-    return finish(call_capability(desk, desk.screen(for_programs=for_programs), name, given))
+    context = get_context(ctx)
+    given = read_arguments(arguments, context.limits())
+    return finish(call_capability(context, context.screen(for_programs=for_programs), name, given))
 
 
 def _mcp(
@@ -70,7 +70,7 @@ def _mcp(
     """
     from mainspring.surfaces.cli import mcp
 
-    desk = get_context(ctx)
+    context = get_context(ctx)
     if show_config:
-        return mcp.show_config(desk, desk.screen(), url)
-    return finish(mcp.serve_mcp(desk, url))
+        return mcp.show_config(context, context.screen(), url)
+    return finish(mcp.serve_mcp(context, url))

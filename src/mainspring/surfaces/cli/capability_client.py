@@ -73,8 +73,8 @@ class LocalClient:
         self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
     ) -> dict[str, Any]:
         del confirmed  # The owner of the data folder at a terminal is a person.
-        visitor = await local_caller(self.rooms, approves=True)
-        answer: dict[str, Any] = await self.rooms.gate.serve(visitor, capability, dict(arguments))
+        caller = await local_caller(self.rooms, approves=True)
+        answer: dict[str, Any] = await self.rooms.gate.serve(caller, capability, dict(arguments))
         return answer
 
 
@@ -103,16 +103,16 @@ class RemoteClient:
 
 
 @asynccontextmanager
-async def acting(desk: CommandContext) -> AsyncIterator[CapabilityClient]:
+async def acting(context: CommandContext) -> AsyncIterator[CapabilityClient]:
     """Where this command acts, until the block ends."""
-    if desk.server is None:
-        async with desk.doors.open(desk.settings()) as rooms:
-            yield LocalClient(rooms)
+    if context.server is None:
+        async with context.doors.open(context.settings()) as services:
+            yield LocalClient(services)
         return
     from mainspring.surfaces.cli.logins import read_address
     from mainspring.surfaces.cli.remote import open_signed_in_server
 
-    async with open_signed_in_server(read_address(desk.server)) as remote:
+    async with open_signed_in_server(read_address(context.server)) as remote:
         yield RemoteClient(remote)
 
 

@@ -59,18 +59,18 @@ class DoctorCheck:
 
 
 def python() -> DoctorCheck:
-    told = f"Python {platform.python_version()}."
+    message = f"Python {platform.python_version()}."
     if sys.version_info[:2] >= OLDEST_PYTHON:
-        return DoctorCheck("python", "ok", told)
+        return DoctorCheck("python", "ok", message)
     oldest = ".".join(map(str, OLDEST_PYTHON))
-    return DoctorCheck("python", "wrong", told, f"Install Python {oldest} or newer.")
+    return DoctorCheck("python", "wrong", message, f"Install Python {oldest} or newer.")
 
 
 def machine() -> DoctorCheck:
-    told = f"{platform.system()} {platform.release()} on {platform.machine()}."
+    message = f"{platform.system()} {platform.release()} on {platform.machine()}."
     if platform.system() in _TRIED_SYSTEMS:
-        return DoctorCheck("platform", "ok", told)
-    return DoctorCheck("platform", "wrong", told, "Run Mainspring on Linux or macOS.")
+        return DoctorCheck("platform", "ok", message)
+    return DoctorCheck("platform", "wrong", message, "Run Mainspring on Linux or macOS.")
 
 
 def event_loop() -> DoctorCheck:
@@ -134,25 +134,25 @@ def server_user(settings: Settings) -> DoctorCheck:
 
 def disk(settings: Settings) -> DoctorCheck:
     free = shutil.disk_usage(_nearest(settings.home)).free
-    told = f"{free // _MEGABYTE:,} MB are free for the data folder."
+    message = f"{free // _MEGABYTE:,} MB are free for the data folder."
     suggestion = "Free some space, or set MAINSPRING_HOME to a folder on another disk."
     if free < _LEAST_DISK:
-        return DoctorCheck("disk", "wrong", told, suggestion)
+        return DoctorCheck("disk", "wrong", message, suggestion)
     if free < _GOOD_DISK:
-        return DoctorCheck("disk", "doubtful", told, suggestion)
-    return DoctorCheck("disk", "ok", told)
+        return DoctorCheck("disk", "doubtful", message, suggestion)
+    return DoctorCheck("disk", "ok", message)
 
 
 def open_files() -> DoctorCheck:
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
         return DoctorCheck("open files", "ok", "As many as the system allows.")
-    told = f"{allowed:,} files may be open at a time."
+    message = f"{allowed:,} files may be open at a time."
     if allowed >= _GOOD_FILES:
-        return DoctorCheck("open files", "ok", told)
+        return DoctorCheck("open files", "ok", message)
     verdict: Verdict = "wrong" if allowed < _LEAST_FILES else "doubtful"
     return DoctorCheck(
-        "open files", verdict, told, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}"
+        "open files", verdict, message, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}"
     )
 
 
@@ -183,10 +183,10 @@ def templates(limits: Limits) -> DoctorCheck:
         return DoctorCheck(
             "templates", "wrong", "A template was not rendered as it should be.", _REINSTALL
         )
-    told = f"A typical template takes {ms:.2f} ms."
+    message = f"A typical template takes {ms:.2f} ms."
     if ms > _SLOW_RENDER_MS:
-        return DoctorCheck("templates", "doubtful", told, "This machine is busy or slow.")
-    return DoctorCheck("templates", "ok", told)
+        return DoctorCheck("templates", "doubtful", message, "This machine is busy or slow.")
+    return DoctorCheck("templates", "ok", message)
 
 
 _REINSTALL = "Install Mainspring again."
@@ -257,19 +257,21 @@ def address(settings: Settings) -> DoctorCheck:
 
     standing = find_running_server(settings.home)
     if standing is not None:
-        told = f"Mainspring is up at {standing.address} (process {standing.pid})."
-        return DoctorCheck("address", "ok", told)
+        message = f"Mainspring is up at {standing.address} (process {standing.pid})."
+        return DoctorCheck("address", "ok", message)
     nobody = f"No server is running on this data folder ({hint('up')} starts one)"
     try:
         with reserve_port(settings):
-            told = f"{nobody}; {settings.host}:{settings.port} is free."
-            return DoctorCheck("address", "ok", told)
+            message = f"{nobody}; {settings.host}:{settings.port} is free."
+            return DoctorCheck("address", "ok", message)
     except Conflict as taken:
         if taken.code != "port_in_use":
             return DoctorCheck("address", "doubtful", taken.detail, taken.suggestion)
-        told = f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
+        message = (
+            f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
+        )
         advice = f"If you started {hint('api')} there, all is well. {taken.suggestion}"
-        return DoctorCheck("address", "doubtful", told, advice)
+        return DoctorCheck("address", "doubtful", message, advice)
 
 
 def public_address(settings: Settings) -> DoctorCheck:
@@ -277,15 +279,15 @@ def public_address(settings: Settings) -> DoctorCheck:
     from mainspring.surfaces.cli.server_presence import server_address
 
     shown = server_address(settings)
-    told = f"Links lead to {shown}."
+    message = f"Links lead to {shown}."
     if settings.public_url is None:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
-            return DoctorCheck("public address", "ok", f"{told[:-1]}, on this machine alone.")
-        return DoctorCheck("public address", "doubtful", told, _SET_PUBLIC_URL)
+            return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine alone.")
+        return DoctorCheck("public address", "doubtful", message, _SET_PUBLIC_URL)
     if not is_web_address(settings.public_url):
-        told = "MAINSPRING_PUBLIC_URL is not the address of a web server."
-        return DoctorCheck("public address", "wrong", told, _SET_PUBLIC_URL)
-    return DoctorCheck("public address", "ok", told)
+        message = "MAINSPRING_PUBLIC_URL is not the address of a web server."
+        return DoctorCheck("public address", "wrong", message, _SET_PUBLIC_URL)
+    return DoctorCheck("public address", "ok", message)
 
 
 _THIS_MACHINE_ALONE = ("127.0.0.1", "::1", "localhost")
@@ -299,23 +301,23 @@ def mail(settings: Settings) -> DoctorCheck:
     server = read_smtp_url(settings.smtp_url)
     if server is None:
         return DoctorCheck("mail", "ok", "No mail server is set, so alerts stay in the inbox.")
-    told = f"Mail leaves by {server.host} as {settings.mail_from}"
+    message = f"Mail leaves by {server.host} as {settings.mail_from}"
     if settings.owner_mail is None:
         return DoctorCheck(
             "mail",
             "doubtful",
-            f"{told}, but alerts stay in the inbox.",
+            f"{message}, but alerts stay in the inbox.",
             "Set MAINSPRING_OWNER_MAIL to where alerts should go.",
         )
-    return DoctorCheck("mail", "ok", f"{told}, and alerts to {settings.owner_mail}.")
+    return DoctorCheck("mail", "ok", f"{message}, and alerts to {settings.owner_mail}.")
 
 
-def scripts(walls: Isolation) -> DoctorCheck:
+def scripts(isolation: Isolation) -> DoctorCheck:
     """What stands between a script and this machine."""
-    warnings = walls.warnings()
+    warnings = isolation.warnings()
     if warnings:
         return DoctorCheck("scripts", "doubtful", warnings[0], " ".join(warnings[1:]) or None)
-    held = " ".join(walls.sentences()[1:])
+    held = " ".join(isolation.sentences()[1:])
     return DoctorCheck("scripts", "ok", held)
 
 

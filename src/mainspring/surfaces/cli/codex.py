@@ -34,8 +34,10 @@ _PLACES: Final = {"board": "boards", "workflow": "workflows"}
 _SETTING: Final = re.compile(r"/(?:overrides/)?settings/([^/]+)")
 
 
-async def list_recipes(desk: CommandContext, screen: Screen, given: Mapping[str, Any]) -> int:
-    found = await _call(desk, "list_starter_recipes", given)
+async def list_recipes(
+    context: CommandContext, screen: Screen, arguments: Mapping[str, Any]
+) -> int:
+    found = await _call(context, "list_starter_recipes", arguments)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -62,8 +64,8 @@ async def list_recipes(desk: CommandContext, screen: Screen, given: Mapping[str,
     return exits.DONE
 
 
-async def show_recipe(desk: CommandContext, screen: Screen, slug: str) -> int:
-    found = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
+async def show_recipe(context: CommandContext, screen: Screen, slug: str) -> int:
+    found = (await _call(context, "get_starter_recipe", {"slug": slug}))["recipe"]
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -72,8 +74,8 @@ async def show_recipe(desk: CommandContext, screen: Screen, slug: str) -> int:
     return exits.DONE
 
 
-async def show_needs(desk: CommandContext, screen: Screen, slug: str) -> int:
-    found = await _call(desk, "check_recipe_dependencies", {"slug": slug})
+async def show_needs(context: CommandContext, screen: Screen, slug: str) -> int:
+    found = await _call(context, "check_recipe_dependencies", {"slug": slug})
     if screen.for_programs:
         screen.answer(found)
     else:
@@ -82,20 +84,20 @@ async def show_needs(desk: CommandContext, screen: Screen, slug: str) -> int:
 
 
 async def apply_recipe(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     slug: str,
     name: str | None,
     settings: Sequence[str],
     ask: Ask | None = None,
 ) -> int:
-    recipe = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
+    recipe = (await _call(context, "get_starter_recipe", {"slug": slug}))["recipe"]
     overrides: dict[str, Any] = {} if name is None else {"name": name}
     said = _settings(recipe.get("settings", ()), settings)
     if said:
         overrides["settings"] = said
     given = {"slug": slug, **({"overrides": overrides} if overrides else {})}
-    made = await _with_settings(desk, screen, "apply_starter_recipe", given)
+    made = await _with_settings(context, screen, "apply_starter_recipe", given)
     if screen.for_programs:
         screen.answer(made)
         return exits.DONE
@@ -103,7 +105,7 @@ async def apply_recipe(
     automations = [one for one in view.all_made(made) if one["kind"] == "automation"]
     if automations:
         screen.say("Nothing of it runs yet: see what it may do, agree, and activate it.")
-        await _offer(desk, screen, [one["id"] for one in automations], ask)
+        await _offer(context, screen, [one["id"] for one in automations], ask)
         screen.say(*(f"  {hint('activate', one['name'])}" for one in automations))
     for one in view.all_made(made):
         if one["kind"] in _PLACES:
@@ -111,8 +113,8 @@ async def apply_recipe(
     return exits.DONE
 
 
-async def list_installs(desk: CommandContext, screen: Screen) -> int:
-    found = await _call(desk, "list_installs", {})
+async def list_installs(context: CommandContext, screen: Screen) -> int:
+    found = await _call(context, "list_installs", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -134,9 +136,9 @@ async def list_installs(desk: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def check_upgrade(desk: CommandContext, screen: Screen, text: str) -> int:
-    one = await _installed(desk, text)
-    found = await _call(desk, "check_recipe_upgrade", _entity(one))
+async def check_upgrade(context: CommandContext, screen: Screen, text: str) -> int:
+    one = await _installed(context, text)
+    found = await _call(context, "check_recipe_upgrade", _entity(one))
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -153,15 +155,15 @@ async def check_upgrade(desk: CommandContext, screen: Screen, text: str) -> int:
 
 
 async def upgrade(
-    desk: CommandContext, screen: Screen, text: str, settings: Sequence[str] = (), *, force: bool
+    context: CommandContext, screen: Screen, text: str, settings: Sequence[str] = (), *, force: bool
 ) -> int:
-    one = await _installed(desk, text)
+    one = await _installed(context, text)
     given = {**_entity(one), "force": force}
     if settings:
-        recipe = await _call(desk, "get_starter_recipe", {"slug": one["source_recipe_slug"]})
+        recipe = await _call(context, "get_starter_recipe", {"slug": one["source_recipe_slug"]})
         given["settings"] = _settings(recipe["recipe"].get("settings", ()), settings)
     try:
-        made = await _with_settings(desk, screen, "upgrade_recipe", given)
+        made = await _with_settings(context, screen, "upgrade_recipe", given)
     except Conflict as problem:
         if problem.code == "user_changes":
             problem.suggestion = "Keep the version that is there, or upgrade with --force."
@@ -174,42 +176,46 @@ async def upgrade(
     else:
         screen.say(*view.upgraded_lines(made))
         if made.get("asks_for"):
-            await _offer(desk, screen, [one["id"]])
+            await _offer(context, screen, [one["id"]])
     return exits.DONE
 
 
 async def _offer(
-    desk: CommandContext, screen: Screen, automations: Sequence[str], ask: Ask | None = None
+    context: CommandContext, screen: Screen, automations: Sequence[str], ask: Ask | None = None
 ) -> None:
     """Asks a person about what waits for consent since a recipe was applied or upgraded."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        owner, consents = CapabilityCaller(local_owner(rooms)), []
+    async with context.doors.open(context.settings()) as services:
+        owner, consents = CapabilityCaller(local_owner(services)), []
         for one in automations:
-            found = await rooms.gate.direct(owner, "list_consents", {"automation_id": str(one)})
+            found = await services.gate.direct(owner, "list_consents", {"automation_id": str(one)})
             consents += [each["consent_id"] for each in found["consents"]]
-        await offer_to_agree(rooms, screen, consents, ask)
+        await offer_to_agree(services, screen, consents, ask)
 
 
 async def uninstall(
-    desk: CommandContext, screen: Screen, text: str, *, cascade: bool, sure: bool = False
+    context: CommandContext, screen: Screen, text: str, *, cascade: bool, sure: bool = False
 ) -> int:
-    one = await _installed(desk, text)
-    given: dict[str, Any] = {"entity_id": one["id"]}
+    one = await _installed(context, text)
+    arguments: dict[str, Any] = {"entity_id": one["id"]}
     if not cascade:
-        given["cascade"] = False
-    if not sure and not await _agreed(desk, screen, one, given):
+        arguments["cascade"] = False
+    if not sure and not await _agreed(context, screen, one, arguments):
         return exits.FAILED
-    gone = await _call(desk, "uninstall_recipe", given)
+    gone = await _call(context, "uninstall_recipe", arguments)
     if screen.for_programs:
         screen.answer(gone)
     else:
-        screen.say(*view.gone_lines(gone, screen), f"  {hint('codex', 'recover', one['name'])}")
+        screen.say(
+            *view.format_uninstalled(gone, screen), f"  {hint('codex', 'recover', one['name'])}"
+        )
     return exits.DONE
 
 
-async def _agreed(desk: CommandContext, screen: Screen, one: Row, given: Mapping[str, Any]) -> bool:
+async def _agreed(
+    context: CommandContext, screen: Screen, one: Row, arguments: Mapping[str, Any]
+) -> bool:
     """Whether somebody wants it gone who knows what here uses it; nobody is asked for nothing."""
-    found = await _call(desk, "uninstall_recipe", {**given, "dry_run": True})
+    found = await _call(context, "uninstall_recipe", {**arguments, "dry_run": True})
     users = found.get("still_needed_by") or ()
     if not users:
         return True
@@ -226,8 +232,8 @@ async def _agreed(desk: CommandContext, screen: Screen, one: Row, given: Mapping
     return (said or "").lower() in ("y", "yes")
 
 
-async def list_uninstalled(desk: CommandContext, screen: Screen) -> int:
-    found = await _call(desk, "list_uninstalled", {})
+async def list_uninstalled(context: CommandContext, screen: Screen) -> int:
+    found = await _call(context, "list_uninstalled", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -249,10 +255,10 @@ async def list_uninstalled(desk: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def recover(desk: CommandContext, screen: Screen, text: str) -> int:
-    rows = (await _call(desk, "list_uninstalled", {"limit": 500}))["uninstalled"]
-    one = _found(rows, text, "Nothing of this name can be recovered.")
-    back = await _call(desk, "recover_recipe", {"entity_id": one["id"]})
+async def recover(context: CommandContext, screen: Screen, text: str) -> int:
+    rows = (await _call(context, "list_uninstalled", {"limit": 500}))["uninstalled"]
+    one = _find_install(rows, text, "Nothing of this name can be recovered.")
+    back = await _call(context, "recover_recipe", {"entity_id": one["id"]})
     if screen.for_programs:
         screen.answer(back)
     else:
@@ -260,11 +266,11 @@ async def recover(desk: CommandContext, screen: Screen, text: str) -> int:
     return exits.DONE
 
 
-async def publish(desk: CommandContext, screen: Screen, place: Path, *, shared: bool) -> int:
-    given: dict[str, Any] = {"package": read_place(place)}
+async def publish(context: CommandContext, screen: Screen, place: Path, *, shared: bool) -> int:
+    arguments: dict[str, Any] = {"package": read_place(place)}
     if shared:
-        given["shared"] = True
-    made = await _call(desk, "publish_recipe", given)
+        arguments["shared"] = True
+    made = await _call(context, "publish_recipe", arguments)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -275,24 +281,26 @@ async def publish(desk: CommandContext, screen: Screen, place: Path, *, shared: 
 
 
 async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with desk.doors.open(desk.settings()) as services:
         try:
-            return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
+            return await services.gate.direct(
+                CapabilityCaller(local_owner(services)), capability, given
+            )
         except NotFound as problem:
             if problem.code == "no_recipe":
                 near = (problem.suggestion or "").startswith("Did you mean")
-                shelf = f"{hint('codex')} shows what there is."
-                problem.suggestion = f"{problem.suggestion} {shelf}" if near else shelf
+                prefix = f"{hint('codex')} shows what there is."
+                problem.suggestion = f"{problem.suggestion} {prefix}" if near else prefix
                 problem.findings = ()
             raise
 
 
 async def _with_settings(
-    desk: CommandContext, screen: Screen, capability: str, given: Mapping[str, Any]
+    context: CommandContext, screen: Screen, capability: str, arguments: Mapping[str, Any]
 ) -> Any:
     """A call whose settings were words of the command: what is wrong is said in those words."""
     try:
-        return await _call(desk, capability, given)
+        return await _call(context, capability, arguments)
     except Invalid as problem:
         if not screen.for_programs:
             problem.findings = tuple(_in_words(one) for one in problem.findings)
@@ -309,12 +317,12 @@ def _in_words(finding: Finding) -> Finding:
     return replace(finding, pointer=word, suggestion=hint_here)
 
 
-async def _installed(desk: CommandContext, text: str) -> Row:
-    rows = (await _call(desk, "list_installs", {"limit": 500}))["installs"]
-    return _found(rows, text, "Nothing of this name is installed.")
+async def _installed(context: CommandContext, text: str) -> Row:
+    rows = (await _call(context, "list_installs", {"limit": 500}))["installs"]
+    return _find_install(rows, text, "Nothing of this name is installed.")
 
 
-def _found(rows: Sequence[Row], text: str, missing: str) -> Row:
+def _find_install(rows: Sequence[Row], text: str, missing: str) -> Row:
     """The one install with this name, this recipe or an id that begins so."""
     ways = (
         lambda one: one["name"] == text,
@@ -347,7 +355,7 @@ def _entity(one: Row) -> dict[str, Any]:
 def _settings(known: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
     """Settings as words of the command; what does not fit is judged like any other."""
     kinds = {one["name"]: one["type"] for one in known}
-    said: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or name not in kinds:
@@ -356,8 +364,8 @@ def _settings(known: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
                 code="bad_setting",
                 suggestion=f"There is: {', '.join(kinds) or 'none'}.",
             )
-        said[name] = _typed(kinds[name], value)
-    return said
+        answer[name] = _typed(kinds[name], value)
+    return answer
 
 
 def _typed(kind: str, value: str) -> Any:

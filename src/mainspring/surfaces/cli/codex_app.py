@@ -62,26 +62,26 @@ def _list(
     """List the recipes of the codex."""
     from mainspring.surfaces.cli.codex import list_recipes
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     asked = {"search": search, "kind": kind and str(kind), "category": category, "tag": tag}
     given = {name: value for name, value in asked.items() if value is not None}
-    return finish(list_recipes(desk, screen, {**given, "limit": limit}))
+    return finish(list_recipes(context, screen, {**given, "limit": limit}))
 
 
 def _show(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     """Show a recipe: what it makes, what it may do, and what it needs."""
     from mainspring.surfaces.cli.codex import show_recipe
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_recipe(desk, screen, recipe))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_recipe(context, screen, recipe))
 
 
 def _needs(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     """See which recipes a recipe needs, and which of them are here."""
     from mainspring.surfaces.cli.codex import show_needs
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_needs(desk, screen, recipe))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_needs(context, screen, recipe))
 
 
 def _apply(
@@ -99,24 +99,24 @@ def _apply(
     """Install a recipe, with all that it needs. Automations are paused at first."""
     from mainspring.surfaces.cli.codex import apply_recipe
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(apply_recipe(desk, screen, recipe, name, setting or []))
+    context, screen = open_context(ctx, for_programs)
+    return finish(apply_recipe(context, screen, recipe, name, setting or []))
 
 
 def _installs(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what is installed, and what can be upgraded."""
     from mainspring.surfaces.cli.codex import list_installs
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_installs(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_installs(context, screen))
 
 
 def _check(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
     """See what an upgrade would change, and what you have changed yourself."""
     from mainspring.surfaces.cli.codex import check_upgrade
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(check_upgrade(desk, screen, install))
+    context, screen = open_context(ctx, for_programs)
+    return finish(check_upgrade(context, screen, install))
 
 
 def _upgrade(
@@ -134,8 +134,8 @@ def _upgrade(
     """Rebuild an install from the newest version of its recipe."""
     from mainspring.surfaces.cli.codex import upgrade
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(upgrade(desk, screen, install, setting or [], force=force))
+    context, screen = open_context(ctx, for_programs)
+    return finish(upgrade(context, screen, install, setting or [], force=force))
 
 
 def _uninstall(
@@ -152,24 +152,24 @@ def _uninstall(
     """Take an install away at once. It can be recovered for seven days."""
     from mainspring.surfaces.cli.codex import uninstall
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(uninstall(desk, screen, install, cascade=not keep_members, sure=yes))
+    context, screen = open_context(ctx, for_programs)
+    return finish(uninstall(context, screen, install, cascade=not keep_members, sure=yes))
 
 
 def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what can be recovered, and until when."""
     from mainspring.surfaces.cli.codex import list_uninstalled
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_uninstalled(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_uninstalled(context, screen))
 
 
 def _recover(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
     """Bring back what was uninstalled. Automations come back paused."""
     from mainspring.surfaces.cli.codex import recover
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(recover(desk, screen, install))
+    context, screen = open_context(ctx, for_programs)
+    return finish(recover(context, screen, install))
 
 
 def _publish(
@@ -185,5 +185,5 @@ def _publish(
     """Put a version of a recipe on the codex."""
     from mainspring.surfaces.cli.codex import publish
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(publish(desk, screen, place, shared=shared))
+    context, screen = open_context(ctx, for_programs)
+    return finish(publish(context, screen, place, shared=shared))

@@ -72,8 +72,8 @@ def recipe_lines(recipe: Row) -> Iterator[str]:
     yield from _listed("Settings:", map(_setting, recipe.get("settings") or ()))
 
 
-def _once(said: Sequence[str]) -> Iterator[str]:
-    return (one_line(one, 600) for one in said)
+def _once(texts: Sequence[str]) -> Iterator[str]:
+    return (one_line(one, 600) for one in texts)
 
 
 def plain_preview(text: str) -> Iterator[str]:
@@ -145,7 +145,7 @@ def upgraded_lines(made: Row) -> Iterator[str]:
     )
 
 
-def gone_lines(gone: Row, screen: Screen) -> Iterator[str]:
+def format_uninstalled(gone: Row, screen: Screen) -> Iterator[str]:
     for one in gone["uninstalled"]:
         yield (
             f"{one_line(one['name'])} is taken away; it can be recovered until "

@@ -34,9 +34,9 @@ _WAITING: Final = frozenset({"new", "changed"})
 _PATIENCE: Final = 600.0
 
 
-async def list_connections(desk: CommandContext, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _call(rooms, "list_connections", {})
+async def list_connections(context: CommandContext, screen: Screen) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await _call(services, "list_connections", {})
     if screen.for_programs:
         screen.answer(found)
     elif found["connections"]:
@@ -55,28 +55,28 @@ async def list_connections(desk: CommandContext, screen: Screen) -> int:
 
 
 async def show_connection(
-    desk: CommandContext, screen: Screen, alias: str, tool: str | None
+    context: CommandContext, screen: Screen, alias: str, tool: str | None
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias)}
-        found = await _call(rooms, "get_connection", given | ({"tool": tool} if tool else {}))
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias)}
+        found = await _call(services, "get_connection", given | ({"tool": tool} if tool else {}))
     _say_whole(screen, found, whole=tool is not None)
     return exits.DONE
 
 
-async def add(desk: CommandContext, screen: Screen, given: Mapping[str, Any]) -> int:
+async def add(context: CommandContext, screen: Screen, arguments: Mapping[str, Any]) -> int:
     """Connects over HTTP; with OAuth it waits for whoever signs in."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        made = await _call(rooms, "connect_mcp_server", given)
-        if given.get("auth") == "oauth":
-            await _signed_in(rooms, screen, UUID(made["connection"]["id"]))
-        shown = await _call(rooms, "get_connection", {"connection_id": made["connection"]["id"]})
+    async with context.doors.open(context.settings()) as services:
+        made = await _call(services, "connect_mcp_server", arguments)
+        if arguments.get("auth") == "oauth":
+            await _signed_in(services, screen, UUID(made["connection"]["id"]))
+        shown = await _call(services, "get_connection", {"connection_id": made["connection"]["id"]})
     _say_whole(screen, shown)
     return exits.DONE
 
 
 async def add_program(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     alias: str,
     command: Sequence[str],
@@ -89,15 +89,15 @@ async def add_program(
     A person at a terminal sees what is started and agrees to its tools. Without one its tools can
     only be connected so that they wait for a person.
     """
-    async with desk.doors.open(desk.settings()) as rooms:
-        owner = local_owner(rooms)
+    async with context.doors.open(context.settings()) as services:
+        owner = local_owner(services)
         if agree:
-            if not has_person(rooms, screen, ask):
+            if not has_person(services, screen, ask):
                 raise PersonRequired(
                     "A person agrees to the tools of a program on this machine; a program cannot.",
                     suggestion="Give the same command at a terminal, without --json and "
                     "MAINSPRING_TOKEN. Or add --look-first: its tools then wait for a person at "
-                    f"{server_address(rooms.settings)}/connect.",
+                    f"{server_address(services.settings)}/connect.",
                 )
             lines = [
                 "This program would run on this machine, as the server does:",
@@ -107,51 +107,53 @@ async def add_program(
             if not await confirm(screen, lines, "Connect it, and agree to its tools?", ask):
                 screen.say("Nothing was agreed to, and nothing was connected.")
                 return exits.FAILED
-        made = await rooms.switchboard.connect_program(owner, alias, list(command), agree=agree)
+        made = await services.switchboard.connect_program(owner, alias, list(command), agree=agree)
         deed = AuditedAction("connect_program", alias, {"connection_id": str(made.id)})
-        async with local(rooms, deed).transaction():
+        async with local(services, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
-        shown = await _call(rooms, "get_connection", {"connection_id": str(made.id)})
+        shown = await _call(services, "get_connection", {"connection_id": str(made.id)})
     _say_whole(screen, shown)
     return exits.DONE
 
 
-async def sign_in(desk: CommandContext, screen: Screen, alias: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        wanted = await _id_of(rooms, alias)
-        await _signed_in(rooms, screen, UUID(wanted))
-        shown = await _call(rooms, "get_connection", {"connection_id": wanted})
+async def sign_in(context: CommandContext, screen: Screen, alias: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        wanted = await _id_of(services, alias)
+        await _signed_in(services, screen, UUID(wanted))
+        shown = await _call(services, "get_connection", {"connection_id": wanted})
     _say_whole(screen, shown)
     return exits.DONE
 
 
-async def set_token(desk: CommandContext, screen: Screen, alias: str, token: str) -> int:
+async def set_token(context: CommandContext, screen: Screen, alias: str, token: str) -> int:
     """Keeps the token, and looks at the tools with it: a wrong one shows at once."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias)}
-        await _call(rooms, "set_connection_token", {**given, "token": token})
-        shown = await _call(rooms, "harvest_connection", given)
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias)}
+        await _call(services, "set_connection_token", {**given, "token": token})
+        shown = await _call(services, "harvest_connection", given)
     _say_whole(screen, shown)
     return exits.DONE
 
 
-async def harvest(desk: CommandContext, screen: Screen, alias: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias)}
-        shown = await _call(rooms, "harvest_connection", given)
+async def harvest(context: CommandContext, screen: Screen, alias: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias)}
+        shown = await _call(services, "harvest_connection", given)
     _say_whole(screen, shown)
     return exits.DONE
 
 
-async def waiting(desk: CommandContext, alias: str, names: Sequence[str]) -> list[dict[str, Any]]:
+async def waiting(
+    context: CommandContext, alias: str, names: Sequence[str]
+) -> list[dict[str, Any]]:
     """The tools that wait for somebody, or those that are named, with all there is to read."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias)}
-        brief = (await _call(rooms, "get_connection", given))["tools"]
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias)}
+        brief = (await _call(services, "get_connection", given))["tools"]
         wanted = list(names) or [one["name"] for one in brief if one["state"] in _WAITING]
         found = []
         for name in wanted:
-            found += (await _call(rooms, "get_connection", {**given, "tool": name}))["tools"]
+            found += (await _call(services, "get_connection", {**given, "tool": name}))["tools"]
     return found
 
 
@@ -162,13 +164,13 @@ def say_waiting(screen: Screen, tools: Sequence[Mapping[str, Any]]) -> None:
 
 
 async def agree(
-    desk: CommandContext, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]
+    context: CommandContext, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]
 ) -> int:
     """Agrees to tools as they were shown, and to nothing else."""
     chosen = [{"name": tool["name"], "hash": tool["hash"]} for tool in tools]
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias), "tools": chosen}
-        shown = await _call(rooms, "agree_to_tools", given)
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias), "tools": chosen}
+        shown = await _call(services, "agree_to_tools", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
@@ -176,10 +178,10 @@ async def agree(
     return exits.DONE
 
 
-async def refuse(desk: CommandContext, screen: Screen, alias: str, names: Sequence[str]) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias), "tools": list(names)}
-        shown = await _call(rooms, "refuse_tools", given)
+async def refuse(context: CommandContext, screen: Screen, alias: str, names: Sequence[str]) -> int:
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias), "tools": list(names)}
+        shown = await _call(services, "refuse_tools", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
@@ -188,11 +190,11 @@ async def refuse(desk: CommandContext, screen: Screen, alias: str, names: Sequen
 
 
 async def set_effect(
-    desk: CommandContext, screen: Screen, alias: str, tool: str, effect: str | None
+    context: CommandContext, screen: Screen, alias: str, tool: str, effect: str | None
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias), "tool": tool, "effect": effect}
-        shown = await _call(rooms, "set_tool_effect", given)
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias), "tool": tool, "effect": effect}
+        shown = await _call(services, "set_tool_effect", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
@@ -201,10 +203,10 @@ async def set_effect(
     return exits.DONE
 
 
-async def remove(desk: CommandContext, screen: Screen, alias: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = {"connection_id": await _id_of(rooms, alias)}
-        gone = await _call(rooms, "disconnect_mcp_server", given)
+async def remove(context: CommandContext, screen: Screen, alias: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        given = {"connection_id": await _id_of(services, alias)}
+        gone = await _call(services, "disconnect_mcp_server", given)
     if screen.for_programs:
         screen.answer(gone)
     else:
@@ -215,11 +217,11 @@ async def remove(desk: CommandContext, screen: Screen, alias: str) -> int:
 _DOES: Final = {"read": "reads", "send": "sends, and waits for a person when a run calls it"}
 
 
-async def _signed_in(rooms: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
+async def _signed_in(services: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
     """Shows where to sign in, and waits for the browser that comes back to this machine."""
     from mainspring.surfaces.cli.oauth_redirect import listening
 
-    owner, outside = local_owner(rooms), rooms.switchboard.parts.outside
+    owner, outside = local_owner(services), services.switchboard.parts.outside
     async with listening(connection_id) as back:
         link = await outside.begin_sign_in(owner, connection_id, back.address)
         back.expect_callback_for(link)
@@ -233,7 +235,7 @@ async def _signed_in(rooms: ApplicationServices, screen: Screen, connection_id: 
                 suggestion="Begin again with the command sign-in.",
                 retryable=False,
             ) from None
-    _, failed = await rooms.switchboard.finish_sign_in(
+    _, failed = await services.switchboard.finish_sign_in(
         owner,
         connection_id,
         state=brought["state"],
@@ -249,8 +251,8 @@ async def _call(rooms: ApplicationServices, capability: str, given: Mapping[str,
     return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
 
 
-async def _id_of(rooms: ApplicationServices, alias: str) -> str:
-    found = (await _call(rooms, "list_connections", {}))["connections"]
+async def _id_of(services: ApplicationServices, alias: str) -> str:
+    found = (await _call(services, "list_connections", {}))["connections"]
     for one in found:
         if alias in (one["alias"], one["id"]):
             return str(one["id"])

@@ -55,8 +55,8 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the servers of tools, how they fare, and what waits."""
     from mainspring.surfaces.cli.connections import list_connections
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_connections(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_connections(context, screen))
 
 
 def _show(
@@ -70,8 +70,8 @@ def _show(
     """Show a server of tools with its tools, and what is different."""
     from mainspring.surfaces.cli.connections import show_connection
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_connection(desk, screen, alias, tool))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_connection(context, screen, alias, tool))
 
 
 def _add(
@@ -97,17 +97,17 @@ def _add(
     from mainspring.surfaces.cli.connections import add
     from mainspring.surfaces.cli.secrets import read_value
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     if token and oauth:
         raise Invalid("A token is given, or one signs in; not both.", code="auth")
-    given: dict[str, Any] = {"alias": alias, "server_url": url, "agree": not look_first}
+    arguments: dict[str, Any] = {"alias": alias, "server_url": url, "agree": not look_first}
     if oauth:
-        given["auth"] = "oauth"
+        arguments["auth"] = "oauth"
     if client_id is not None:
-        given["client_id"] = client_id
+        arguments["client_id"] = client_id
     if token:
-        given["token"] = read_value(desk.limits())
-    return finish(add(desk, screen, given))
+        arguments["token"] = read_value(context.limits())
+    return finish(add(context, screen, arguments))
 
 
 def _add_stdio(
@@ -122,17 +122,17 @@ def _add_stdio(
     """Connect a program on this machine; it runs as the server does."""
     from mainspring.surfaces.cli.connections import add_program, check_command
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     check_command(command)
-    return finish(add_program(desk, screen, alias, command, agree=not look_first))
+    return finish(add_program(context, screen, alias, command, agree=not look_first))
 
 
 def _sign_in(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
     """Sign in again with a browser on this machine; this waits for it."""
     from mainspring.surfaces.cli.connections import sign_in
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(sign_in(desk, screen, alias))
+    context, screen = open_context(ctx, for_programs)
+    return finish(sign_in(context, screen, alias))
 
 
 def _token(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
@@ -140,16 +140,16 @@ def _token(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.connections import set_token
     from mainspring.surfaces.cli.secrets import read_value
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(set_token(desk, screen, alias, read_value(desk.limits())))
+    context, screen = open_context(ctx, for_programs)
+    return finish(set_token(context, screen, alias, read_value(context.limits())))
 
 
 def _harvest(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
     """Look at its tools now; what is new or different waits."""
     from mainspring.surfaces.cli.connections import harvest
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(harvest(desk, screen, alias))
+    context, screen = open_context(ctx, for_programs)
+    return finish(harvest(context, screen, alias))
 
 
 def _agree(
@@ -170,8 +170,8 @@ def _agree(
     from mainspring.surfaces.cli.connections import agree, say_waiting, waiting
     from mainspring.surfaces.cli.terminal_prompt import at_terminal
 
-    desk, screen = open_context(ctx, for_programs)
-    found = finish(waiting(desk, alias, tools or ()))
+    context, screen = open_context(ctx, for_programs)
+    found = finish(waiting(context, alias, tools or ()))
     if not found:
         if screen.for_programs:
             screen.answer({"tools": []})
@@ -184,15 +184,15 @@ def _agree(
             return exits.FAILED
     elif not yes:
         raise Invalid("Nobody is here to ask.", code="not_asked", suggestion="Add --yes.")
-    return finish(agree(desk, screen, alias, found))
+    return finish(agree(context, screen, alias, found))
 
 
 def _refuse(ctx: typer.Context, alias: Alias, tools: Tools, for_programs: Json = False) -> int:
     """Say that tools may not be called."""
     from mainspring.surfaces.cli.connections import refuse
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(refuse(desk, screen, alias, tools))
+    context, screen = open_context(ctx, for_programs)
+    return finish(refuse(context, screen, alias, tools))
 
 
 def _effect(
@@ -208,14 +208,14 @@ def _effect(
     """Say whether a tool reads or sends, above what can be guessed."""
     from mainspring.surfaces.cli.connections import set_effect
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     effect = None if said is ToolEffectOption.GUESS else said.value
-    return finish(set_effect(desk, screen, alias, tool, effect))
+    return finish(set_effect(context, screen, alias, tool, effect))
 
 
 def _remove(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
     """Forget a connection with its tools and its tokens."""
     from mainspring.surfaces.cli.connections import remove
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(remove(desk, screen, alias))
+    context, screen = open_context(ctx, for_programs)
+    return finish(remove(context, screen, alias))

@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 _YES: Final = frozenset({"y", "yes"})
 
 
-def has_person(rooms: ApplicationServices, screen: Screen, ask: Ask | None = None) -> bool:
+def has_person(services: ApplicationServices, screen: Screen, ask: Ask | None = None) -> bool:
     """Whether a person can be asked here."""
-    return not rooms.by_program and (ask is not None or at_terminal(screen))
+    return not services.by_program and (ask is not None or at_terminal(screen))
 
 
 def check_person(
-    rooms: ApplicationServices, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+    services: ApplicationServices, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
 ) -> None:
     """Refuses a program, and says on which page a person can do this."""
-    check_person_asked(LocalClient(rooms), screen, ask, detail, page)
+    check_person_asked(LocalClient(services), screen, ask, detail, page)
 
 
 async def confirm(
@@ -69,14 +69,14 @@ def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"  - {clean(one['says'])}" for one in additions]
 
 
-def consent_page(rooms: ApplicationServices, automation_id: UUID) -> str:
+def consent_page(services: ApplicationServices, automation_id: UUID) -> str:
     """The address of the page where a person answers."""
-    return f"{server_address(rooms.settings)}/automations/{automation_id}"
+    return f"{server_address(services.settings)}/automations/{automation_id}"
 
 
-def waiting_lines(rooms: ApplicationServices, consent: AutomationConsent) -> list[str]:
+def waiting_lines(services: ApplicationServices, consent: AutomationConsent) -> list[str]:
     """What a command has left waiting for a person, and where the person answers."""
-    page = consent_page(rooms, consent.automation_id)
+    page = consent_page(services, consent.automation_id)
     return [
         "It starts nothing before a person has agreed to what it may do:",
         *addition_lines([one.as_dict() for one in consent.additions]),
@@ -86,7 +86,7 @@ def waiting_lines(rooms: ApplicationServices, consent: AutomationConsent) -> lis
 
 
 async def agree_to_version(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     automation_id: UUID | None,
     definition: Definition,
@@ -96,8 +96,8 @@ async def agree_to_version(
     ask: Ask | None = None,
 ) -> bool:
     """Whether a person agrees to what a version adds before it is stored; nothing new: yes."""
-    space = rooms.workspace_id
-    async with local(rooms).acquire() as connection:
+    space = services.workspace_id
+    async with local(services).acquire() as connection:
         before = NOTHING
         if automation_id is not None:
             before = await load_agreed_authority(connection, space, automation_id)
@@ -115,7 +115,7 @@ async def agree_to_version(
 
 
 async def agree_first(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     automation_id: UUID,
     version: int,
@@ -125,43 +125,43 @@ async def agree_first(
 
     A program gets the problem that everybody gets who starts what nobody has agreed to.
     """
-    space, owner = rooms.workspace_id, local_owner(rooms)
-    async with local(rooms).transaction() as tx:
+    space, owner = services.workspace_id, local_owner(services)
+    async with local(services).transaction() as tx:
         await ensure_asked(tx, space, automation_id, owner)
         waiting = await load_latest_consent(tx, space, automation_id)
-    if not has_person(rooms, screen, ask):
-        async with local(rooms).acquire() as connection:
+    if not has_person(services, screen, ask):
+        async with local(services).acquire() as connection:
             await check_agreed(connection, space, automation_id, version)
         return True
     if waiting is None or not waiting.blocks(version):
         return True
-    return await agree_to(rooms, screen, str(waiting.id), ask)
+    return await agree_to(services, screen, str(waiting.id), ask)
 
 
 async def agree_to(
-    rooms: ApplicationServices, screen: Screen, consent_id: str, ask: Ask | None = None
+    services: ApplicationServices, screen: Screen, consent_id: str, ask: Ask | None = None
 ) -> bool:
     """Shows one consent, asks, and keeps a yes by the digest of what was shown."""
-    owner = CapabilityCaller(local_owner(rooms))
-    found = await rooms.gate.direct(owner, "get_consent", {"consent_id": consent_id})
+    owner = CapabilityCaller(local_owner(services))
+    found = await services.gate.direct(owner, "get_consent", {"consent_id": consent_id})
     lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
     if not await confirm(
         screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
     ):
         return False
     given = {"consent_id": consent_id, "digest": found["digest"], "agree": True}
-    await rooms.gate.direct(owner, "answer_consent", given)
+    await services.gate.direct(owner, "answer_consent", given)
     return True
 
 
 async def offer_to_agree(
-    rooms: ApplicationServices, screen: Screen, consents: Sequence[str], ask: Ask | None = None
+    services: ApplicationServices, screen: Screen, consents: Sequence[str], ask: Ask | None = None
 ) -> None:
     """Asks about each consent that a command has brought about; a no leaves it for later."""
     left = len(consents)
-    if has_person(rooms, screen, ask):
+    if has_person(services, screen, ask):
         for one in consents:
-            left -= await agree_to(rooms, screen, one, ask)
+            left -= await agree_to(services, screen, one, ask)
     if left:
         screen.say("Nothing of it starts before you have agreed to what it may do here.")
         screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")

@@ -29,9 +29,9 @@ _QUESTION = "Do you agree to this?"
 _BY_PEOPLE = "A person agrees to what an automation may do; a program cannot."
 
 
-async def show_consents(desk: CommandContext, screen: Screen, most: int) -> int:
+async def show_consents(context: CommandContext, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
-    async with acting(desk) as where:
+    async with acting(context) as where:
         found = await where.call("list_consents", {"limit": most})
     if screen.for_programs:
         screen.answer(found)
@@ -54,9 +54,9 @@ async def show_consents(desk: CommandContext, screen: Screen, most: int) -> int:
     return exits.DONE
 
 
-async def show_consent(desk: CommandContext, screen: Screen, text: str) -> int:
+async def show_consent(context: CommandContext, screen: Screen, text: str) -> int:
     """Each addition, and how to answer."""
-    async with acting(desk) as where:
+    async with acting(context) as where:
         found = await _find(where, text)
     if screen.for_programs:
         screen.answer(found)
@@ -110,10 +110,10 @@ async def answer_consent(
     return exits.DONE
 
 
-async def _activated(where: CapabilityClient, given: Mapping[str, Any]) -> dict[str, Any]:
+async def _activated(where: CapabilityClient, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """By itself, once the answer is kept: what is agreed to stays so when this does not work."""
     try:
-        return await where.call("answer_consent", {**given, "activate": True}, confirmed=True)
+        return await where.call("answer_consent", {**arguments, "activate": True}, confirmed=True)
     except Problem as reason:
         raise type(reason)(
             f"It is agreed to, and it is not active yet. {reason.detail}",

@@ -48,16 +48,16 @@ def _list(ctx: typer.Context, limit: Limit = 20, for_programs: Json = False) -> 
     """List what waits for your consent."""
     from mainspring.surfaces.cli.consents import show_consents
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_consents(desk, screen, most=limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_consents(context, screen, most=limit))
 
 
 def _show(ctx: typer.Context, consent: Asked, for_programs: Json = False) -> int:
     """Show each thing that an automation would be able to do."""
     from mainspring.surfaces.cli.consents import show_consent
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_consent(desk, screen, consent))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_consent(context, screen, consent))
 
 
 def _agree(
@@ -72,9 +72,9 @@ def _agree(
     """Agree to exactly what is shown."""
     from mainspring.surfaces.cli.consents import answer_consent
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     return finish(
-        answer_consent(desk, screen, consent, agree=True, digest=digest, activate=activate)
+        answer_consent(context, screen, consent, agree=True, digest=digest, activate=activate)
     )
 
 
@@ -84,5 +84,5 @@ def _refuse(
     """Refuse it; the automation stays paused."""
     from mainspring.surfaces.cli.consents import answer_consent
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_consent(desk, screen, consent, agree=False, digest=digest))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_consent(context, screen, consent, agree=False, digest=digest))

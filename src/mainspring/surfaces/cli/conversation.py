@@ -45,7 +45,7 @@ _NOT_YET: Final = "[a]nswer, [e]dit in words, show the [d]efinition, [q]uit:"
 
 
 async def converse(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     proposal: Proposal,
     *,
@@ -53,9 +53,9 @@ async def converse(
     ask: Ask | None = None,
 ) -> int:
     """Goes through a proposal to its end, and says how it ended."""
-    words = await rooms.registry.of(rooms.workspace_id)
+    words = await services.registry.of(services.workspace_id)
     talk = ProposalConversation(
-        rooms, screen, words, ask or TerminalPrompt(screen), making or GenerationOptions()
+        services, screen, words, ask or TerminalPrompt(screen), making or GenerationOptions()
     )
     return await talk.to_the_end(proposal)
 
@@ -127,8 +127,8 @@ class ProposalConversation:
             if not left:
                 break
             if first:
-                said = f"{count(len(left), 'question')}; Enter alone leaves one for later."
-                self._screen.say("", said)
+                text = f"{count(len(left), 'question')}; Enter alone leaves one for later."
+                self._screen.say("", text)
                 first = False
             if not await self._ask_one(left[0]):
                 later.add(left[0]["id"])

@@ -97,7 +97,7 @@ async def read_database_facts(
     """One look at all of it."""
     size = await read_size(database, limits, own_disk(settings))
     async with database.acquire() as connection:
-        house = await read_installation_metrics(connection)
+        metrics = await read_installation_metrics(connection)
         workers = await list_workers(connection)
         queues = await read_signals(connection)
         dead = await connection.fetch(_DEAD)
@@ -118,7 +118,7 @@ async def read_database_facts(
         machines[host] = machines.get(host, 0) + 1
     return DatabaseFacts(
         await read_schema_version(database),
-        house,
+        metrics,
         size,
         machines,
         {row["name"]: row["dead"] for row in dead},
@@ -253,17 +253,17 @@ def connections(seen: DatabaseFacts, settings: Settings) -> DoctorCheck:
     now, most = seen.house.connections, seen.house.most_connections
     processes = 2 + max(settings.workers, sum(seen.machines.values()))
     wanted = processes * _CONNECTIONS_EACH
-    told = (
+    message = (
         f"{now} of {most} are taken; {count(processes, 'process', 'processes')} may want {wanted}."
     )
     if now > most * _FULL or wanted > most:
         return DoctorCheck(
             "connections",
             "doubtful",
-            told,
+            message,
             "Raise max_connections of Postgres, put a pooler before it, or run fewer workers.",
         )
-    return DoctorCheck("connections", "ok", told)
+    return DoctorCheck("connections", "ok", message)
 
 
 def transactions(seen: DatabaseFacts) -> DoctorCheck:
@@ -310,16 +310,18 @@ def growth(seen: DatabaseFacts) -> DoctorCheck:
     """How long the disk lasts."""
     size = seen.size
     pace = size.bytes_per_day
-    told = f"The database takes {in_bytes(size.database_bytes)}"
+    message = f"The database takes {in_bytes(size.database_bytes)}"
     if pace is None:
-        return DoctorCheck("growth", "ok", f"{told}; how fast it grows is known after an hour.")
-    told = f"{told} and grows by {in_bytes(pace, signed=True)} a day"
+        return DoctorCheck("growth", "ok", f"{message}; how fast it grows is known after an hour.")
+    message = f"{message} and grows by {in_bytes(pace, signed=True)} a day"
     days = size.days_until_full
     if days is None or days > _SOON_DAYS:
-        return DoctorCheck("growth", "ok", f"{told}.")
+        return DoctorCheck("growth", "ok", f"{message}.")
     verdict: Verdict = "wrong" if days < _VERY_SOON_DAYS else "doubtful"
     suggestion = f"Keep less ({hint('size')} shows what is large), or give it a larger disk."
-    return DoctorCheck("growth", verdict, f"{told}: its disk is full in {days} days.", suggestion)
+    return DoctorCheck(
+        "growth", verdict, f"{message}: its disk is full in {days} days.", suggestion
+    )
 
 
 def backup(seen: DatabaseFacts, settings: Settings, now: datetime) -> DoctorCheck:
@@ -327,14 +329,14 @@ def backup(seen: DatabaseFacts, settings: Settings, now: datetime) -> DoctorChec
     last = last_backup(settings.home)
     if last is not None and now - last[0] < timedelta(days=_BACKUP_DAYS):
         return DoctorCheck("backup", "ok", f"The last was made at {date_time(last[0])}.")
-    told = "None was made here yet."
+    message = "None was made here yet."
     if last is not None:
-        told = f"The last was made {count((now - last[0]).days, 'day')} ago."
+        message = f"The last was made {count((now - last[0]).days, 'day')} ago."
     oldest = [one.oldest_at for one in seen.size.groups if one.oldest_at is not None]
     young = not oldest or now - min(oldest) < timedelta(days=_BACKUP_DAYS)
     if young or settings.database_url is not None:
-        return DoctorCheck("backup", "ok", told)
-    return DoctorCheck("backup", "doubtful", told, f"Make one: {hint('backup', 'make', 'FILE')}")
+        return DoctorCheck("backup", "ok", message)
+    return DoctorCheck("backup", "doubtful", message, f"Make one: {hint('backup', 'make', 'FILE')}")
 
 
 def exposure(settings: Settings) -> DoctorCheck:

@@ -70,19 +70,19 @@ _ACTIVE: Final = """
 _ELSEWHERE: Final = frozenset({"mail_not_set_up", "owner_mail_missing"})
 
 
-async def automation_parts(rooms: ApplicationServices) -> DoctorCheck:
+async def automation_parts(services: ApplicationServices) -> DoctorCheck:
     """Active automations of which no run can succeed until somebody sets up what is missing."""
-    rows = await rooms.database.fetch(_ACTIVE, _MOST)
+    rows = await services.database.fetch(_ACTIVE, _MOST)
     told, ways = [], []
     for row in rows:
         space, document = row["workspace_id"], row["document"]
-        words = await load_vocabulary(rooms.registry, space, document)
+        vocabulary = await load_vocabulary(services.registry, space, document)
         found = await find_missing_dependencies(
             document,
             read_grants(row["grants"]),
-            words,
-            rooms.gate.models,
-            rooms.gate.preflight,
+            vocabulary,
+            services.gate.models,
+            services.gate.preflight,
             DefinitionOwner(space, row["id"]),
         )
         blocking = [
@@ -116,11 +116,11 @@ _KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
 _CLOCK_SECONDS = 2.0
 
 
-def examine(desk: CommandContext, screen: Screen) -> int:
+def examine(context: CommandContext, screen: Screen) -> int:
     """Every check in turn; a check that breaks is a finding, not an end."""
-    settings = desk.server_settings()
+    settings = context.server_settings()
     found: list[DoctorCheck] = []
-    for name, check in _checks(desk, settings):
+    for name, check in _checks(context, settings):
         try:
             result = check()
         except Exception as error:
@@ -148,9 +148,9 @@ def summarize_verdicts(verdicts: Sequence[str]) -> str:
 
 
 def _checks(
-    desk: CommandContext, settings: Settings
+    context: CommandContext, settings: Settings
 ) -> list[tuple[str, Callable[[], DoctorCheck]]]:
-    limits = desk.limits()
+    limits = context.limits()
     # What was seen while the database was open; it is opened once.
     opened: list[VaultHealth] = []
     connected: list[DoctorCheck] = []
@@ -177,7 +177,7 @@ def _checks(
         ("telemetry", lambda: telemetry(settings)),
         (
             "database",
-            lambda: finish(_database(desk, settings, opened, connected, seen, incomplete)),
+            lambda: finish(_database(context, settings, opened, connected, seen, incomplete)),
         ),
         *database_checks(seen, settings),
         ("secrets", lambda: _secrets(opened)),
@@ -188,7 +188,7 @@ def _checks(
 
 
 async def _database(
-    desk: CommandContext,
+    context: CommandContext,
     settings: Settings,
     opened: list[VaultHealth],
     connected: list[DoctorCheck],
@@ -197,26 +197,26 @@ async def _database(
 ) -> DoctorCheck:
     """Starts or reaches the database, checks its tables, compares the clocks."""
     # Mail and broker have checks of their own; what is wrong there is no fault of the database.
-    async with desk.doors.open(
+    async with context.doors.open(
         replace(settings, smtp_url=None, transport="local", otlp_url=None)
-    ) as rooms:
-        told = await rooms.database.fetchval("SELECT clock_timestamp()")
-        apart = abs((datetime.now(UTC) - told).total_seconds())
-        release = await rooms.database.fetchval("SHOW server_version")
-        seen.append(await read_database_facts(rooms.database, settings, rooms.limits))
-        incomplete.append(await automation_parts(rooms))
+    ) as services:
+        result = await services.database.fetchval("SELECT clock_timestamp()")
+        apart = abs((datetime.now(UTC) - result).total_seconds())
+        release = await services.database.fetchval("SHOW server_version")
+        seen.append(await read_database_facts(services.database, settings, services.limits))
+        incomplete.append(await automation_parts(services))
         with contextlib.suppress(Problem):
-            opened.append(await rooms.vault.condition())
-            connected.append(await _models(rooms))
-    words = f"Postgres {release} answers and its tables are up to date"
+            opened.append(await services.vault.condition())
+            connected.append(await _models(services))
+    text = f"Postgres {release} answers and its tables are up to date"
     if apart > _CLOCK_SECONDS:
         return DoctorCheck(
             "database",
             "doubtful",
-            f"{words}, but its clock is {apart:.0f} s away from this machine's.",
+            f"{text}, but its clock is {apart:.0f} s away from this machine's.",
             "Let both machines take their time from the same server; runs follow the database.",
         )
-    return DoctorCheck("database", "ok", f"{words}; the clocks agree.")
+    return DoctorCheck("database", "ok", f"{text}; the clocks agree.")
 
 
 def _secrets(opened: list[VaultHealth]) -> DoctorCheck:
@@ -229,15 +229,15 @@ def _unknown(name: str) -> DoctorCheck:
     return DoctorCheck(name, "doubtful", "Unknown, because the database or the key was not opened.")
 
 
-async def _models(rooms: ApplicationServices) -> DoctorCheck:
+async def _models(services: ApplicationServices) -> DoctorCheck:
     """How many connections to models there are, and whether their keys open."""
     from mainspring.workspace.model_connections import API_KEY, list_all_connections
 
-    found = await list_all_connections(rooms.database)
+    found = await list_all_connections(services.database)
     closed: list[str] = []
     for one in found:
         try:
-            await rooms.vault.reveal(one.drawer, [API_KEY] if one.has_key else [])
+            await services.vault.reveal(one.drawer, [API_KEY] if one.has_key else [])
         except Problem:
             closed.append(one.name)
     return checks.model_connections(len(found), closed)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _POOL: Final = 2
 
 
-async def go_back(desk: CommandContext, screen: Screen, to: int, *, lose: bool) -> int:
+async def go_back(context: CommandContext, screen: Screen, to: int, *, lose: bool) -> int:
     """Back to the tables of a number; what would be lost is said first."""
-    settings = desk.settings()
+    settings = context.settings()
     refuse_second(settings.home)
     refuse_nothing(settings)
     database = await Database.open(settings, name="downgrade", pool_size=_POOL)

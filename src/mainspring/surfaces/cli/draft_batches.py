@@ -11,7 +11,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.consent_prompt import check_person, confirm
-from mainspring.surfaces.cli.drafts import BY_PEOPLE, shown_lines
+from mainspring.surfaces.cli.drafts import BY_PEOPLE, format_draft
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -27,7 +27,7 @@ _AT_ONCE = 50
 
 
 async def answer_batch(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -36,23 +36,25 @@ async def answer_batch(
     ask: Ask | None = None,
 ) -> int:
     """Confirms or discards what waits of one batch."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        drafts = await _waiting(rooms, _batch(text))
+    async with context.doors.open(context.settings()) as services:
+        drafts = await _waiting(services, _batch(text))
         if sends:
-            check_person(rooms, screen, ask, BY_PEOPLE)
-            shown = [line for one in drafts for line in shown_lines(one)]
+            check_person(services, screen, ask, BY_PEOPLE)
+            shown = [line for one in drafts for line in format_draft(one)]
             if not await confirm(screen, shown, f"Send all {len(drafts)}?", ask):
                 screen.say("Nothing was sent; they wait on.")
                 return exits.DONE
         results: list[Mapping[str, Any]] = []
         for start in range(0, len(drafts), _AT_ONCE):
-            given: dict[str, Any] = {
+            arguments: dict[str, Any] = {
                 "draft_ids": [str(one["id"]) for one in drafts[start : start + _AT_ONCE]]
             }
             if reason is not None:
-                given["reason"] = reason
+                arguments["reason"] = reason
             name = "confirm_actions" if sends else "discard_actions"
-            answer = await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), name, given)
+            answer = await services.gate.direct(
+                CapabilityCaller(local_owner(services)), name, arguments
+            )
             results += answer["results"]
     if screen.for_programs:
         screen.answer({"results": results})
@@ -72,12 +74,12 @@ def _batch(text: str) -> UUID:
         ) from None
 
 
-async def _waiting(rooms: ApplicationServices, batch: UUID) -> list[dict[str, Any]]:
+async def _waiting(services: ApplicationServices, batch: UUID) -> list[dict[str, Any]]:
     """The oldest first, as they were asked for."""
-    words = await rooms.registry.of(rooms.workspace_id)
-    async with local(rooms).acquire() as connection:
+    words = await services.registry.of(services.workspace_id)
+    async with local(services).acquire() as connection:
         found = await list_drafts(
-            connection, rooms.workspace_id, words, status="pending", most=_MOST
+            connection, services.workspace_id, words, status="pending", most=_MOST
         )
     drafts = [one for one in reversed(found) if one["batch_id"] == batch]
     if not drafts:

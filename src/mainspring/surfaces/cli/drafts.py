@@ -57,8 +57,12 @@ def delivery_lines(draft: Mapping[str, Any]) -> list[Text]:
         return []
     heads, titles, texts = family
     fields = fields_of(draft)
-    said = [Text(f"  {name}: {_said(fields[name])}") for name in heads if fields.get(name)]
-    said += [Text(f"  {_said(fields[name])}", style="bold") for name in titles if fields.get(name)]
+    said = [Text(f"  {name}: {_format_value(fields[name])}") for name in heads if fields.get(name)]
+    said += [
+        Text(f"  {_format_value(fields[name])}", style="bold")
+        for name in titles
+        if fields.get(name)
+    ]
     for name in texts:
         lines = str(fields.get(name) or "").splitlines()
         said += [Text(f"  | {one_line(line, _LONGEST)}") for line in lines[:_MOST_LINES]]
@@ -70,13 +74,13 @@ def delivery_lines(draft: Mapping[str, Any]) -> list[Text]:
 def _files(draft: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
     found = fields.get("attachments") or draft["arguments"].get("attachments") or []
     return [
-        f"file {_said(one.get('filename'))}: {_said(one.get('mime_type'))}, {one.get('bytes')} B"
+        f"file {_format_value(one.get('filename'))}: {_format_value(one.get('mime_type'))}, {one.get('bytes')} B"  # noqa: E501
         for one in found
         if isinstance(one, Mapping)
     ]
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     plain = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return one_line(plain, _LONGEST)
 
@@ -95,13 +99,13 @@ _CAME_TO: Final = {
 
 
 async def show_drafts(
-    desk: CommandContext, screen: Screen, status: str | None, *, most: int
+    context: CommandContext, screen: Screen, status: str | None, *, most: int
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        words = await rooms.registry.of(rooms.workspace_id)
-        async with local(rooms).acquire() as connection:
+    async with context.doors.open(context.settings()) as services:
+        words = await services.registry.of(services.workspace_id)
+        async with local(services).acquire() as connection:
             found = await list_drafts(
-                connection, rooms.workspace_id, words, status=status, most=most
+                connection, services.workspace_id, words, status=status, most=most
             )
     if screen.for_programs:
         screen.answer({"drafts": found})
@@ -117,9 +121,9 @@ async def show_drafts(
     return exits.DONE
 
 
-async def show_draft(desk: CommandContext, screen: Screen, text: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        draft = await _found(rooms, text)
+async def show_draft(context: CommandContext, screen: Screen, text: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        draft = await _find_draft(services, text)
     if screen.for_programs:
         screen.answer(draft)
     else:
@@ -128,7 +132,7 @@ async def show_draft(desk: CommandContext, screen: Screen, text: str) -> int:
 
 
 async def confirm_draft(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     edits: Sequence[str] = (),
@@ -136,24 +140,24 @@ async def confirm_draft(
     ask: Ask | None = None,
 ) -> int:
     """Sends what a draft shows once a person has said so, or says what came of it before."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        draft = await _found(rooms, text)
-        given: dict[str, Any] = {"draft_id": str(draft["id"])}
+    async with context.doors.open(context.settings()) as services:
+        draft = await _find_draft(services, text)
+        arguments: dict[str, Any] = {"draft_id": str(draft["id"])}
         if edits:
-            given["edits"] = edits_of(draft, edits)
+            arguments["edits"] = edits_of(draft, edits)
         if seen is not None:
-            given["hash"] = _whole(draft, seen)
+            arguments["hash"] = _whole(draft, seen)
         if draft["status"] == "pending":
-            check_person(rooms, screen, ask, BY_PEOPLE)
+            check_person(services, screen, ask, BY_PEOPLE)
             edited = [f"  with {one_line(one, 400)}" for one in edits]
-            if not await confirm(screen, [*shown_lines(draft), *edited], "Send this?", ask):
+            if not await confirm(screen, [*format_draft(draft), *edited], "Send this?", ask):
                 screen.say("Nothing was sent; it waits on.")
                 return exits.DONE
             # The person who said yes has read these bytes, and no others are sent.
             if draft.get("hash"):
-                given.setdefault("hash", draft["hash"])
-        answer = await rooms.gate.direct(
-            CapabilityCaller(local_owner(rooms)), "confirm_action", given
+                arguments.setdefault("hash", draft["hash"])
+        answer = await services.gate.direct(
+            CapabilityCaller(local_owner(services)), "confirm_action", arguments
         )
     if screen.for_programs:
         screen.answer(answer)
@@ -162,13 +166,17 @@ async def confirm_draft(
     return exits.FAILED if answer["status"] == "failed" else exits.DONE
 
 
-async def edit_draft(desk: CommandContext, screen: Screen, text: str, edits: Sequence[str]) -> int:
+async def edit_draft(
+    context: CommandContext, screen: Screen, text: str, edits: Sequence[str]
+) -> int:
     """Gives a draft other words, and shows it in them."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        draft = await _found(rooms, text)
+    async with context.doors.open(context.settings()) as services:
+        draft = await _find_draft(services, text)
         given = {"draft_id": str(draft["id"]), "edits": edits_of(draft, edits)}
-        answer = await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), "edit_action", given)
-        now = await _found(rooms, str(draft["id"]))
+        answer = await services.gate.direct(
+            CapabilityCaller(local_owner(services)), "edit_action", given
+        )
+        now = await _find_draft(services, str(draft["id"]))
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -176,13 +184,13 @@ async def edit_draft(desk: CommandContext, screen: Screen, text: str, edits: Seq
     return exits.DONE
 
 
-async def repeat_draft(desk: CommandContext, screen: Screen, text: str) -> int:
+async def repeat_draft(context: CommandContext, screen: Screen, text: str) -> int:
     """Makes a new draft of the same bytes."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        draft = await _found(rooms, text)
+    async with context.doors.open(context.settings()) as services:
+        draft = await _find_draft(services, text)
         given = {"draft_id": str(draft["id"])}
-        answer = await rooms.gate.direct(
-            CapabilityCaller(local_owner(rooms)), "redraft_action", given
+        answer = await services.gate.direct(
+            CapabilityCaller(local_owner(services)), "redraft_action", given
         )
     if screen.for_programs:
         screen.answer(answer)
@@ -228,12 +236,14 @@ def _whole(draft: Mapping[str, Any], seen: str) -> str:
     return seen.ljust(_HASH_DIGITS, "0") if set(seen.lower()) <= _HEX else seen
 
 
-async def discard_draft(desk: CommandContext, screen: Screen, text: str, reason: str | None) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        draft = await _found(rooms, text)
+async def discard_draft(
+    context: CommandContext, screen: Screen, text: str, reason: str | None
+) -> int:
+    async with context.doors.open(context.settings()) as services:
+        draft = await _find_draft(services, text)
         given = {"draft_id": str(draft["id"])} | ({} if reason is None else {"reason": reason})
-        answer = await rooms.gate.direct(
-            CapabilityCaller(local_owner(rooms)), "discard_action", given
+        answer = await services.gate.direct(
+            CapabilityCaller(local_owner(services)), "discard_action", given
         )
     if screen.for_programs:
         screen.answer(answer)
@@ -242,12 +252,12 @@ async def discard_draft(desk: CommandContext, screen: Screen, text: str, reason:
     return exits.DONE
 
 
-async def _found(rooms: ApplicationServices, text: str) -> dict[str, Any]:
-    words = await rooms.registry.of(rooms.workspace_id)
-    async with local(rooms).acquire() as connection:
+async def _find_draft(services: ApplicationServices, text: str) -> dict[str, Any]:
+    words = await services.registry.of(services.workspace_id)
+    async with local(services).acquire() as connection:
 
         async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-            return await list_drafts(connection, rooms.workspace_id, words, after=before, most=2)
+            return await list_drafts(connection, services.workspace_id, words, after=before, most=2)
 
         return await find_one(text, page, _id_of, kind="draft")
 
@@ -311,7 +321,7 @@ def _lines(draft: Mapping[str, Any]) -> list[Text]:
     return [head, *told, *_content(draft), *_next(draft)]
 
 
-def shown_lines(draft: Mapping[str, Any]) -> list[Text]:
+def format_draft(draft: Mapping[str, Any]) -> list[Text]:
     """What is sent, whole."""
     from rich.text import Text
 

@@ -57,8 +57,8 @@ def build() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.drafts import show_drafts
 
-        desk, screen = open_context(ctx, for_programs)
-        return finish(show_drafts(desk, screen, status and status.value, most=limit))
+        context, screen = open_context(ctx, for_programs)
+        return finish(show_drafts(context, screen, status and status.value, most=limit))
 
     for name, command in (
         ("show", _show),
@@ -77,8 +77,8 @@ def _show(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int
     """Show a draft as it would be delivered, and all that would leave."""
     from mainspring.surfaces.cli.drafts import show_draft
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_draft(desk, screen, draft))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_draft(context, screen, draft))
 
 
 def _edit(
@@ -87,8 +87,8 @@ def _edit(
     """Give a draft other words; nothing is sent."""
     from mainspring.surfaces.cli.drafts import edit_draft
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(edit_draft(desk, screen, draft, edits or []))
+    context, screen = open_context(ctx, for_programs)
+    return finish(edit_draft(context, screen, draft, edits or []))
 
 
 def _confirm(
@@ -101,8 +101,8 @@ def _confirm(
     """Send what a draft shows, once; with --edit, in the words that you give."""
     from mainspring.surfaces.cli.drafts import confirm_draft
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(confirm_draft(desk, screen, draft, edits or [], seen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(confirm_draft(context, screen, draft, edits or [], seen))
 
 
 def _discard(
@@ -111,24 +111,24 @@ def _discard(
     """Let go of a draft; nothing is sent."""
     from mainspring.surfaces.cli.drafts import discard_draft
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(discard_draft(desk, screen, draft, reason))
+    context, screen = open_context(ctx, for_programs)
+    return finish(discard_draft(context, screen, draft, reason))
 
 
 def _redraft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int:
     """Draft it again, in the same words: it waits for a yes, and nothing is sent."""
     from mainspring.surfaces.cli.drafts import repeat_draft
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(repeat_draft(desk, screen, draft))
+    context, screen = open_context(ctx, for_programs)
+    return finish(repeat_draft(context, screen, draft))
 
 
 def _confirm_batch(ctx: typer.Context, batch: BatchId, for_programs: Json = False) -> int:
     """Send all drafts of one batch, one after the other."""
     from mainspring.surfaces.cli.draft_batches import answer_batch
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_batch(desk, screen, batch, sends=True, reason=None))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_batch(context, screen, batch, sends=True, reason=None))
 
 
 def _discard_batch(
@@ -137,5 +137,5 @@ def _discard_batch(
     """Let go of all drafts of one batch."""
     from mainspring.surfaces.cli.draft_batches import answer_batch
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_batch(desk, screen, batch, sends=False, reason=reason))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_batch(context, screen, batch, sends=False, reason=reason))

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
 
 
-async def show_email(desk: CommandContext, screen: Screen) -> int:
+async def show_email(context: CommandContext, screen: Screen) -> int:
     """Where the owner's mail goes, and what is still to be done."""
-    settings = desk.settings()
-    async with desk.doors.open(settings) as rooms:
-        user = await read_user(rooms.database, FIRST_MEMBER)
-        pending = await load_pending_email(rooms.database, FIRST_MEMBER)
+    settings = context.settings()
+    async with context.doors.open(settings) as services:
+        user = await read_user(services.database, FIRST_MEMBER)
+        pending = await load_pending_email(services.database, FIRST_MEMBER)
         found = await reach_member(
-            rooms.database, rooms.workspace_id, FIRST_MEMBER, settings.owner_mail
+            services.database, services.workspace_id, FIRST_MEMBER, settings.owner_mail
         )
-        has_mail = rooms.mailer is not None
+        has_mail = services.mailer is not None
     if screen.for_programs:
         screen.answer(
             {
@@ -67,19 +67,19 @@ async def show_email(desk: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def set_email(desk: CommandContext, screen: Screen, email: str) -> int:
+async def set_email(context: CommandContext, screen: Screen, email: str) -> int:
     """Sets the owner's address, and mails a code to it where mail can be sent."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        _check_person(rooms, screen)
-        has_mail = rooms.mailer is not None
+    async with context.doors.open(context.settings()) as services:
+        _check_person(services, screen)
+        has_mail = services.mailer is not None
         if has_mail:
-            await count_code(rooms.database, FIRST_MEMBER)
-        async with rooms.database.transaction() as tx:
+            await count_code(services.database, FIRST_MEMBER)
+        async with services.database.transaction() as tx:
             code = await request_change(tx, FIRST_MEMBER, email, has_mail=has_mail)
-            await _note(tx, rooms, "change_person", {"changed": ["email"]})
+            await _note(tx, services, "change_person", {"changed": ["email"]})
         if code is not None:
-            address = server_address(rooms.settings)
-            await mail_code(verification.mailer_of(rooms), address, code)
+            address = server_address(services.settings)
+            await mail_code(verification.mailer_of(services), address, code)
     if code is not None:
         _say_mailed(screen, code)
     elif has_mail:
@@ -92,24 +92,24 @@ async def set_email(desk: CommandContext, screen: Screen, email: str) -> int:
     return exits.DONE
 
 
-async def send_code(desk: CommandContext, screen: Screen) -> int:
+async def send_code(context: CommandContext, screen: Screen) -> int:
     """Mails a new code to the address that is not verified yet."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        _check_person(rooms, screen)
-        note = partial(_note, rooms=rooms, action="send_email_code")
+    async with context.doors.open(context.settings()) as services:
+        _check_person(services, screen)
+        note = partial(_note, rooms=services, action="send_email_code")
         # The server may be up at another address than the settings say.
-        address = server_address(rooms.settings)
-        code, _ = await verification.send_code(rooms, FIRST_MEMBER, address, note)
+        address = server_address(services.settings)
+        code, _ = await verification.send_code(services, FIRST_MEMBER, address, note)
     _say_mailed(screen, code)
     return exits.DONE
 
 
-async def verify_email(desk: CommandContext, screen: Screen, code: str) -> int:
+async def verify_email(context: CommandContext, screen: Screen, code: str) -> int:
     """Takes the code that was mailed."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        _check_person(rooms, screen)
-        note = partial(_note, rooms=rooms, action="verify_email")
-        done = await verification.verify_code(rooms, FIRST_MEMBER, code, note)
+    async with context.doors.open(context.settings()) as services:
+        _check_person(services, screen)
+        note = partial(_note, rooms=services, action="verify_email")
+        done = await verification.verify_code(services, FIRST_MEMBER, code, note)
     screen.say(f"{one_line(done.user.email)} is verified; mail to you goes there.")
     return exits.DONE
 
@@ -128,9 +128,9 @@ def _say_mailed(screen: Screen, code: VerificationCode) -> None:
     )
 
 
-def _check_person(rooms: ApplicationServices, screen: Screen) -> None:
+def _check_person(services: ApplicationServices, screen: Screen) -> None:
     """A program that set the address could aim the owner's mail at somebody else."""
-    if not has_person(rooms, screen):
+    if not has_person(services, screen):
         raise PermissionDenied(
             "A person sets and verifies an address; a program cannot.",
             code="person_needed",

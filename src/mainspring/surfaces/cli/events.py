@@ -31,14 +31,19 @@ if TYPE_CHECKING:
 _PAYLOAD_WIDE, _PAYLOAD_NARROW = 120, 24
 
 
-async def show_events(desk: CommandContext, screen: Screen, *, kind: str | None, most: int) -> int:
+async def show_events(
+    context: CommandContext, screen: Screen, *, kind: str | None, most: int
+) -> int:
     if kind is not None:
         check_text(kind, "type")
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        log = EventTable(rooms.limits)
-        found = await log.list(connection, rooms.workspace_id, EventQuery(type=kind), most)
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
+        log = EventTable(services.limits)
+        found = await log.list(connection, services.workspace_id, EventQuery(type=kind), most)
     if screen.for_programs:
-        screen.answer({"events": [_told(event) for event in found]})
+        screen.answer({"events": [_describe_event(event) for event in found]})
     elif found:
         screen.say(_table(found, screen))
     else:
@@ -61,25 +66,29 @@ def _table(found: Sequence[Event], screen: Screen) -> Table:
     return columns(("Event", "Type", "Source", "Told", "Payload"), rows, whole=("Event", "Told"))
 
 
-async def show_event(desk: CommandContext, screen: Screen, text: str) -> int:
+async def show_event(context: CommandContext, screen: Screen, text: str) -> int:
     """One event, and what it set off."""
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        event = await _find(connection, rooms, text)
-        consumed = await list_event_consumers(connection, rooms.workspace_id, event.id)
-        names = await _names(connection, rooms, consumed)
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
+        event = await _find(connection, services, text)
+        consumed = await list_event_consumers(connection, services.workspace_id, event.id)
+        names = await _names(connection, services, consumed)
     if screen.for_programs:
-        screen.answer({**_told(event), "consumed_by": consumed})
+        screen.answer({**_describe_event(event), "consumed_by": consumed})
     else:
         screen.say(*_lines(event, consumed, names))
     return exits.DONE
 
 
 async def _names(
-    tx: Transaction, rooms: ApplicationServices, consumed: Sequence[Mapping[str, Any]]
+    tx: Transaction, services: ApplicationServices, consumed: Sequence[Mapping[str, Any]]
 ) -> dict[UUID, str]:
     wanted = {row["automation_id"] for row in consumed if row["automation_id"] is not None}
     return {
-        one: (await read_automation(tx, rooms.workspace_id, one))["name"] for one in sorted(wanted)
+        one: (await read_automation(tx, services.workspace_id, one))["name"]
+        for one in sorted(wanted)
     }
 
 
@@ -109,38 +118,38 @@ def _lines(
 
 
 async def tell(
-    desk: CommandContext, screen: Screen, kind: str, payload: str | None, source: str
+    context: CommandContext, screen: Screen, kind: str, payload: str | None, source: str
 ) -> int:
     """Puts a fact into the log, where the triggers of all automations see it."""
-    limits = desk.limits()
+    limits = context.limits()
     told = {} if payload is None else read_object(payload, limits, "payload")
     check_text(source, "source")
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         deed = AuditedAction("post_event")
-        async with local(rooms, deed).transaction() as tx:
+        async with local(services, deed).transaction() as tx:
             event_id = await publish(
                 tx,
-                rooms.workspace_id,
+                services.workspace_id,
                 PublishedEvent(kind, told, source),
                 limits,
-                rooms.registry.events,
+                services.registry.events,
             )
             deed.detail = {"event_id": str(event_id), "type": kind}
-        EventNotifier(rooms.waker).tell()
+        EventNotifier(services.waker).tell()
     _say_told(screen, event_id, kind)
     return exits.DONE
 
 
-async def tell_once_more(desk: CommandContext, screen: Screen, text: str) -> int:
+async def tell_once_more(context: CommandContext, screen: Screen, text: str) -> int:
     """A copy of an event, for the triggers of today."""
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         deed = AuditedAction("replay_event")
-        async with local(rooms, deed).transaction() as tx:
-            event = await _find(tx, rooms, text)
+        async with local(services, deed).transaction() as tx:
+            event = await _find(tx, services, text)
             event_id = await tell_again(tx, event)
             deed.subject = event.id
             deed.detail = {"event_id": str(event_id), "type": event.type}
-        EventNotifier(rooms.waker).tell()
+        EventNotifier(services.waker).tell()
     _say_told(screen, event_id, event.type, event.id)
     return exits.DONE
 
@@ -153,11 +162,11 @@ def _say_told(screen: Screen, event_id: UUID, kind: str, again: UUID | None = No
     screen.say(f"  {hint('events', 'show', event_id)}")
 
 
-async def _find(tx: Transaction, rooms: ApplicationServices, text: str) -> Event:
-    log = EventTable(rooms.limits)
+async def _find(tx: Transaction, services: ApplicationServices, text: str) -> Event:
+    log = EventTable(services.limits)
 
     async def page(before: UUID | None) -> Sequence[Event]:
-        return await log.list(tx, rooms.workspace_id, EventQuery(before=before), 2)
+        return await log.list(tx, services.workspace_id, EventQuery(before=before), 2)
 
     return await find_one(text, page, _id_of, kind="event")
 
@@ -166,7 +175,7 @@ def _id_of(event: Event) -> UUID:
     return event.id
 
 
-def _told(event: Event) -> dict[str, Any]:
+def _describe_event(event: Event) -> dict[str, Any]:
     return {
         "id": event.id,
         "type": event.type,

@@ -48,16 +48,16 @@ _HINTS = 5
 
 
 async def export(
-    desk: CommandContext, screen: Screen, text: str | None, output: Path | None, *, over: bool
+    context: CommandContext, screen: Screen, text: str | None, output: Path | None, *, over: bool
 ) -> int:
     """One automation, or all that are not archived, to a file or to the standard output."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = None if text is None else await find_automation(rooms, text)
-        async with local(rooms).acquire() as connection:
+    async with context.doors.open(context.settings()) as services:
+        found = None if text is None else await find_automation(services, text)
+        async with local(services).acquire() as connection:
             document = (
-                await export_all(connection, rooms.workspace_id)
+                await export_all(connection, services.workspace_id)
                 if found is None
-                else await export_automation(connection, rooms.workspace_id, found["id"])
+                else await export_automation(connection, services.workspace_id, found["id"])
             )
     if output is None:
         screen.answer(document)
@@ -73,31 +73,33 @@ async def export(
 
 
 async def bring_in(
-    desk: CommandContext, screen: Screen, file: str, on_clash: OnClash, ask: Ask | None = None
+    context: CommandContext, screen: Screen, file: str, on_clash: OnClash, ask: Ask | None = None
 ) -> int:
     """All that the file holds or nothing of it, paused; a person is asked to agree to it."""
-    limits = desk.limits()
+    limits = context.limits()
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
-    judged = await _judged(document, OfflineVocabulary(desk.doors.vocabulary(limits)), limits)
-    async with desk.doors.open(desk.settings()) as rooms:
-        words = await load_vocabulary(rooms.registry, rooms.workspace_id, document)
+    judged = await _validate_offline(
+        document, OfflineVocabulary(context.doors.vocabulary(limits)), limits
+    )
+    async with context.doors.open(context.settings()) as services:
+        vocabulary = await load_vocabulary(services.registry, services.workspace_id, document)
         if judged is None:
-            judged = await judge_import(document, words, limits)
+            judged = await judge_import(document, vocabulary, limits)
         try:
-            made = await _imported(rooms, words, judged, on_clash)
+            made = await _imported(services, vocabulary, judged, on_clash)
         except Conflict as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
                     "--on-clash new_version saves over them, --on-clash rename beside them."
                 )
             raise
-        calls = await _tokenless(rooms, made)
+        calls = await _tokenless(services, made)
         if screen.for_programs:
-            screen.answer({"imported": [_told(one) for one in made]})
+            screen.answer({"imported": [_describe_result(one) for one in made]})
             return exits.DONE
         _say_imported(screen, made, calls)
         await offer_to_agree(
-            rooms, screen, [str(one.consent.id) for one in made if one.consent is not None], ask
+            services, screen, [str(one.consent.id) for one in made if one.consent is not None], ask
         )
     if made:
         screen.say(f"  {hint('activate', 'AUTOMATION')}")
@@ -125,46 +127,50 @@ def _say_imported(screen: Screen, made: Sequence[ImportResult], calls: Sequence[
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
 
 
-async def _judged(
-    document: Any, words: OfflineVocabulary, limits: Limits
+async def _validate_offline(
+    document: Any, vocabulary: OfflineVocabulary, limits: Limits
 ) -> list[ImportCandidate] | None:
     """Before the house is opened: a bad file costs nothing. None: tools need its judgement."""
     try:
-        return await judge_import(document, words, limits)
+        return await judge_import(document, vocabulary, limits)
     except Invalid as unfit:
-        if not words.tools(unfit.findings):
+        if not vocabulary.tools(unfit.findings):
             raise
         return None
 
 
 async def _imported(
-    rooms: ApplicationServices,
-    words: Vocabulary,
-    judged: Sequence[ImportCandidate],
+    services: ApplicationServices,
+    vocabulary: Vocabulary,
+    candidates: Sequence[ImportCandidate],
     on_clash: OnClash,
 ) -> list[ImportResult]:
-    space, limits = rooms.workspace_id, rooms.limits
+    space, limits = services.workspace_id, services.limits
     if on_clash == "rename":
-        async with local(rooms).acquire() as connection:
-            judged = await add_renamed_candidates(connection, space, judged, words, limits)
+        async with local(services).acquire() as connection:
+            candidates = await add_renamed_candidates(
+                connection, space, candidates, vocabulary, limits
+            )
 
     deed = AuditedAction("import_automations")
 
     async def work(tx: Transaction) -> list[ImportResult]:
-        made = await import_judged(tx, space, judged, FIRST_MEMBER, words, limits, on_clash)
+        made = await import_judged(
+            tx, space, candidates, FIRST_MEMBER, vocabulary, limits, on_clash
+        )
         deed.detail = {"imported": [tell_saved(one.saved, one.name) for one in made]}
         return made
 
-    names = [one.name for one in judged] if on_clash == "new_version" else ()
-    return await change(local(rooms, deed), limits, space, work, names=names)
+    names = [one.name for one in candidates] if on_clash == "new_version" else ()
+    return await change(local(services, deed), limits, space, work, names=names)
 
 
-async def _tokenless(rooms: ApplicationServices, made: list[ImportResult]) -> list[str]:
+async def _tokenless(services: ApplicationServices, made: list[ImportResult]) -> list[str]:
     """What makes the tokens that the imported webhooks lack."""
     calls = []
-    async with local(rooms).acquire() as connection:
+    async with local(services).acquire() as connection:
         for one in made:
-            rows = await read_triggers(connection, rooms.workspace_id, one.saved.automation_id)
+            rows = await read_triggers(connection, services.workspace_id, one.saved.automation_id)
             calls += token_hints(one.name, rows)
     return calls
 
@@ -177,7 +183,7 @@ def _became(one: ImportResult) -> str:
     return "new" if one.saved.version == 1 else "new version"
 
 
-def _told(one: ImportResult) -> dict[str, Any]:
+def _describe_result(one: ImportResult) -> dict[str, Any]:
     saved = one.saved
     return {
         "id": saved.automation_id,

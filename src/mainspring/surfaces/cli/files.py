@@ -17,7 +17,7 @@ def write_file(path: Path, text: str, *, over: bool = False, suggestion: str) ->
         if over:
             _replaced(path, text)
         else:
-            _made(path, text)
+            _create_file(path, text)
     except FileExistsError:
         raise Conflict(
             f"There is a file {display_name(str(path))} already.",
@@ -28,7 +28,7 @@ def write_file(path: Path, text: str, *, over: bool = False, suggestion: str) ->
         raise _unwritable(path, error) from None
 
 
-def _made(path: Path, text: str) -> None:
+def _create_file(path: Path, text: str) -> None:
     with open(path, "x", encoding="utf-8") as file:
         try:
             file.write(text)

@@ -53,23 +53,25 @@ async def fire(
         # What cannot be read is refused before the house is opened.
         read_object(whole, limits, "inputs")
     payload = {} if moment is None else read_value(moment, limits, "payload")
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_in_use(rooms, text)
-        async with local(rooms).acquire() as connection:
-            now = await read_automation(connection, rooms.workspace_id, found["id"])
+    async with desk.doors.open(desk.settings()) as services:
+        found = await find_in_use(services, text)
+        async with local(services).acquire() as connection:
+            now = await read_automation(connection, services.workspace_id, found["id"])
         shape = read_definition(now["definition"]).inputs.shape
         inputs = read_inputs(words, whole, shape, limits)
         if mode == "live" and not await agree_first(
-            rooms, screen, found["id"], now["version"], ask
+            services, screen, found["id"], now["version"], ask
         ):
             screen.say("Nothing was agreed to; no run was started.")
             return exits.FAILED
-        made = await rooms.dispatcher.dispatch(
-            RunRequest(rooms.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode)
+        made = await services.dispatcher.dispatch(
+            RunRequest(
+                services.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode
+            )
         )
-        await local(rooms, AuditedAction("run_automation", found["id"], _of_run(made))).note()
+        await local(services, AuditedAction("run_automation", found["id"], _of_run(made))).note()
         _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
-        return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+        return await _hand_over(services, screen, made, wait=wait, seconds=seconds)
 
 
 async def replay_run(
@@ -85,36 +87,38 @@ async def replay_run(
     """Starts a new run with what an earlier one was given."""
     limits = desk.limits()
     inputs = None if whole is None else read_object(whole, limits, "inputs")
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
+    async with desk.doors.open(desk.settings()) as services:
+        run_id = await find(services, text)
         made = await replay(
-            local(rooms),
-            rooms.dispatcher,
+            local(services),
+            services.dispatcher,
             limits,
-            rooms.workspace_id,
+            services.workspace_id,
             run_id,
             version=version,
             inputs=inputs,
-            by=local_owner(rooms),
+            by=local_owner(services),
         )
         told = {**_of_run(made), "version": version}
-        await local(rooms, AuditedAction("replay_run", run_id, told)).note()
+        await local(services, AuditedAction("replay_run", run_id, told)).note()
         _introduce(screen, made, f"A replay of {run_id}")
-        return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+        return await _hand_over(services, screen, made, wait=wait, seconds=seconds)
 
 
-async def watch_run(desk: CommandContext, screen: Screen, text: str, seconds: float | None) -> int:
+async def watch_run(
+    context: CommandContext, screen: Screen, text: str, seconds: float | None
+) -> int:
     """Shows a run that others execute, from its first step to its end."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
-        run = await _read(rooms, run_id)
-        words = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
-        screen.say(paint(TimelineEntry("told", "", words=words), screen))
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        run = await _read(services, run_id)
+        phrase = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
+        screen.say(paint(TimelineEntry("told", "", words=phrase), screen))
         _tell_if_held(screen, run["halted"])
-        if run["status"] not in FINAL and not await has_worker(rooms, patient=False):
+        if run["status"] not in FINAL and not await has_worker(services, patient=False):
             _tell_of_nobody(screen)
         return await _close(
-            rooms, screen, await RunWatcher(rooms, run_id, screen).until_end(seconds)
+            services, screen, await RunWatcher(services, run_id, screen).until_end(seconds)
         )
 
 
@@ -127,7 +131,7 @@ def _introduce(screen: Screen, made: DispatchResult, what: str) -> None:
 
 
 async def _hand_over(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     made: DispatchResult,
     *,
@@ -136,15 +140,15 @@ async def _hand_over(
 ) -> int:
     """Leaves the run to a worker, and stays to see it through if that is wanted."""
     if made.status in FINAL:
-        return await _close(rooms, screen, await _read(rooms, made.run_id))
-    held = (await _read(rooms, made.run_id))["halted"]
+        return await _close(services, screen, await _read(services, made.run_id))
+    held = (await _read(services, made.run_id))["halted"]
     _tell_if_held(screen, held)
-    at_work = await has_worker(rooms, patient=wait)
+    at_work = await has_worker(services, patient=wait)
     if not at_work:
         _tell_of_nobody(screen)
     if wait and at_work:
-        run = await RunWatcher(rooms, made.run_id, screen).until_end(seconds)
-        return await _close(rooms, screen, run)
+        run = await RunWatcher(services, made.run_id, screen).until_end(seconds)
+        return await _close(services, screen, run)
     if screen.for_programs:
         told = {"id": made.run_id, "status": made.status, "worker": at_work}
         screen.answer(told if held is None else {**told, "halted": held})
@@ -160,13 +164,13 @@ async def _hand_over(
 def _tell_if_held(screen: Screen, reason: str | None) -> None:
     """A run that stands still by somebody's wish is not one that hangs."""
     if reason is not None:
-        words = f"A halt holds it ({one_line(reason, 300)}). It goes on when that is released."
-        screen.say(paint(TimelineEntry("warning", "", words=words), screen), f"  {hint('halts')}")
+        text = f"A halt holds it ({one_line(reason, 300)}). It goes on when that is released."
+        screen.say(paint(TimelineEntry("warning", "", words=text), screen), f"  {hint('halts')}")
 
 
 def _tell_of_nobody(screen: Screen) -> None:
-    words = "No worker is alive: the run is recorded and waits for one."
-    screen.say(paint(TimelineEntry("warning", "", words=words), screen))
+    text = "No worker is alive: the run is recorded and waits for one."
+    screen.say(paint(TimelineEntry("warning", "", words=text), screen))
     screen.say(
         f"  {hint('up')}          the server, with its workers",
         f"  {hint('worker')}      a worker alone",
@@ -174,12 +178,12 @@ def _tell_of_nobody(screen: Screen) -> None:
     )
 
 
-async def _close(rooms: ApplicationServices, screen: Screen, run: dict[str, Any]) -> int:
+async def _close(services: ApplicationServices, screen: Screen, run: dict[str, Any]) -> int:
     """The last words about the run; one that was left goes on without us."""
     if screen.for_programs:
         screen.answer({**run, "story": tell(run)})
     elif run["status"] in FINAL:
-        in_force = await version_in_force(rooms, run)
+        in_force = await version_in_force(services, run)
         screen.say(*closing_lines(run, screen, in_force=in_force))
     else:
         screen.say("", f"The run {run['id']} is {run['status']}; it goes on without this command.")
@@ -187,6 +191,6 @@ async def _close(rooms: ApplicationServices, screen: Screen, run: dict[str, Any]
     return exits.of_run(run["status"], run["outcome"])
 
 
-async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
-    async with local(rooms).acquire() as connection:
-        return await read_run(connection, rooms.workspace_id, run_id)
+async def _read(services: ApplicationServices, run_id: UUID) -> dict[str, Any]:
+    async with local(services).acquire() as connection:
+        return await read_run(connection, services.workspace_id, run_id)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 
-async def show_workers(desk: CommandContext, screen: Screen) -> int:
+async def show_workers(context: CommandContext, screen: Screen) -> int:
     """The workers with a living lease, then the numbers of the queues."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call(rooms, "admin_list_workers", {})
+    async with context.doors.open(context.settings()) as services:
+        found = await call(services, "admin_list_workers", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -47,7 +47,7 @@ async def show_workers(desk: CommandContext, screen: Screen) -> int:
 
 
 async def drain_workers(
-    desk: CommandContext, screen: Screen, worker: str | None, host: str | None
+    context: CommandContext, screen: Screen, worker: str | None, host: str | None
 ) -> int:
     """Takes nothing new from the moment of the answer on; it leaves at its next heartbeat."""
     if (worker is None) == (host is None):
@@ -56,9 +56,9 @@ async def drain_workers(
         finding = Finding("/worker", detail, "worker_or_host", suggestion)
         raise Invalid(detail, code="not_named", suggestion=suggestion, findings=[finding])
     given = {"worker": worker, "host": host}
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         named = {name: value for name, value in given.items() if value is not None}
-        found = await call(rooms, "admin_drain_workers", named)
+        found = await call(services, "admin_drain_workers", named)
     if screen.for_programs:
         screen.answer(found)
     else:

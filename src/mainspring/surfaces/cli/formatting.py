@@ -32,23 +32,23 @@ def duration(seconds: float) -> str:
     return f"{days} days {hours} h"
 
 
-def clock_time(moment: datetime) -> str:
+def clock_time(timestamp: datetime) -> str:
     """A moment on this machine's clock, with the day when it is another one."""
-    local = moment.astimezone()
+    local = timestamp.astimezone()
     today = datetime.now(local.tzinfo).date()
     return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")
 
 
-def date_time(moment: datetime | None) -> str:
-    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def date_time(timestamp: datetime | None) -> str:
+    return "" if timestamp is None else timestamp.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def format_in_zone(moment: datetime, zone: str | None) -> str:
+def format_in_zone(timestamp: datetime, zone: str | None) -> str:
     """A moment in the zone that somebody chose for it, with the zone's name; else in UTC."""
     try:
-        local = moment.astimezone(ZoneInfo(zone or "UTC"))
+        local = timestamp.astimezone(ZoneInfo(zone or "UTC"))
     except (ValueError, OSError, KeyError):
-        zone, local = None, moment.astimezone(ZoneInfo("UTC"))
+        zone, local = None, timestamp.astimezone(ZoneInfo("UTC"))
     return f"{local:%Y-%m-%d %H:%M} {zone or 'UTC'}"
 
 
@@ -83,9 +83,9 @@ def read_home_option(words: Sequence[str]) -> str | None:
 
 def program() -> str:
     """How this program is called here, so that a hint can be copied as it stands."""
-    said = program_name()
-    if said is not None:
-        return quote(said)
+    text = program_name()
+    if text is not None:
+        return quote(text)
     if shutil.which("mainspring") is not None:
         return "mainspring"
     started = Path(sys.argv[0])

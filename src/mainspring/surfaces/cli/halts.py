@@ -39,39 +39,46 @@ class HaltSelection:
 
 
 async def halt(
-    desk: CommandContext, screen: Screen, wish: HaltSelection, reason: str | None, *, cancel: bool
+    context: CommandContext,
+    screen: Screen,
+    selection: HaltSelection,
+    reason: str | None,
+    *,
+    cancel: bool,
 ) -> int:
     """Makes it stand still, and says how many runs that holds."""
-    wish.check()
+    selection.check()
     if not reason:
         raise _invalid("/reason", "Say why, with --reason: others will find it standing still.")
-    given: dict[str, Any] = {"reason": reason, **({"cancel": True} if cancel else {})}
-    async with desk.doors.open(desk.settings()) as rooms:
-        name = "admin_halt_recipe" if wish.everywhere else "halt_work"
-        told = await call(rooms, name, {**await _named(rooms, wish), **given})
+    arguments: dict[str, Any] = {"reason": reason, **({"cancel": True} if cancel else {})}
+    async with context.doors.open(context.settings()) as services:
+        name = "admin_halt_recipe" if selection.everywhere else "halt_work"
+        told = await call(
+            services, name, {**await _build_arguments(services, selection), **arguments}
+        )
     return _answer(screen, told, hint("halts"))
 
 
-async def release(desk: CommandContext, screen: Screen, wish: HaltSelection) -> int:
+async def release(context: CommandContext, screen: Screen, selection: HaltSelection) -> int:
     """Lets it go on."""
-    wish.check()
-    async with desk.doors.open(desk.settings()) as rooms:
-        name = "admin_release_recipe" if wish.everywhere else "release_work"
+    selection.check()
+    async with context.doors.open(context.settings()) as services:
+        name = "admin_release_recipe" if selection.everywhere else "release_work"
         try:
-            told = await call(rooms, name, await _named(rooms, wish))
+            told = await call(services, name, await _build_arguments(services, selection))
         except NotFound as problem:
-            if problem.code != "not_halted" or wish.automation is None:
+            if problem.code != "not_halted" or selection.automation is None:
                 raise
-            detail = f"{wish.automation!r} is not halted by itself."
+            detail = f"{selection.automation!r} is not halted by itself."
             suggestion = f"{hint('halts')} lists what stands still."
             raise NotFound(detail, code="not_halted", suggestion=suggestion) from problem
     return _answer(screen, told)
 
 
-async def show_halts(desk: CommandContext, screen: Screen) -> int:
+async def show_halts(context: CommandContext, screen: Screen) -> int:
     """What stands still, the newest first."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call(rooms, "list_halts", {})
+    async with context.doors.open(context.settings()) as services:
+        found = await call(services, "list_halts", {})
     if screen.for_programs:
         screen.answer(found)
     elif found["halts"]:
@@ -93,14 +100,16 @@ async def show_halts(desk: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def _named(rooms: ApplicationServices, wish: HaltSelection) -> dict[str, Any]:
-    if wish.everywhere:
-        return {"recipe": wish.recipe}
-    if wish.recipe is not None:
-        return {"scope": "recipe", "recipe": wish.recipe}
-    if wish.automation is None:
+async def _build_arguments(
+    services: ApplicationServices, selection: HaltSelection
+) -> dict[str, Any]:
+    if selection.everywhere:
+        return {"recipe": selection.recipe}
+    if selection.recipe is not None:
+        return {"scope": "recipe", "recipe": selection.recipe}
+    if selection.automation is None:
         return {"scope": "workspace"}
-    found = await find_automation(rooms, wish.automation)
+    found = await find_automation(services, selection.automation)
     return {"scope": "automation", "automation_id": str(found["id"])}
 
 
@@ -112,11 +121,11 @@ def _what(one: Mapping[str, Any]) -> str:
     return f"recipe {one['recipe']}{' everywhere' if one['everywhere'] else ''}"
 
 
-def _answer(screen: Screen, told: Mapping[str, Any], *hints: str) -> int:
+def _answer(screen: Screen, result: Mapping[str, Any], *hints: str) -> int:
     if screen.for_programs:
-        screen.answer(told)
+        screen.answer(result)
     else:
-        screen.say(told["says"], *(f"  {one}" for one in hints))
+        screen.say(result["says"], *(f"  {one}" for one in hints))
     return exits.DONE
 
 

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 
 
-async def show_inbox(desk: CommandContext, screen: Screen, *, unread: bool, most: int) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        found = await list_notifications(connection, rooms.workspace_id, most, unread=unread)
-        drafts = await count_pending_drafts(connection, rooms.workspace_id)
-        asked = await count_open_questions(connection, rooms.workspace_id)
+async def show_inbox(context: CommandContext, screen: Screen, *, unread: bool, most: int) -> int:
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
+        found = await list_notifications(connection, services.workspace_id, most, unread=unread)
+        drafts = await count_pending_drafts(connection, services.workspace_id)
+        asked = await count_open_questions(connection, services.workspace_id)
     if screen.for_programs:
         screen.answer({"notifications": found, "drafts": drafts, "questions": asked})
         return exits.DONE
@@ -61,7 +64,7 @@ def _message_lines(entry: Mapping[str, Any], screen: Screen) -> list[Text]:
 
 
 async def read_messages(
-    desk: CommandContext, screen: Screen, text: str | None, *, everything: bool
+    context: CommandContext, screen: Screen, text: str | None, *, everything: bool
 ) -> int:
     """One message, or all that are there."""
     if (text is None) != everything:
@@ -70,20 +73,20 @@ async def read_messages(
             code="usage",
             suggestion=f"{hint('inbox')} shows the ids.",
         )
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
 
         async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-            return await list_notifications(tx, rooms.workspace_id, 2, after=before)
+            return await list_notifications(tx, services.workspace_id, 2, after=before)
 
         deed = AuditedAction("read_all_messages" if text is None else "read_message")
-        async with local(rooms, deed).transaction() as tx:
+        async with local(services, deed).transaction() as tx:
             if text is None:
-                marked = await mark_all_read(tx, rooms.workspace_id)
+                marked = await mark_all_read(tx, services.workspace_id)
             else:
                 entry = await find_one(text, page, _id_of, kind="message")
                 marked = int(entry["read_at"] is None)
                 deed.subject = entry["id"]
-                await mark_read(tx, rooms.workspace_id, entry["id"])
+                await mark_read(tx, services.workspace_id, entry["id"])
     if screen.for_programs:
         screen.answer({"marked": marked})
     elif marked:

@@ -28,15 +28,15 @@ def marker(action_id: object) -> str:
     return f"<!-- mainspring:action {action_id} -->"
 
 
-async def show_prompts(desk: CommandContext, screen: Screen, *, most: int) -> int:
+async def show_prompts(context: CommandContext, screen: Screen, *, most: int) -> int:
     """Prints what this member has not decided about yet, the newest first."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        items = await _waiting(rooms, most)
+    async with context.doors.open(context.settings()) as services:
+        items = await _waiting(services, most)
         for item in items:
             if item["kind"] == "notification":
                 given = {"id": item["id"], "decision": "auto"}
-                await rooms.gate.direct(
-                    CapabilityCaller(local_owner(rooms)), "ack_inbox_action", given
+                await services.gate.direct(
+                    CapabilityCaller(local_owner(services)), "ack_inbox_action", given
                 )
     if screen.for_programs:
         screen.answer({"items": items})
@@ -48,16 +48,16 @@ async def show_prompts(desk: CommandContext, screen: Screen, *, most: int) -> in
     return exits.DONE
 
 
-async def _waiting(rooms: ApplicationServices, most: int) -> list[dict[str, Any]]:
-    space, owner = rooms.workspace_id, local_owner(rooms)
-    words = await rooms.registry.of(space)
-    async with local(rooms).acquire() as connection:
+async def _waiting(services: ApplicationServices, most: int) -> list[dict[str, Any]]:
+    space, owner = services.workspace_id, local_owner(services)
+    words = await services.registry.of(space)
+    async with local(services).acquire() as connection:
         drafts = await list_drafts(connection, space, words, status="pending", most=most)
-        told = await list_notifications(connection, space, most, unread=True)
-        ids = [one["id"] for one in (*drafts, *told)]
+        entries = await list_notifications(connection, space, most, unread=True)
+        ids = [one["id"] for one in (*drafts, *entries)]
         known = await list_decided(connection, space, owner.id, ids)
     items = [_prompt(one) for one in drafts if one["id"] not in known]
-    return items + [_notification(one) for one in told if one["id"] not in known]
+    return items + [_notification(one) for one in entries if one["id"] not in known]
 
 
 def _prompt(draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,8 +35,8 @@ _STATES: Final = {
 }
 
 
-async def list_integrations(desk: CommandContext, screen: Screen, *, connected: bool) -> int:
-    found = await _call(desk, "list_integrations", {"include_unconnected": not connected})
+async def list_integrations(context: CommandContext, screen: Screen, *, connected: bool) -> int:
+    found = await _call(context, "list_integrations", {"include_unconnected": not connected})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -59,9 +59,9 @@ async def list_integrations(desk: CommandContext, screen: Screen, *, connected: 
     return exits.DONE
 
 
-async def fields_of(desk: CommandContext, name: str) -> list[dict[str, Any]]:
+async def fields_of(context: CommandContext, name: str) -> list[dict[str, Any]]:
     """What an integration asks for."""
-    found = (await _call(desk, "list_integrations", {}))["integrations"]
+    found = (await _call(context, "list_integrations", {}))["integrations"]
     for one in found:
         if one["name"] == name:
             fields: list[dict[str, Any]] = one["fields"]
@@ -99,28 +99,28 @@ def ask_fields(fields: Sequence[Mapping[str, Any]], given: Sequence[str]) -> dic
     return said | more
 
 
-def read_secret(words: str) -> str | None:
+def read_secret(text: str) -> str | None:
     """A secret from the pipe or from a person; None when there is none."""
     if sys.stdin.isatty():
-        asked = typer.prompt(words, default="", show_default=False, hide_input=True, err=True)
+        asked = typer.prompt(text, default="", show_default=False, hide_input=True, err=True)
         return str(asked).strip() or None
     return _piped() or None
 
 
 async def connect(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     name: str,
     fields: Mapping[str, Any],
     *,
     share: bool = False,
 ) -> int:
-    given: dict[str, Any] = {"integration": name}
+    arguments: dict[str, Any] = {"integration": name}
     if fields:
-        given["fields"] = dict(fields)
+        arguments["fields"] = dict(fields)
     if share:
-        given["share"] = True
-    made = await _call(desk, "connect_integration", given)
+        arguments["share"] = True
+    made = await _call(context, "connect_integration", arguments)
     if screen.for_programs:
         screen.answer(made)
     elif made["sign_in_url"] is not None:
@@ -134,8 +134,8 @@ async def connect(
     return exits.DONE
 
 
-async def test_connection(desk: CommandContext, screen: Screen, name: str) -> int:
-    found = await _call(desk, "test_integration_connection", {"integration": name})
+async def test_connection(context: CommandContext, screen: Screen, name: str) -> int:
+    found = await _call(context, "test_integration_connection", {"integration": name})
     if screen.for_programs:
         screen.answer(found)
     elif found["works"]:
@@ -147,9 +147,11 @@ async def test_connection(desk: CommandContext, screen: Screen, name: str) -> in
     return exits.DONE if found["works"] else exits.FAILED
 
 
-async def share(desk: CommandContext, screen: Screen, name: str, *, withdraw: bool = False) -> int:
+async def share(
+    context: CommandContext, screen: Screen, name: str, *, withdraw: bool = False
+) -> int:
     deed = "withdraw_integration_connection" if withdraw else "share_integration_connection"
-    found = await _call(desk, deed, {"integration": name})
+    found = await _call(context, deed, {"integration": name})
     if screen.for_programs:
         screen.answer(found)
     elif withdraw:
@@ -159,8 +161,8 @@ async def share(desk: CommandContext, screen: Screen, name: str, *, withdraw: bo
     return exits.DONE
 
 
-async def disconnect(desk: CommandContext, screen: Screen, name: str) -> int:
-    gone = await _call(desk, "disconnect_integration", {"integration": name})
+async def disconnect(context: CommandContext, screen: Screen, name: str) -> int:
+    gone = await _call(context, "disconnect_integration", {"integration": name})
     if screen.for_programs:
         screen.answer(gone)
     elif gone["disconnected"]:
@@ -172,8 +174,8 @@ async def disconnect(desk: CommandContext, screen: Screen, name: str) -> int:
     return exits.DONE
 
 
-async def list_clients(desk: CommandContext, screen: Screen) -> int:
-    found = await _call(desk, "list_oauth_clients", {})
+async def list_clients(context: CommandContext, screen: Screen) -> int:
+    found = await _call(context, "list_oauth_clients", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -198,7 +200,7 @@ async def list_clients(desk: CommandContext, screen: Screen) -> int:
 
 
 async def set_client(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     provider: str,
     client_id: str,
@@ -210,7 +212,7 @@ async def set_client(
     given = {"provider": provider, "client_id": client_id}
     if secret is not None:
         given["client_secret"] = secret
-    made = await _call(desk, name, given)
+    made = await _call(context, name, given)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -223,10 +225,10 @@ async def set_client(
 
 
 async def remove_client(
-    desk: CommandContext, screen: Screen, provider: str, *, for_everyone: bool
+    context: CommandContext, screen: Screen, provider: str, *, for_everyone: bool
 ) -> int:
     name = "admin_remove_oauth_client" if for_everyone else "remove_oauth_client"
-    gone = await _call(desk, name, {"provider": provider})
+    gone = await _call(context, name, {"provider": provider})
     if screen.for_programs:
         screen.answer(gone)
     else:
@@ -236,8 +238,10 @@ async def remove_client(
 
 
 async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
-    async with desk.doors.open(desk.settings()) as rooms:
-        return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
+    async with desk.doors.open(desk.settings()) as services:
+        return await services.gate.direct(
+            CapabilityCaller(local_owner(services)), capability, given
+        )
 
 
 def _account(one: Mapping[str, Any]) -> str:
@@ -262,7 +266,7 @@ def _say_trouble(screen: Screen, one: Mapping[str, Any]) -> None:
 def _settings(fields: Sequence[Mapping[str, Any]], given: Sequence[str]) -> dict[str, Any]:
     """Fields that are no secret, as words of the command."""
     known = {one["name"]: one for one in fields}
-    said: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     for word in given:
         name, equals, value = word.partition("=")
         one = known.get(name)
@@ -279,8 +283,8 @@ def _settings(fields: Sequence[Mapping[str, Any]], given: Sequence[str]) -> dict
                 code="secret_as_word",
                 suggestion="Leave it out; it is asked for, or comes from a pipe.",
             )
-        said[name] = _typed(one, value)
-    return said
+        answer[name] = _typed(one, value)
+    return answer
 
 
 def _prompted(one: Mapping[str, Any]) -> tuple[str, Any]:

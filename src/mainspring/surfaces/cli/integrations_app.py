@@ -51,8 +51,8 @@ def _list(
     """List the integrations, and what you are connected to."""
     from mainspring.surfaces.cli.integrations import list_integrations
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_integrations(desk, screen, connected=connected))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_integrations(context, screen, connected=connected))
 
 
 def _connect(
@@ -68,49 +68,49 @@ def _connect(
     """Connect an account. Secrets come from a pipe or a hidden prompt, never as a word."""
     from mainspring.surfaces.cli.integrations import ask_fields, connect, fields_of
 
-    desk, screen = open_context(ctx, for_programs)
-    asked = finish(fields_of(desk, name))
-    return finish(connect(desk, screen, name, ask_fields(asked, setting or []), share=share))
+    context, screen = open_context(ctx, for_programs)
+    asked = finish(fields_of(context, name))
+    return finish(connect(context, screen, name, ask_fields(asked, setting or []), share=share))
 
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Ask the other side who you are there."""
     from mainspring.surfaces.cli.integrations import test_connection
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(test_connection(desk, screen, name))
+    context, screen = open_context(ctx, for_programs)
+    return finish(test_connection(context, screen, name))
 
 
 def _disconnect(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Forget a connection with all that lets it in."""
     from mainspring.surfaces.cli.integrations import disconnect
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(disconnect(desk, screen, name))
+    context, screen = open_context(ctx, for_programs)
+    return finish(disconnect(context, screen, name))
 
 
 def _share(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Share a connection of yours: automations of every member may use it."""
     from mainspring.surfaces.cli.integrations import share
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(share(desk, screen, name))
+    context, screen = open_context(ctx, for_programs)
+    return finish(share(context, screen, name))
 
 
 def _unshare(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Withdraw the connection of the workspace; only its holder uses it then."""
     from mainspring.surfaces.cli.integrations import share
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(share(desk, screen, name, withdraw=True))
+    context, screen = open_context(ctx, for_programs)
+    return finish(share(context, screen, name, withdraw=True))
 
 
 def _clients(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the providers, as whom people sign in there, and where they come back to."""
     from mainspring.surfaces.cli.integrations import list_clients
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_clients(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_clients(context, screen))
 
 
 def _set_client(
@@ -126,9 +126,11 @@ def _set_client(
     """Say as whom people sign in. The secret comes from a pipe or a hidden prompt."""
     from mainspring.surfaces.cli.integrations import read_secret, set_client
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     secret = None if no_secret else read_secret("Client secret (Enter for none)")
-    return finish(set_client(desk, screen, provider, client_id, secret, for_everyone=for_everyone))
+    return finish(
+        set_client(context, screen, provider, client_id, secret, for_everyone=for_everyone)
+    )
 
 
 def _remove_client(
@@ -140,5 +142,5 @@ def _remove_client(
     """Forget a client and its secret."""
     from mainspring.surfaces.cli.integrations import remove_client
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(remove_client(desk, screen, provider, for_everyone=for_everyone))
+    context, screen = open_context(ctx, for_programs)
+    return finish(remove_client(context, screen, provider, for_everyone=for_everyone))

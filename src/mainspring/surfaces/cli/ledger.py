@@ -39,17 +39,17 @@ def read_day(name: str, text: str | None) -> str | None:
 
 
 async def show_usage(
-    desk: CommandContext, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
+    context: CommandContext, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
 ) -> int:
     """Sums over some days; with ``calls`` so many single asks, the newest first."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        visitor = await local_caller(rooms)
-        sums = await rooms.gate.serve(visitor, "get_usage", days)
+    async with context.doors.open(context.settings()) as services:
+        caller = await local_caller(services)
+        sums = await services.gate.serve(caller, "get_usage", days)
         rows: list[dict[str, Any]] = []
         if calls is not None:
-            space = visitor.actor.workspace_id
+            space = caller.actor.workspace_id
             span = UsagePeriod(date.fromisoformat(sums["from"]), date.fromisoformat(sums["to"]))
-            async with behind(rooms, visitor).acquire() as connection:
+            async with behind(services, caller).acquire() as connection:
                 rows = await read_asks(connection, space, span, UsageFilter(), most=calls)
     if screen.for_programs:
         screen.answer(sums if calls is None else {**sums, "calls": rows})
@@ -73,7 +73,7 @@ def _sums(sums: Mapping[str, Any], by: str) -> Table:
     heads = (by.capitalize(), "Asks", "Read", "Written", "Cost")
     rows = [
         (
-            _named(row, by),
+            _name_row(row, by),
             f"{row['asks']:,}",
             f"{row['input_tokens']:,}",
             f"{row['output_tokens']:,}",
@@ -84,7 +84,7 @@ def _sums(sums: Mapping[str, Any], by: str) -> Table:
     return columns(heads, rows, whole=heads[1:])
 
 
-def _named(row: Mapping[str, Any], by: str) -> str:
+def _name_row(row: Mapping[str, Any], by: str) -> str:
     if by == "automation":
         return one_line(row["name"] or row["automation_id"] or "no automation", _WIDE)
     if by == "model":

@@ -30,27 +30,27 @@ class AuditedAction:
     idle: bool = False
 
 
-def local_owner(rooms: ApplicationServices) -> Actor:
+def local_owner(services: ApplicationServices) -> Actor:
     """The user who gives commands on this machine; without a terminal it is a program of theirs."""
     return Actor(
-        rooms.workspace_id,
+        services.workspace_id,
         "member",
         FIRST_MEMBER,
         role=Role.OWNER,
         administrator=True,
-        by_program=rooms.by_program,
-        at_terminal=not rooms.by_program,
+        by_program=services.by_program,
+        at_terminal=not services.by_program,
     )
 
 
-def local(rooms: ApplicationServices, deed: AuditedAction | None = None) -> WorkspaceDatabase:
+def local(services: ApplicationServices, deed: AuditedAction | None = None) -> WorkspaceDatabase:
     """The local workspace; with a deed, each transaction tells the audit log of it."""
     if deed is None:
-        return WorkspaceDatabase(rooms.database, rooms.workspace_id)
-    owner = local_owner(rooms)
+        return WorkspaceDatabase(services.database, services.workspace_id)
+    owner = local_owner(services)
     return WorkspaceDatabase(
-        rooms.database,
-        rooms.workspace_id,
+        services.database,
+        services.workspace_id,
         tell=lambda: (
             [] if deed.idle else [build_audit_record(owner, deed.action, deed.subject, deed.detail)]
         ),

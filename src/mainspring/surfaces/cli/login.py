@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.remote import ServerClient
 
 
-async def log_in(desk: CommandContext, screen: Screen, text: str | None) -> int:
+async def log_in(context: CommandContext, screen: Screen, text: str | None) -> int:
     """Prints a link and a code, and waits until a person has confirmed the code there."""
-    address = read_address(text or server_address(desk.settings()))
+    address = read_address(text or server_address(context.settings()))
     if screen.for_programs:
         raise PermissionDenied(
             "A person signs in; a program uses a token.",
@@ -54,9 +54,9 @@ async def log_in(desk: CommandContext, screen: Screen, text: str | None) -> int:
     return exits.DONE
 
 
-async def log_out(desk: CommandContext, screen: Screen, text: str | None) -> int:
+async def log_out(context: CommandContext, screen: Screen, text: str | None) -> int:
     """Ends the session at the server and removes its file."""
-    address = read_address(text or server_address(desk.settings()))
+    address = read_address(text or server_address(context.settings()))
     login = find_login(address)
     try:
         async with reaching(address, login) as remote:

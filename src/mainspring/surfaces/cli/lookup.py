@@ -35,19 +35,19 @@ _PAGE = 500
 
 
 async def find_automation(
-    rooms: ApplicationServices, text: str, *, archived_first: bool = False
+    services: ApplicationServices, text: str, *, archived_first: bool = False
 ) -> dict[str, Any]:
     """The automation that is meant, as the list shows it; archived ones come last."""
-    async with local(rooms).acquire() as connection:
-        return await _find(connection, rooms.workspace_id, text, archived_first=archived_first)
+    async with local(services).acquire() as connection:
+        return await _find(connection, services.workspace_id, text, archived_first=archived_first)
 
 
-async def find_in_use(rooms: ApplicationServices, text: str) -> dict[str, Any]:
+async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any]:
     """The same, and not archived."""
-    found = await find_automation(rooms, text)
+    found = await find_automation(services, text)
     if found["state"] == "archived":
-        async with local(rooms).acquire() as connection:
-            gone = await is_uninstalled(connection, rooms.workspace_id, found["id"])
+        async with local(services).acquire() as connection:
+            gone = await is_uninstalled(connection, services.workspace_id, found["id"])
         if gone:
             raise Conflict(
                 "The automation was uninstalled.",
@@ -62,10 +62,10 @@ async def find_in_use(rooms: ApplicationServices, text: str) -> dict[str, Any]:
     return found
 
 
-async def find_name(rooms: ApplicationServices, name: str) -> dict[str, Any] | None:
+async def find_name(services: ApplicationServices, name: str) -> dict[str, Any] | None:
     """The automation with exactly this name that is not archived, if there is one."""
-    async with local(rooms).acquire() as connection:
-        return await _living(connection, rooms.workspace_id, name)
+    async with local(services).acquire() as connection:
+        return await _living(connection, services.workspace_id, name)
 
 
 async def _find(
@@ -86,12 +86,12 @@ async def _find(
 
 
 async def _living(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
-    rows = await _named(tx, workspace_id, name, None)
+    rows = await _list_by_name(tx, workspace_id, name, None)
     return rows[0] if rows else None
 
 
 async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
-    rows = await _named(tx, workspace_id, name, "archived")
+    rows = await _list_by_name(tx, workspace_id, name, "archived")
     if len(rows) > 1:
         raise Conflict(
             f"There are {len(rows)} archived automations called {name[:60]!r}.",
@@ -101,7 +101,7 @@ async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str,
     return rows[0] if rows else None
 
 
-async def _named(
+async def _list_by_name(
     tx: Transaction, workspace_id: UUID, name: str, state: AutomationStatus | None
 ) -> list[dict[str, Any]]:
     """Every automation with exactly this name; the list only knows parts of names."""

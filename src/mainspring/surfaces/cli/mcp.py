@@ -22,9 +22,9 @@ _PATH: Final = "/mcp"
 _TOKEN: Final = "MAINSPRING_TOKEN"  # noqa: S105
 
 
-async def serve_mcp(desk: CommandContext, url: str | None) -> int:
+async def serve_mcp(context: CommandContext, url: str | None) -> int:
     """Speaks the protocol on stdin and stdout until stdin closes."""
-    settings = desk.settings()
+    settings = context.settings()
     if url is not None:
         from mainspring.surfaces.mcp.bridge import bridge
 
@@ -35,12 +35,12 @@ async def serve_mcp(desk: CommandContext, url: str | None) -> int:
     from mainspring.surfaces.cli.caller import local_caller
     from mainspring.surfaces.mcp.stdio import serve_stdio
 
-    async with desk.doors.open(settings) as rooms:
+    async with context.doors.open(settings) as services:
         # Said before the client waits for an answer that cannot come.
-        await local_caller(rooms)
+        await local_caller(services)
         await serve_stdio(
-            rooms,
-            lambda: local_caller(rooms, by_program=True),
+            services,
+            lambda: local_caller(services, by_program=True),
             has_page=lambda: _has_page(settings),
         )
     return exits.DONE
@@ -71,9 +71,9 @@ async def _forwarded(settings: Settings) -> bool:
     return True
 
 
-def show_config(desk: CommandContext, screen: Screen, url: str | None) -> int:
+def show_config(context: CommandContext, screen: Screen, url: str | None) -> int:
     """What to put into the settings of an MCP client: as a child, and over HTTP."""
-    settings = desk.settings()
+    settings = context.settings()
     address = read_url(url) if url else server_address(settings) + _PATH
     child: dict[str, Any] = {
         "command": sys.executable,

@@ -43,8 +43,8 @@ def _events() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.events import show_events
 
-        desk, screen = open_context(ctx, for_programs)
-        return finish(show_events(desk, screen, kind=kind, most=limit))
+        context, screen = open_context(ctx, for_programs)
+        return finish(show_events(context, screen, kind=kind, most=limit))
 
     group.command(name="show")(_show_event)
     group.command(name="replay")(_replay_event)
@@ -55,16 +55,16 @@ def _show_event(ctx: typer.Context, event: EventId, for_programs: Json = False) 
     """Show an event and what it set off."""
     from mainspring.surfaces.cli.events import show_event
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_event(desk, screen, event))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_event(context, screen, event))
 
 
 def _replay_event(ctx: typer.Context, event: EventId, for_programs: Json = False) -> int:
     """Tell of an event once more, to the triggers of today."""
     from mainspring.surfaces.cli.events import tell_once_more
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(tell_once_more(desk, screen, event))
+    context, screen = open_context(ctx, for_programs)
+    return finish(tell_once_more(context, screen, event))
 
 
 def _publish(
@@ -81,8 +81,8 @@ def _publish(
     """Tell of an event; the triggers of active automations may go off on it."""
     from mainspring.surfaces.cli.events import tell
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(tell(desk, screen, event_type, payload, source))
+    context, screen = open_context(ctx, for_programs)
+    return finish(tell(context, screen, event_type, payload, source))
 
 
 def _inbox() -> typer.Typer:
@@ -100,8 +100,8 @@ def _inbox() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.inbox import show_inbox
 
-        desk, screen = open_context(ctx, for_programs)
-        return finish(show_inbox(desk, screen, unread=unread, most=limit))
+        context, screen = open_context(ctx, for_programs)
+        return finish(show_inbox(context, screen, unread=unread, most=limit))
 
     group.command(name="read")(_read_message)
     group.command(name="prompts")(_prompts)
@@ -112,8 +112,8 @@ def _prompts(ctx: typer.Context, limit: Limit = 20, for_programs: Json = False) 
     """Print what waits for you, each with a marker, as a session begins with it."""
     from mainspring.surfaces.cli.inbox_prompts import show_prompts
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_prompts(desk, screen, most=limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_prompts(context, screen, most=limit))
 
 
 def _read_message(
@@ -128,5 +128,5 @@ def _read_message(
     """Mark a message as read, or all of them."""
     from mainspring.surfaces.cli.inbox import read_messages
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(read_messages(desk, screen, message, everything=everything))
+    context, screen = open_context(ctx, for_programs)
+    return finish(read_messages(context, screen, message, everything=everything))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _POOL: Final = 2
 
 
-async def migrate_tables(desk: CommandContext, screen: Screen) -> int:
+async def migrate_tables(context: CommandContext, screen: Screen) -> int:
     """Applies what is missing; refuses while another process has the database open."""
-    settings = desk.settings()
+    settings = context.settings()
     refuse_second(settings.home)
     make_data_folder(settings)
     applied, number = await bring_up_to_date(settings, alone=settings.database_url is None)

@@ -53,8 +53,8 @@ class ModelConnectionOptions:
 def read_key() -> str | None:
     """The key from the pipe or from a person; None when there is none."""
     if sys.stdin.isatty():
-        words = "Key (Enter for none, or to keep the one that is there)"
-        asked = typer.prompt(words, default="", show_default=False, hide_input=True, err=True)
+        text = "Key (Enter for none, or to keep the one that is there)"
+        asked = typer.prompt(text, default="", show_default=False, hide_input=True, err=True)
         return str(asked).strip() or None
     data = sys.stdin.buffer.read(_MOST_KEY)
     try:
@@ -64,8 +64,8 @@ def read_key() -> str | None:
         raise Invalid("A key has plain letters alone.", code="key") from None
 
 
-async def list_models(desk: CommandContext, screen: Screen) -> int:
-    found = await _call(desk, "list_models", {})
+async def list_models(context: CommandContext, screen: Screen) -> int:
+    found = await _call(context, "list_models", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -113,10 +113,10 @@ def _models(models: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
 
 
 async def connect(
-    desk: CommandContext, screen: Screen, wanted: ModelConnectionOptions, *, for_everyone: bool
+    context: CommandContext, screen: Screen, options: ModelConnectionOptions, *, for_everyone: bool
 ) -> int:
     capability = "admin_connect_model" if for_everyone else "connect_model"
-    done = await _call(desk, capability, wanted.arguments())
+    done = await _call(context, capability, options.arguments())
     if screen.for_programs:
         screen.answer(done)
         return exits.DONE
@@ -132,11 +132,13 @@ async def connect(
     return exits.DONE
 
 
-async def disconnect(desk: CommandContext, screen: Screen, name: str, *, for_everyone: bool) -> int:
+async def disconnect(
+    context: CommandContext, screen: Screen, name: str, *, for_everyone: bool
+) -> int:
     from rich.text import Text
 
     capability = "admin_disconnect_model" if for_everyone else "disconnect_model"
-    done = await _call(desk, capability, {"name": name})
+    done = await _call(context, capability, {"name": name})
     if not done["disconnected"]:
         whose = "for everyone" if for_everyone else "of this workspace"
         other = "" if for_everyone else " One for everyone takes --for-everyone."
@@ -151,13 +153,13 @@ async def disconnect(desk: CommandContext, screen: Screen, name: str, *, for_eve
         screen.say(f"{name} and its key are forgotten.")
         sign, colour = screen.mark("warning")
         for needing in done["needed_by"]:
-            said = f" {one_line(needing)} is active and names it: it fails until it is back."
-            screen.say(Text.assemble("  ", (sign, colour), said))
+            text = f" {one_line(needing)} is active and names it: it fails until it is back."
+            screen.say(Text.assemble("  ", (sign, colour), text))
     return exits.DONE
 
 
-async def try_connection(desk: CommandContext, screen: Screen, name: str) -> int:
-    tried = await _call(desk, "test_model", {"name": name})
+async def try_connection(context: CommandContext, screen: Screen, name: str) -> int:
+    tried = await _call(context, "test_model", {"name": name})
     if screen.for_programs:
         screen.answer(tried)
     else:
@@ -171,7 +173,7 @@ async def try_connection(desk: CommandContext, screen: Screen, name: str) -> int
 
 
 async def set_price(
-    desk: CommandContext, screen: Screen, model: str, rates: Mapping[str, float | None]
+    context: CommandContext, screen: Screen, model: str, rates: Mapping[str, float | None]
 ) -> int:
     for name in ("input", "output"):
         if rates[name] is None:
@@ -181,7 +183,7 @@ async def set_price(
                 suggestion="A price has both: --input and --output, in dollars for a million.",
             )
     given = {f"{name}_usd_per_million": usd for name, usd in rates.items() if usd is not None}
-    done = await _call(desk, "admin_set_model_price", {"model": model, **given})
+    done = await _call(context, "admin_set_model_price", {"model": model, **given})
     if screen.for_programs:
         screen.answer(done)
     else:
@@ -189,8 +191,8 @@ async def set_price(
     return exits.DONE
 
 
-async def delete_price(desk: CommandContext, screen: Screen, model: str) -> int:
-    done = await _call(desk, "admin_delete_model_price", {"model": model})
+async def delete_price(context: CommandContext, screen: Screen, model: str) -> int:
+    done = await _call(context, "admin_delete_model_price", {"model": model})
     if not done["deleted"]:
         raise NotFound(
             f"No price was set for {model[:200]!r}.",
@@ -204,8 +206,8 @@ async def delete_price(desk: CommandContext, screen: Screen, model: str) -> int:
     return exits.DONE
 
 
-async def list_prices(desk: CommandContext, screen: Screen) -> int:
-    found = await _call(desk, "admin_list_model_prices", {})
+async def list_prices(context: CommandContext, screen: Screen) -> int:
+    found = await _call(context, "admin_list_model_prices", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -224,7 +226,7 @@ async def list_prices(desk: CommandContext, screen: Screen) -> int:
 
 
 async def _call(desk: CommandContext, capability: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    async with desk.doors.open(desk.settings()) as rooms:
-        visitor = CapabilityCaller(local_owner(rooms))
-        answer: dict[str, Any] = await rooms.gate.direct(visitor, capability, arguments)
+    async with desk.doors.open(desk.settings()) as services:
+        caller = CapabilityCaller(local_owner(services))
+        answer: dict[str, Any] = await services.gate.direct(caller, capability, arguments)
     return answer

@@ -46,8 +46,8 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the connections, the models that were named, and what they cost."""
     from mainspring.surfaces.cli.models import list_models
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_models(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_models(context, screen))
 
 
 def _connect(
@@ -78,10 +78,10 @@ def _connect(
     """Connect models. The key comes from a pipe or a hidden prompt, never as a word."""
     from mainspring.surfaces.cli.models import ModelConnectionOptions, connect, read_key
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     key = None if no_key else read_key()
-    wanted = ModelConnectionOptions(name, url, kind, tuple(model or ()), usual, key)
-    return finish(connect(desk, screen, wanted, for_everyone=for_everyone))
+    options = ModelConnectionOptions(name, url, kind, tuple(model or ()), usual, key)
+    return finish(connect(context, screen, options, for_everyone=for_everyone))
 
 
 def _disconnect(
@@ -90,16 +90,16 @@ def _disconnect(
     """Forget a connection and its key."""
     from mainspring.surfaces.cli.models import disconnect
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(disconnect(desk, screen, name, for_everyone=for_everyone))
+    context, screen = open_context(ctx, for_programs)
+    return finish(disconnect(context, screen, name, for_everyone=for_everyone))
 
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     """Try a connection: it is asked which models it has, which costs nothing."""
     from mainspring.surfaces.cli.models import try_connection
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(try_connection(desk, screen, name))
+    context, screen = open_context(ctx, for_programs)
+    return finish(try_connection(context, screen, name))
 
 
 def _price(
@@ -125,16 +125,16 @@ def _price(
     """Set what a model costs, above every price list."""
     from mainspring.surfaces.cli.models import delete_price, set_price
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     if delete:
-        return finish(delete_price(desk, screen, model))
+        return finish(delete_price(context, screen, model))
     rates = {"input": read, "output": written, "cached": cached, "stored": stored}
-    return finish(set_price(desk, screen, model, rates))
+    return finish(set_price(context, screen, model, rates))
 
 
 def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the prices that were set."""
     from mainspring.surfaces.cli.models import list_prices
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_prices(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_prices(context, screen))

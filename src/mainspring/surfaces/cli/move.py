@@ -78,9 +78,9 @@ def _refuse_other(what: str, url: str, schemes: tuple[str, ...]) -> None:
         )
 
 
-async def move(desk: CommandContext, screen: Screen, place: MoveTarget) -> int:
+async def move(context: CommandContext, screen: Screen, place: MoveTarget) -> int:
     """Copies, compares, and then lets the settings name the new place."""
-    settings = desk.settings()
+    settings = context.settings()
     refuse_second(settings.home)
     refuse_nothing(settings)
     _refuse_silent(settings, place)
@@ -154,12 +154,12 @@ async def _opened(there: Settings) -> Database:
 
 
 async def _copied(source: Database, target: Database) -> int:
-    async with open_snapshot(source, still=True) as moment:
+    async with open_snapshot(source, still=True) as snapshot:
         try:
-            filled = await load(target, moment)
+            filled = await load(target, snapshot)
         except Problem as problem:
             # One that was broken off after the last row and before the settings were written.
-            found = await is_same(target, moment) if problem.code == "not_empty" else None
+            found = await is_same(target, snapshot) if problem.code == "not_empty" else None
             if found is None:
                 raise
             return found

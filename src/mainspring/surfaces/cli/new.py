@@ -48,30 +48,30 @@ class NewAutomationOptions:
 
 
 async def new(
-    desk: CommandContext, screen: Screen, wanted: NewAutomationOptions, ask: Ask | None = None
+    context: CommandContext, screen: Screen, options: NewAutomationOptions, ask: Ask | None = None
 ) -> int:
     """Proposes, and goes on from there."""
-    zone = _zone(wanted.timezone)
-    _check_words(wanted)
-    if wanted.save and wanted.output is not None:
+    zone = _zone(options.timezone)
+    _check_words(options)
+    if options.save and options.output is not None:
         raise Invalid("Either --save or --output, not both.", code="usage")
     talks = ask is not None or at_terminal(screen)
-    async with desk.doors.open(desk.settings()) as rooms:
-        text = wanted.text.strip()
+    async with context.doors.open(context.settings()) as services:
+        text = options.text.strip()
         if not text:
             if not talks:
-                return await show_prompts(rooms, screen)
-            text = await choose_request(rooms, screen, ask or TerminalPrompt(screen)) or ""
+                return await show_prompts(services, screen)
+            text = await choose_request(services, screen, ask or TerminalPrompt(screen)) or ""
             if not text:
                 return exits.DONE
-        proposal = await _proposed(rooms, screen, wanted, text, zone)
-        if wanted.save:
-            return await _save_at_once(rooms, screen, proposal, ask)
-        if wanted.output is not None:
-            return await _write(rooms, screen, wanted, proposal, ask if talks else None, talks)
+        proposal = await _proposed(services, screen, options, text, zone)
+        if options.save:
+            return await _save_at_once(services, screen, proposal, ask)
+        if options.output is not None:
+            return await _write(services, screen, options, proposal, ask if talks else None, talks)
         if talks:
-            return await converse(rooms, screen, proposal, making=wanted.making, ask=ask)
-        return await tell(rooms, screen, proposal)
+            return await converse(services, screen, proposal, making=options.making, ask=ask)
+        return await tell(services, screen, proposal)
 
 
 def _zone(given: str | None) -> str | None:
@@ -86,30 +86,30 @@ def _zone(given: str | None) -> str | None:
     return given
 
 
-def _check_words(wanted: NewAutomationOptions) -> None:
-    if not is_storable(wanted.text):
+def _check_words(options: NewAutomationOptions) -> None:
+    if not is_storable(options.text):
         detail = "The words must be text."
         raise Invalid(detail, code="no_words", findings=[Finding("/text", detail, "no_words")])
 
 
 async def _proposed(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
-    wanted: NewAutomationOptions,
+    options: NewAutomationOptions,
     text: str,
     zone: str | None,
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {"text": text, **wanted.making.arguments()}
+    arguments: dict[str, Any] = {"text": text, **options.making.arguments()}
     if zone is not None:
-        given["timezone"] = zone
-    if wanted.automation is not None:
-        found = await find_in_use(rooms, wanted.automation)
-        given["automation_id"] = str(found["id"])
-    proposal = await thinking(screen, call(rooms, "propose_automation", given))
-    if not wanted.answers:
+        arguments["timezone"] = zone
+    if options.automation is not None:
+        found = await find_in_use(services, options.automation)
+        arguments["automation_id"] = str(found["id"])
+    proposal = await thinking(screen, call(services, "propose_automation", arguments))
+    if not options.answers:
         return proposal
     try:
-        return await apply_answer_words(rooms, proposal, wanted.answers)
+        return await apply_answer_words(services, proposal, options.answers)
     except Problem as problem:
         kept = f"The proposal is kept: {hint('proposals', 'show', proposal['proposal_id'])}"
         problem.suggestion = f"{problem.suggestion} {kept}" if problem.suggestion else kept
@@ -117,13 +117,13 @@ async def _proposed(
 
 
 async def _save_at_once(
-    rooms: ApplicationServices, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
+    services: ApplicationServices, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
 ) -> int:
     """For somebody who wants no conversation: it is shown once, asked about, and saved."""
-    check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
+    check_person(services, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
     if proposal["status"] != "ready":
         raise _not_ready(proposal)
-    return await confirm_and_save(rooms, screen, proposal, proposal["digest"], ask=ask)
+    return await confirm_and_save(services, screen, proposal, proposal["digest"], ask=ask)
 
 
 def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
@@ -145,30 +145,30 @@ def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
 
 
 async def _write(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
-    wanted: NewAutomationOptions,
+    options: NewAutomationOptions,
     proposal: Mapping[str, Any],
     ask: Ask | None,
     talks: bool,
 ) -> int:
     """The definition as a file; what is still open is missing in it."""
-    assert wanted.output is not None
+    assert options.output is not None
     if talks:
-        words = await rooms.registry.of(rooms.workspace_id)
+        words = await services.registry.of(services.workspace_id)
         talk = ProposalConversation(
-            rooms, screen, words, ask or TerminalPrompt(screen), wanted.making
+            services, screen, words, ask or TerminalPrompt(screen), options.making
         )
         proposal = await talk.answered(proposal)
     elif not screen.for_programs:
-        await tell(rooms, screen, proposal)
+        await tell(services, screen, proposal)
     text = definition_text(proposal) + "\n"
-    write_file(wanted.output, text, suggestion="Choose another file with --output.")
+    write_file(options.output, text, suggestion="Choose another file with --output.")
     missing = len(proposal["questions"])
     if screen.for_programs:
-        screen.answer({"file": str(wanted.output), **proposal})
+        screen.answer({"file": str(options.output), **proposal})
     else:
         lacks = f" It lacks {count(missing, 'value')} that you were asked for." if missing else ""
-        screen.say("", f"Wrote {clean(str(wanted.output))}.{lacks}")
-        screen.say(f"  {hint('validate', wanted.output)}", f"  {hint('save', wanted.output)}")
+        screen.say("", f"Wrote {clean(str(options.output))}.{lacks}")
+        screen.say(f"  {hint('validate', options.output)}", f"  {hint('save', options.output)}")
     return exits.INVALID if proposal["problems"] else exits.DONE

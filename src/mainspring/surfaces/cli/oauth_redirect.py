@@ -35,7 +35,7 @@ class OAuthRedirectListener:
 
     def expect_callback_for(self, link: str) -> None:
         """Somebody is sent to sign in there, and will bring back the state that it tells."""
-        self._state = _given(link).get("state", "")
+        self._state = _parse_query(link).get("state", "")
 
     async def wait(self, seconds: float) -> dict[str, str]:
         """What came along in the address; TimeoutError when nobody came."""
@@ -44,7 +44,7 @@ class OAuthRedirectListener:
 
     def hear(self, target: str) -> bool:
         """Whether this is a browser that comes back."""
-        given = _given(target)
+        given = _parse_query(target)
         brought, expected = given.get("state", "").encode(), self._state.encode()
         if urlsplit(target).path != self._path or not expected:
             return False
@@ -55,7 +55,7 @@ class OAuthRedirectListener:
         return True
 
 
-def _given(address: str) -> dict[str, str]:
+def _parse_query(address: str) -> dict[str, str]:
     query = urlsplit(address).query
     return {name: values[0] for name, values in parse_qs(query).items()}
 

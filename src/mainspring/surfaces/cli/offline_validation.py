@@ -90,16 +90,19 @@ def validate_offline(document: Any, natives: Vocabulary, limits: Limits) -> Offl
     """The verdict on a definition, with a doubt wherever it calls what may be a tool."""
     from mainspring.definition.validate import validate
 
-    words = OfflineVocabulary(natives)
-    report = validate(document, words, limits)
-    tools = words.tools(report.findings)
+    vocabulary = OfflineVocabulary(natives)
+    report = validate(document, vocabulary, limits)
+    tools = vocabulary.tools(report.findings)
     if report.ok or not tools:
         return OfflineReport(report)
     # For a pattern stands one that it fits.
     stand_ins = {tool.replace("*", "any"): tool for tool in tools}
     opened = Registry(
         actions=natives.actions.values(),
-        capabilities=(*natives.capabilities.values(), *map(_taken_as_given, stand_ins)),
+        capabilities=(
+            *natives.capabilities.values(),
+            *map(_build_placeholder_capability, stand_ins),
+        ),
         triggers=natives.triggers.values(),
         events=natives.events.values(),
     )
@@ -125,7 +128,7 @@ def _doubts(
         yield Finding(pointer, detail, UNCHECKED, _WAY)
 
 
-def _taken_as_given(name: str) -> Capability:
+def _build_placeholder_capability(name: str) -> Capability:
     return Capability(
         id=name,
         description="A tool of a connection",

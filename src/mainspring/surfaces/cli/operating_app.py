@@ -66,9 +66,9 @@ def _halt(
     """Make an automation, a recipe or the workspace stand still at once; nothing is lost."""
     from mainspring.surfaces.cli.halts import halt
 
-    desk, screen = open_context(ctx, for_programs)
-    wish = _wish(automation, recipe, whole=whole, everywhere=everywhere)
-    return finish(halt(desk, screen, wish, reason, cancel=cancel))
+    context, screen = open_context(ctx, for_programs)
+    selection = _build_selection(automation, recipe, whole=whole, everywhere=everywhere)
+    return finish(halt(context, screen, selection, reason, cancel=cancel))
 
 
 def _release(
@@ -82,12 +82,12 @@ def _release(
     """Let go on what was halted; held runs go on where they stood."""
     from mainspring.surfaces.cli.halts import release
 
-    desk, screen = open_context(ctx, for_programs)
-    wish = _wish(automation, recipe, whole=whole, everywhere=everywhere)
-    return finish(release(desk, screen, wish))
+    context, screen = open_context(ctx, for_programs)
+    selection = _build_selection(automation, recipe, whole=whole, everywhere=everywhere)
+    return finish(release(context, screen, selection))
 
 
-def _wish(
+def _build_selection(
     automation: str | None, recipe: str | None, *, whole: bool, everywhere: bool
 ) -> HaltSelection:
     from mainspring.surfaces.cli.halts import HaltSelection
@@ -99,16 +99,16 @@ def _halts(ctx: typer.Context, for_programs: Json = False) -> int:
     """List what is halted, why, and how many runs are held."""
     from mainspring.surfaces.cli.halts import show_halts
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_halts(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_halts(context, screen))
 
 
 def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the workers and what each queue asks of them."""
     from mainspring.surfaces.cli.fleet import show_workers
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_workers(desk, screen))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_workers(context, screen))
 
 
 def _drain(
@@ -124,5 +124,5 @@ def _drain(
     """Let a worker finish what it has, take nothing new, and leave."""
     from mainspring.surfaces.cli.fleet import drain_workers
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(drain_workers(desk, screen, worker, host))
+    context, screen = open_context(ctx, for_programs)
+    return finish(drain_workers(context, screen, worker, host))

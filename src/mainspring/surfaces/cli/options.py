@@ -59,18 +59,18 @@ def get_context(ctx: typer.Context) -> CommandContext:
 
 def open_context(ctx: typer.Context, for_programs: bool) -> tuple[CommandContext, Screen]:
     """The desk of a command, and the screen it answers on."""
-    desk = get_context(ctx)
-    return desk, desk.screen(for_programs=wants_json(ctx, for_programs))
+    context = get_context(ctx)
+    return context, context.screen(for_programs=wants_json(ctx, for_programs))
 
 
-def run_at_desk(
+def run_command(
     ctx: typer.Context,
     for_programs: bool,
     work: Callable[..., Coroutine[Any, Any, int]],
-    *given: Any,
+    *value: Any,
 ) -> int:
     """Runs the work of a command that takes a desk, a screen and what the person gave."""
-    return finish(work(*open_context(ctx, for_programs), *given))
+    return finish(work(*open_context(ctx, for_programs), *value))
 
 
 def wants_json(ctx: typer.Context, given: bool) -> bool:

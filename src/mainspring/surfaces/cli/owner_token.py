@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 
-async def show_token(desk: CommandContext, screen: Screen, *, plain: bool) -> int:
+async def show_token(context: CommandContext, screen: Screen, *, plain: bool) -> int:
     """Where it is kept; its text only when that is asked for."""
-    settings = desk.settings()
-    async with desk.doors.open(settings) as rooms:
+    settings = context.settings()
+    async with context.doors.open(settings) as services:
         path = await ensure_owner_token(
-            rooms.database, settings.home, rooms.workspace_id, FIRST_MEMBER
+            services.database, settings.home, services.workspace_id, FIRST_MEMBER
         )
         text = await asyncio.to_thread(read_owner_token, settings.home) if plain else None
     if screen.for_programs:
-        told: dict[str, Any] = {"file": str(path), "address": server_address(settings)}
-        screen.answer(told if text is None else {**told, "token": text})
+        result: dict[str, Any] = {"file": str(path), "address": server_address(settings)}
+        screen.answer(result if text is None else {**result, "token": text})
     elif text is not None:
         # Alone on its line, so that a shell can take it as it is.
         screen.say(text)

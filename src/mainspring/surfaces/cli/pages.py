@@ -31,11 +31,11 @@ _BECAME = {
 
 async def _call(desk: CommandContext, capability: str, arguments: Mapping[str, Any]) -> Any:
     given = {name: value for name, value in arguments.items() if value is not None}
-    async with desk.doors.open(desk.settings()) as rooms:
-        return await rooms.gate.serve(await local_caller(rooms), capability, given)
+    async with desk.doors.open(desk.settings()) as services:
+        return await services.gate.serve(await local_caller(services), capability, given)
 
 
-def _named(page: str) -> dict[str, str]:
+def _build_page_key(page: str) -> dict[str, str]:
     """A page by its id where the word is one, else by its slug."""
     try:
         return {"id": str(UUID(page))}
@@ -43,8 +43,8 @@ def _named(page: str) -> dict[str, str]:
         return {"slug": page}
 
 
-async def list_pages(desk: CommandContext, screen: Screen, kind: str | None, most: int) -> int:
-    found = await _call(desk, "list_pages", {"type": kind, "limit": most})
+async def list_pages(context: CommandContext, screen: Screen, kind: str | None, most: int) -> int:
+    found = await _call(context, "list_pages", {"type": kind, "limit": most})
     if screen.for_programs:
         screen.answer(found)
     elif found["pages"]:
@@ -64,8 +64,8 @@ async def list_pages(desk: CommandContext, screen: Screen, kind: str | None, mos
     return exits.DONE
 
 
-async def show_page(desk: CommandContext, screen: Screen, name: str, *, raw: bool) -> int:
-    page = await _call(desk, "get_page", _named(name))
+async def show_page(context: CommandContext, screen: Screen, name: str, *, raw: bool) -> int:
+    page = await _call(context, "get_page", _build_page_key(name))
     if screen.for_programs:
         screen.answer(page)
     elif raw:
@@ -105,15 +105,15 @@ def _plain(value: Any) -> str:
 
 
 async def add_page(
-    desk: CommandContext, screen: Screen, file: str, said: Mapping[str, str | None]
+    context: CommandContext, screen: Screen, file: str, answer: Mapping[str, str | None]
 ) -> int:
     """A page from a file or a pipe."""
-    limits = desk.limits()
+    limits = context.limits()
     text = read_text(file, limits.page_bytes + limits.page_values_bytes)
-    arguments: dict[str, Any] = {**said, "markdown": text}
-    if said["type"] is None and "type" not in split(text)[2]:
+    arguments: dict[str, Any] = {**answer, "markdown": text}
+    if answer["type"] is None and "type" not in split(text)[2]:
         arguments["type"] = "note"
-    made = await _call(desk, "create_page", arguments)
+    made = await _call(context, "create_page", arguments)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -123,12 +123,12 @@ async def add_page(
 
 
 async def find_pages(
-    desk: CommandContext, screen: Screen, way: str, asked: str, kind: str | None, most: int
+    context: CommandContext, screen: Screen, way: str, asked: str, kind: str | None, most: int
 ) -> int:
     if not asked.strip():
         detail = "There is nothing to look for."
         raise Invalid(detail, code="usage", findings=[Finding("/q", detail, "empty")])
-    found = await _call(desk, way, {"q": asked, "type": kind, "limit": most})
+    found = await _call(context, way, {"q": asked, "type": kind, "limit": most})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -155,8 +155,8 @@ def _hit(page: Mapping[str, Any]) -> list[Text]:
     return [head, shown]
 
 
-async def delete_page(desk: CommandContext, screen: Screen, name: str) -> int:
-    gone = await _call(desk, "delete_page", _named(name))
+async def delete_page(context: CommandContext, screen: Screen, name: str) -> int:
+    gone = await _call(context, "delete_page", _build_page_key(name))
     if screen.for_programs:
         screen.answer(gone)
     else:
@@ -165,8 +165,8 @@ async def delete_page(desk: CommandContext, screen: Screen, name: str) -> int:
     return exits.DONE
 
 
-async def restore_page(desk: CommandContext, screen: Screen, name: str) -> int:
-    back = await _call(desk, "restore_page", _named(name))
+async def restore_page(context: CommandContext, screen: Screen, name: str) -> int:
+    back = await _call(context, "restore_page", _build_page_key(name))
     if screen.for_programs:
         screen.answer(back)
     else:

@@ -40,8 +40,8 @@ def _list(
     """List pages, the last to come in first."""
     from mainspring.surfaces.cli.pages import list_pages
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_pages(desk, screen, kind, limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_pages(context, screen, kind, limit))
 
 
 def _show(
@@ -55,8 +55,8 @@ def _show(
     """Show a page: its text, its values, and what happened to it."""
     from mainspring.surfaces.cli.pages import show_page
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_page(desk, screen, page, raw=raw))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_page(context, screen, page, raw=raw))
 
 
 def _add(
@@ -74,9 +74,9 @@ def _add(
     """Write a page from a text; the same page again is changed, never doubled."""
     from mainspring.surfaces.cli.pages import add_page
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     said = {"slug": slug, "type": kind, "title": title}
-    return finish(add_page(desk, screen, file, said))
+    return finish(add_page(context, screen, file, said))
 
 
 def _search(
@@ -89,8 +89,8 @@ def _search(
     """Search pages by words; "a phrase", OR and, after --, -without are understood."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(find_pages(desk, screen, "search", " ".join(words), kind, limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(find_pages(context, screen, "search", " ".join(words), kind, limit))
 
 
 def _query(
@@ -103,21 +103,21 @@ def _query(
     """Ask for pages by words, by likeness and, where a model is set, by meaning."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(find_pages(desk, screen, "query", " ".join(words), kind, limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(find_pages(context, screen, "query", " ".join(words), kind, limit))
 
 
 def _delete(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Delete a page; writing it again, or restoring it, brings it back."""
     from mainspring.surfaces.cli.pages import delete_page
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(delete_page(desk, screen, page))
+    context, screen = open_context(ctx, for_programs)
+    return finish(delete_page(context, screen, page))
 
 
 def _restore(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Bring a deleted page back."""
     from mainspring.surfaces.cli.pages import restore_page
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(restore_page(desk, screen, page))
+    context, screen = open_context(ctx, for_programs)
+    return finish(restore_page(context, screen, page))

@@ -41,20 +41,20 @@ _ASKED = (signal.SIGINT, signal.SIGTERM)
 log = logging.getLogger(__name__)
 
 
-async def api(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
+async def api(services: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
     """Answers requests; what is under way when it stops is finished."""
     from mainspring.surfaces.mcp.mount import PATH, McpMount
     from mainspring.surfaces.rest.app import build_api
     from mainspring.surfaces.rest.serve import serve
 
-    app = build_api(rooms, beside={PATH: McpMount(rooms)})
-    await serve(app, rooms.settings, ready=lambda _: ready(), stop=stop)
+    app = build_api(services, beside={PATH: McpMount(services)})
+    await serve(app, services.settings, ready=lambda _: ready(), stop=stop)
 
 
-async def scheduler(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
+async def scheduler(services: ApplicationServices, stop: asyncio.Event, ready: Ready) -> None:
     """Watches for moments: schedules that are due, events that match; and keeps house."""
     ready()
-    await rooms.watch(stop)
+    await services.watch(stop)
 
 
 async def worker(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> int | None:
@@ -71,7 +71,7 @@ async def worker(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) 
 
 
 def under_supervision(
-    doors: ApplicationFactory, settings: Settings, body: Body, line: ParentPipe
+    factory: ApplicationFactory, settings: Settings, body: Body, line: ParentPipe
 ) -> int:
     """A part as a child: SIGTERM stops it, and so does the end of its parent."""
 
@@ -85,8 +85,8 @@ def under_supervision(
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         # Nothing is ever sent to a child: its line becomes readable when the parent is gone.
         loop.add_reader(line.fileno(), parent_gone)
-        async with doors.open(settings) as rooms:
-            return await body(rooms, stop, _settled(line.ready))
+        async with factory.open(settings) as services:
+            return await body(services, stop, _tune_gc_when_ready(line.ready))
 
     try:
         return finish(live()) or exits.DONE
@@ -95,7 +95,7 @@ def under_supervision(
         return exits.FAILED
 
 
-def _settled(ready: Ready) -> Ready:
+def _tune_gc_when_ready(ready: Ready) -> Ready:
     """Whoever says that they are ready has built all that they need."""
 
     def say() -> None:
@@ -105,21 +105,23 @@ def _settled(ready: Ready) -> Ready:
     return say
 
 
-def api_alone(desk: CommandContext, screen: Screen, *, host: str | None, port: int | None) -> int:
+def api_alone(
+    context: CommandContext, screen: Screen, *, host: str | None, port: int | None
+) -> int:
     """``api``: answers requests, and leaves the work to workers and schedulers elsewhere."""
 
     async def answer(rooms: ApplicationServices, stop: asyncio.Event, settled: Ready) -> None:
-        said = listening_words(rooms.settings, await owner_token(rooms))
+        text = listening_words(rooms.settings, await owner_token(rooms))
 
         def ready() -> None:
             settled()
-            screen.say(said)
+            screen.say(text)
 
         await api(rooms, stop, ready)
 
-    with reserve_port(at(desk.server_settings(), host, port)) as settings:
+    with reserve_port(at(context.server_settings(), host, port)) as settings:
         make_data_folder(settings)
-        return finish(_alone("api", desk, settings, answer))
+        return finish(_alone("api", context, settings, answer))
 
 
 def listening_words(settings: Settings, token: Path) -> str:
@@ -129,35 +131,35 @@ def listening_words(settings: Settings, token: Path) -> str:
     return f"{where}{public}. Ctrl-C stops it."
 
 
-def scheduler_alone(desk: CommandContext, screen: Screen) -> int:
+def scheduler_alone(context: CommandContext, screen: Screen) -> int:
     """``scheduler``: watches for moments; any number of them may do so beside each other."""
-    said = "Watching schedules and events. Ctrl-C stops it."
-    settings = desk.settings()
-    return finish(_alone("scheduler", desk, settings, scheduler, lambda: screen.say(said)))
+    text = "Watching schedules and events. Ctrl-C stops it."
+    settings = context.settings()
+    return finish(_alone("scheduler", context, settings, scheduler, lambda: screen.say(text)))
 
 
-async def owner_token(rooms: ApplicationServices) -> Path:
+async def owner_token(services: ApplicationServices) -> Path:
     """The file with the token that callers of this machine's owner use."""
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.tokens import ensure_owner_token
 
-    home = rooms.settings.home
-    return await ensure_owner_token(rooms.database, home, rooms.workspace_id, FIRST_MEMBER)
+    home = services.settings.home
+    return await ensure_owner_token(services.database, home, services.workspace_id, FIRST_MEMBER)
 
 
-async def first_link(rooms: ApplicationServices) -> str | None:
+async def first_link(services: ApplicationServices) -> str | None:
     """A link for the owner who has neither a password nor a session; None for any other."""
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.people.sessions import has_session
     from mainspring.workspace.people.sign_in_links import link_address, make_link
     from mainspring.workspace.people.users import read_user
 
-    async with rooms.database.transaction() as tx:
+    async with services.database.transaction() as tx:
         owner = await read_user(tx, FIRST_MEMBER)
         if owner.has_password or owner.disabled_at or await has_session(tx, FIRST_MEMBER):
             return None
         plain = await make_link(tx, FIRST_MEMBER, "first")
-    return link_address(rooms.settings.address, plain)
+    return link_address(services.settings.address, plain)
 
 
 def at(settings: Settings, host: str | None, port: int | None) -> Settings:
@@ -167,15 +169,15 @@ def at(settings: Settings, host: str | None, port: int | None) -> Settings:
 
 
 async def _alone(
-    name: str, desk: CommandContext, settings: Settings, body: Body, ready: Ready = lambda: None
+    name: str, context: CommandContext, settings: Settings, body: Body, ready: Ready = lambda: None
 ) -> int:
     keep_logbook(name, settings.log)
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    async with desk.doors.open(settings) as rooms:
+    async with context.doors.open(settings) as services:
         for sign in _ASKED:
             loop.add_signal_handler(sign, stop.set)
         try:
-            await body(rooms, stop, _settled(ready))
+            await body(services, stop, _tune_gc_when_ready(ready))
         finally:
             for sign in _ASKED:
                 loop.remove_signal_handler(sign)

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 
-async def show_members(desk: CommandContext, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        members = await list_members(connection, rooms.workspace_id)
-        invited = await list_invitations(connection, rooms.workspace_id)
-        left = await list_leavers(connection, rooms.workspace_id)
+async def show_members(context: CommandContext, screen: Screen) -> int:
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
+        members = await list_members(connection, services.workspace_id)
+        invited = await list_invitations(connection, services.workspace_id)
+        left = await list_leavers(connection, services.workspace_id)
     if screen.for_programs:
         screen.answer({"members": members, "invitations": invited, "left": left})
         return exits.DONE
@@ -63,13 +66,13 @@ def _tell_left(screen: Screen, row: Mapping[str, Any]) -> None:
     screen.say(f"{email} left {what} behind:", f"  {hint('members', 'takeover', email)}")
 
 
-async def invite_member(desk: CommandContext, screen: Screen, email: str, role: Role) -> int:
-    settings = desk.settings()
-    async with desk.doors.open(settings) as rooms:
+async def invite_member(context: CommandContext, screen: Screen, email: str, role: Role) -> int:
+    settings = context.settings()
+    async with context.doors.open(settings) as services:
         deed = AuditedAction("invite_member", detail={"role": role.value})
-        again = await is_unsettled(rooms.database, rooms.workspace_id, email)
-        async with local(rooms, deed).transaction() as tx:
-            invitation, plain = await invite(tx, local_owner(rooms), email, role, again=again)
+        again = await is_unsettled(services.database, services.workspace_id, email)
+        async with local(services, deed).transaction() as tx:
+            invitation, plain = await invite(tx, local_owner(services), email, role, again=again)
             deed.subject = invitation["id"]
     link = link_address(server_address(settings), plain)
     if screen.for_programs:
@@ -83,13 +86,13 @@ async def invite_member(desk: CommandContext, screen: Screen, email: str, role: 
     return exits.DONE
 
 
-async def set_role(desk: CommandContext, screen: Screen, email: str, role: Role) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
+async def set_role(context: CommandContext, screen: Screen, email: str, role: Role) -> int:
+    async with context.doors.open(context.settings()) as services:
         deed = AuditedAction("change_member", detail={"to": role.value})
-        async with local(rooms, deed).transaction() as tx:
-            found = await member_called(tx, rooms.workspace_id, email)
+        async with local(services, deed).transaction() as tx:
+            found = await member_called(tx, services.workspace_id, email)
             deed.subject = found["id"]
-            before = await change_role(tx, local_owner(rooms), found["id"], role)
+            before = await change_role(tx, local_owner(services), found["id"], role)
     if screen.for_programs:
         screen.answer({**found, "role": role.value})
     else:
@@ -97,14 +100,14 @@ async def set_role(desk: CommandContext, screen: Screen, email: str, role: Role)
     return exits.DONE
 
 
-async def drop_member(desk: CommandContext, screen: Screen, email: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
+async def drop_member(context: CommandContext, screen: Screen, email: str) -> int:
+    async with context.doors.open(context.settings()) as services:
         deed = AuditedAction("delete_member")
-        async with local(rooms, deed).transaction() as tx:
-            found = await member_called(tx, rooms.workspace_id, email)
+        async with local(services, deed).transaction() as tx:
+            found = await member_called(tx, services.workspace_id, email)
             deed.subject = found["id"]
-            await remove_member(tx, local_owner(rooms), found["id"])
-            left = await list_leavers(tx, rooms.workspace_id)
+            await remove_member(tx, local_owner(services), found["id"])
+            left = await list_leavers(tx, services.workspace_id)
     if screen.for_programs:
         screen.answer({"id": found["id"], "removed": True})
     else:
@@ -114,14 +117,14 @@ async def drop_member(desk: CommandContext, screen: Screen, email: str) -> int:
     return exits.DONE
 
 
-async def show_link(desk: CommandContext, screen: Screen, *, forget: bool) -> int:
+async def show_link(context: CommandContext, screen: Screen, *, forget: bool) -> int:
     """A new link for the local owner; the one before it ends."""
-    settings = desk.settings()
+    settings = context.settings()
     purpose: LinkPurpose = "reset" if forget else "first"
-    async with desk.doors.open(settings) as rooms, rooms.database.transaction() as tx:
+    async with context.doors.open(settings) as services, services.database.transaction() as tx:
         plain = await make_link(tx, FIRST_MEMBER, purpose, FIRST_MEMBER)
         deed = build_audit_record(
-            local_owner(rooms), "make_link", FIRST_MEMBER, {"purpose": purpose}
+            local_owner(services), "make_link", FIRST_MEMBER, {"purpose": purpose}
         )
         await append_audit(tx, [deed])
     link = link_address(server_address(settings), plain)
@@ -132,11 +135,11 @@ async def show_link(desk: CommandContext, screen: Screen, *, forget: bool) -> in
     return exits.DONE
 
 
-async def show_link_for(desk: CommandContext, screen: Screen, email: str) -> int:
+async def show_link_for(context: CommandContext, screen: Screen, email: str) -> int:
     """A link for somebody else who lost their way in: using it forgets their password."""
-    settings = desk.settings()
-    async with desk.doors.open(settings) as rooms:
-        found = await find_user(rooms.database, clean_email(email))
+    settings = context.settings()
+    async with context.doors.open(settings) as services:
+        found = await find_user(services.database, clean_email(email))
         if found is None:
             raise NotFound(
                 f"Nobody here has the email {email[:254]!r}.",
@@ -144,9 +147,9 @@ async def show_link_for(desk: CommandContext, screen: Screen, email: str) -> int
                 suggestion="`members invite` asks somebody new in.",
             )
         # Who reads this data folder can make any link: no terminal is asked for.
-        visitor = CapabilityCaller(replace(local_owner(rooms), by_program=False))
+        caller = CapabilityCaller(replace(local_owner(services), by_program=False))
         given = {"user_id": str(found.id)}
-        made = await rooms.gate.direct(visitor, "admin_reset_password", given)
+        made = await services.gate.direct(caller, "admin_reset_password", given)
     # The server may be up at another address than the settings say.
     link = link_address(server_address(settings), made["link"].partition("#")[2])
     if screen.for_programs:
@@ -160,12 +163,16 @@ async def show_link_for(desk: CommandContext, screen: Screen, email: str) -> int
     return exits.DONE
 
 
-async def show_workspaces(desk: CommandContext, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await list_user_workspaces(rooms.database, FIRST_MEMBER)
+async def show_workspaces(context: CommandContext, screen: Screen) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await list_user_workspaces(services.database, FIRST_MEMBER)
     if screen.for_programs:
         screen.answer(
-            {"workspaces": [{**row, "current": row["id"] == rooms.workspace_id} for row in found]}
+            {
+                "workspaces": [
+                    {**row, "current": row["id"] == services.workspace_id} for row in found
+                ]
+            }
         )
         return exits.DONE
     rows = [
@@ -173,7 +180,7 @@ async def show_workspaces(desk: CommandContext, screen: Screen) -> int:
             str(row["id"]),
             one_line(row["name"]),
             row["role"],
-            "commands work here" if row["id"] == rooms.workspace_id else "",
+            "commands work here" if row["id"] == services.workspace_id else "",
         )
         for row in found
     ]
@@ -181,10 +188,15 @@ async def show_workspaces(desk: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def create_workspace(desk: CommandContext, screen: Screen, name: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, rooms.database.transaction() as tx:
+async def create_workspace(context: CommandContext, screen: Screen, name: str) -> int:
+    async with (
+        context.doors.open(context.settings()) as services,
+        services.database.transaction() as tx,
+    ):
         added = await add_workspace(tx, FIRST_MEMBER, name, Role.OWNER)
-        await append_audit(tx, [build_audit_record(local_owner(rooms), "create_workspace", added)])
+        await append_audit(
+            tx, [build_audit_record(local_owner(services), "create_workspace", added)]
+        )
         made = await read_workspace(tx, added)
     if screen.for_programs:
         screen.answer({**made, "role": Role.OWNER.value})

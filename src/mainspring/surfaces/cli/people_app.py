@@ -8,7 +8,7 @@ import typer
 
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli.context import finish
-from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group, run_at_desk
+from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group, run_command
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]
 GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator, editor, …")]
@@ -93,16 +93,16 @@ def _login(ctx: typer.Context, address: Address = None, for_programs: Json = Fal
     """Sign this terminal in to a server: you confirm a short code in your browser."""
     from mainspring.surfaces.cli.login import log_in
 
-    desk = get_context(ctx)
-    return finish(log_in(desk, desk.screen(for_programs=for_programs), address))
+    context = get_context(ctx)
+    return finish(log_in(context, context.screen(for_programs=for_programs), address))
 
 
 def _logout(ctx: typer.Context, address: Address = None, for_programs: Json = False) -> int:
     """End this terminal's session at a server."""
     from mainspring.surfaces.cli.login import log_out
 
-    desk = get_context(ctx)
-    return finish(log_out(desk, desk.screen(for_programs=for_programs), address))
+    context = get_context(ctx)
+    return finish(log_out(context, context.screen(for_programs=for_programs), address))
 
 
 def _sign_in(
@@ -124,18 +124,18 @@ def _sign_in(
     """Make a link that signs the local owner in to the web pages, once."""
     from mainspring.surfaces.cli.people import show_link, show_link_for
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     if for_whom is not None:
-        return finish(show_link_for(desk, screen, for_whom))
-    return finish(show_link(desk, screen, forget=forget_password))
+        return finish(show_link_for(context, screen, for_whom))
+    return finish(show_link(context, screen, forget=forget_password))
 
 
 def _show_email(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show where mail to the local owner goes."""
     from mainspring.surfaces.cli.email import show_email
 
-    return run_at_desk(ctx, for_programs, show_email)
+    return run_command(ctx, for_programs, show_email)
 
 
 def _set_email(
@@ -146,14 +146,14 @@ def _set_email(
     """Set your address; a code is mailed to it, and the old one stays in force until then."""
     from mainspring.surfaces.cli.email import set_email
 
-    return run_at_desk(ctx, for_programs, set_email, email)
+    return run_command(ctx, for_programs, set_email, email)
 
 
 def _send_code(ctx: typer.Context, for_programs: Json = False) -> int:
     """Mail a new code to the address that is not verified yet."""
     from mainspring.surfaces.cli.email import send_code
 
-    return run_at_desk(ctx, for_programs, send_code)
+    return run_command(ctx, for_programs, send_code)
 
 
 def _verify_email(
@@ -164,14 +164,14 @@ def _verify_email(
     """Verify your address with the code that was mailed to it."""
     from mainspring.surfaces.cli.email import verify_email
 
-    return run_at_desk(ctx, for_programs, verify_email, code)
+    return run_command(ctx, for_programs, verify_email, code)
 
 
 def _list_members(ctx: typer.Context, for_programs: Json = False) -> int:
     """List members, and who was asked in."""
     from mainspring.surfaces.cli.people import show_members
 
-    return run_at_desk(ctx, for_programs, show_members)
+    return run_command(ctx, for_programs, show_members)
 
 
 def _invite(
@@ -183,16 +183,16 @@ def _invite(
     """Ask somebody in; the link for them is shown once. Asking again makes a new link."""
     from mainspring.surfaces.cli.people import invite_member
 
-    desk = get_context(ctx)
-    return finish(invite_member(desk, desk.screen(for_programs=for_programs), email, role))
+    context = get_context(ctx)
+    return finish(invite_member(context, context.screen(for_programs=for_programs), email, role))
 
 
 def _role(ctx: typer.Context, email: Email, role: GivenRole, for_programs: Json = False) -> int:
     """Change what a member is."""
     from mainspring.surfaces.cli.people import set_role
 
-    desk = get_context(ctx)
-    return finish(set_role(desk, desk.screen(for_programs=for_programs), email, role))
+    context = get_context(ctx)
+    return finish(set_role(context, context.screen(for_programs=for_programs), email, role))
 
 
 def _takeover(
@@ -212,24 +212,24 @@ def _takeover(
     """Take over the automations and webhooks of a member who left."""
     from mainspring.surfaces.cli.takeover import take_over
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(take_over(desk, screen, email, to=to, names=automation or (), show=show))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(take_over(context, screen, email, to=to, names=automation or (), show=show))
 
 
 def _remove(ctx: typer.Context, email: Email, for_programs: Json = False) -> int:
     """Remove a member; their tokens end, and their automations stop until they are taken over."""
     from mainspring.surfaces.cli.people import drop_member
 
-    return run_at_desk(ctx, for_programs, drop_member, email)
+    return run_command(ctx, for_programs, drop_member, email)
 
 
 def _list_workspaces(ctx: typer.Context, for_programs: Json = False) -> int:
     """List the workspaces that the local owner is in."""
     from mainspring.surfaces.cli.people import show_workspaces
 
-    desk = get_context(ctx)
-    return finish(show_workspaces(desk, desk.screen(for_programs=for_programs)))
+    context = get_context(ctx)
+    return finish(show_workspaces(context, context.screen(for_programs=for_programs)))
 
 
 def _create_workspace(
@@ -240,16 +240,16 @@ def _create_workspace(
     """Make a workspace; the local owner owns it."""
     from mainspring.surfaces.cli.people import create_workspace
 
-    desk = get_context(ctx)
-    return finish(create_workspace(desk, desk.screen(for_programs=for_programs), name))
+    context = get_context(ctx)
+    return finish(create_workspace(context, context.screen(for_programs=for_programs), name))
 
 
 def _list_tokens(ctx: typer.Context, for_programs: Json = False) -> int:
     """List tokens, never their texts."""
     from mainspring.surfaces.cli.tokens import show_tokens
 
-    desk = get_context(ctx)
-    return finish(show_tokens(desk, desk.screen(for_programs=for_programs)))
+    context = get_context(ctx)
+    return finish(show_tokens(context, context.screen(for_programs=for_programs)))
 
 
 def _create(
@@ -276,10 +276,10 @@ def _create(
     """Make a token; its text is printed once."""
     from mainspring.surfaces.cli.tokens import TokenOptions, create_token
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     named, approves = tuple(capability or ()) or None, tuple(approve or ()) or None
-    return finish(create_token(desk, screen, TokenOptions(name, role, named, days, approves)))
+    return finish(create_token(context, screen, TokenOptions(name, role, named, days, approves)))
 
 
 def _revoke(
@@ -290,5 +290,5 @@ def _revoke(
     """End a token for ever."""
     from mainspring.surfaces.cli.tokens import end_token
 
-    desk = get_context(ctx)
-    return finish(end_token(desk, desk.screen(for_programs=for_programs), token))
+    context = get_context(ctx)
+    return finish(end_token(context, context.screen(for_programs=for_programs), token))

@@ -145,8 +145,8 @@ def _warn_of_unknown_settings() -> None:
         from mainspring.definition.suggestions import suggest_nearest
 
         guess = suggest_nearest(name, setting_names())
-        said = f"{one_line(name, 80)} is no setting and changes nothing."
-        sys.stderr.write(f"{PROGRAM}: {said}{f' {guess}' if guess else ''}\n")
+        text = f"{one_line(name, 80)} is no setting and changes nothing."
+        sys.stderr.write(f"{PROGRAM}: {text}{f' {guess}' if guess else ''}\n")
 
 
 def _log_plainly() -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
 
 
-async def show_prompts(rooms: ApplicationServices, screen: Screen) -> int:
+async def show_prompts(services: ApplicationServices, screen: Screen) -> int:
     """All of them, and how one is used."""
-    found = await call(rooms, "list_prompts", {})
+    found = await call(services, "list_prompts", {})
     if screen.for_programs:
         screen.answer(found)
     else:
@@ -42,14 +42,14 @@ def prompt_lines(found: Mapping[str, Any], screen: Screen) -> list[Text]:
         lines += heading(title) if entries else []
         for entry in entries:
             number += 1
-            said = f"{one_line(entry['name'], 60)}: {entry['text']}"
-            lines += paragraph(screen, said, lead=f"  {number:>2}. ", lead_style="bright_black")
+            text = f"{one_line(entry['name'], 60)}: {entry['text']}"
+            lines += paragraph(screen, text, lead=f"  {number:>2}. ", lead_style="bright_black")
     return lines
 
 
-async def choose_request(rooms: ApplicationServices, screen: Screen, ask: Ask) -> str | None:
+async def choose_request(services: ApplicationServices, screen: Screen, ask: Ask) -> str | None:
     """The words of a person: their own, or those with a number."""
-    found = await call(rooms, "list_prompts", {})
+    found = await call(services, "list_prompts", {})
     entries = [*found["prompts"], *found["starters"]]
     screen.say(*prompt_lines(found, screen), "")
     while True:
@@ -63,15 +63,15 @@ async def choose_request(rooms: ApplicationServices, screen: Screen, ask: Ask) -
         screen.say(f"There is no number {said[:10]}.")
 
 
-async def list_prompts(desk: CommandContext, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        return await show_prompts(rooms, screen)
+async def list_prompts(context: CommandContext, screen: Screen) -> int:
+    async with context.doors.open(context.settings()) as services:
+        return await show_prompts(services, screen)
 
 
-async def save_prompt(desk: CommandContext, screen: Screen, name: str, text: str) -> int:
+async def save_prompt(context: CommandContext, screen: Screen, name: str, text: str) -> int:
     """Keeps words under a name."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        kept = await call(rooms, "save_prompt", {"name": name, "text": text})
+    async with context.doors.open(context.settings()) as services:
+        kept = await call(services, "save_prompt", {"name": name, "text": text})
     if screen.for_programs:
         screen.answer(kept)
     else:
@@ -79,10 +79,10 @@ async def save_prompt(desk: CommandContext, screen: Screen, name: str, text: str
     return exits.DONE
 
 
-async def forget_prompt(desk: CommandContext, screen: Screen, name: str) -> int:
+async def forget_prompt(context: CommandContext, screen: Screen, name: str) -> int:
     """Forgets the one with this name, or this id."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call(rooms, "list_prompts", {})
+    async with context.doors.open(context.settings()) as services:
+        found = await call(services, "list_prompts", {})
         named = [one for one in found["prompts"] if name in (one["name"], one["id"])]
         if not named:
             names = [one["name"] for one in found["prompts"]]
@@ -91,7 +91,7 @@ async def forget_prompt(desk: CommandContext, screen: Screen, name: str) -> int:
                 code="no_prompt",
                 suggestion=suggest_nearest(name, names) or f"{hint('prompts', 'list')} shows them.",
             )
-        done = await call(rooms, "forget_prompt", {"id": named[0]["id"]})
+        done = await call(services, "forget_prompt", {"id": named[0]["id"]})
     if screen.for_programs:
         screen.answer(done)
     else:

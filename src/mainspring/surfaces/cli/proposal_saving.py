@@ -50,22 +50,22 @@ async def save_proposal(
     modes: ApprovalModes | None = None,
 ) -> int:
     """A person saves what they have read: after a conversation, or shown once and asked once."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
-        check_person(rooms, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
+    async with desk.doors.open(desk.settings()) as services:
+        proposal = await find_proposal(services, text)
+        check_person(services, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
         if modes is not None and modes.any and digest in (None, proposal["digest"]):
-            proposal = await choose_approval_modes(rooms, proposal, modes.automatic, modes.ask)
+            proposal = await choose_approval_modes(services, proposal, modes.automatic, modes.ask)
             # What was read, with just these choices in it.
             digest = None if digest is None else proposal["digest"]
         if digest is None and not sure:
-            return await converse(rooms, screen, proposal, ask=ask)
+            return await converse(services, screen, proposal, ask=ask)
         return await confirm_and_save(
-            rooms, screen, proposal, digest or proposal["digest"], note, ask
+            services, screen, proposal, digest or proposal["digest"], note, ask
         )
 
 
 async def confirm_and_save(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     proposal: Mapping[str, Any],
     digest: str,
@@ -73,10 +73,10 @@ async def confirm_and_save(
     ask: Ask | None = None,
 ) -> int:
     """Shows a proposal, asks, and saves just what was shown."""
-    words = await rooms.registry.of(rooms.workspace_id)
+    words = await services.registry.of(services.workspace_id)
     if not await confirm(screen, proposal_lines(proposal, words, screen), "Save it?", ask):
         screen.say("Nothing was saved; the proposal is kept.")
         return exits.FAILED
-    saved = await save_by_digest(rooms, proposal, digest, note)
-    await tell_saved(rooms, screen, proposal, saved)
+    saved = await save_by_digest(services, proposal, digest, note)
+    await tell_saved(services, screen, proposal, saved)
     return exits.DONE

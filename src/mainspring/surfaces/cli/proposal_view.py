@@ -34,12 +34,14 @@ _MOST_CHOICES: Final = 20
 _SHORT: Final = 13
 
 
-def proposal_lines(proposal: Mapping[str, Any], words: Vocabulary, screen: Screen) -> list[Text]:
+def proposal_lines(
+    proposal: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen
+) -> list[Text]:
     """All that somebody should read before they agree, without what comes next."""
     definition = proposal.get("definition") or {}
     return [
         _head(proposal, definition),
-        *review_lines(proposal.get("review") or {}, definition, words, screen),
+        *review_lines(proposal.get("review") or {}, definition, vocabulary, screen),
         *problem_part(proposal.get("problems") or ()),
         *_notes(proposal.get("notes") or (), screen),
         *maker_lines(proposal, screen),
@@ -157,7 +159,7 @@ def next_lines(proposal: Mapping[str, Any]) -> list[Text]:
     return [Text(), Text(head), *(Text(f"  {call}", style="bright_black") for call in calls)]
 
 
-def saved_lines(saved: Mapping[str, Any], words: Vocabulary, screen: Screen) -> list[Text]:
+def saved_lines(saved: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen) -> list[Text]:
     """What became of it."""
     from rich.text import Text
 
@@ -170,7 +172,7 @@ def saved_lines(saved: Mapping[str, Any], words: Vocabulary, screen: Screen) -> 
         mark, warn = screen.mark("warning")
         grants = [Grant(one["capability"], one["params"]) for one in saved["widened"]]
         lines.append(Text.assemble("  ", (mark, warn), " New in this version, not allowed before:"))
-        lines += grant_lines(grants, words)
+        lines += grant_lines(grants, vocabulary)
     doubts = [
         Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion"))
         for one in saved["warnings"]

@@ -60,30 +60,30 @@ async def call(
     rooms: ApplicationServices, capability: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """One call through the gate, as the local owner."""
-    visitor = CapabilityCaller(local_owner(rooms))
-    answer: dict[str, Any] = await rooms.gate.direct(visitor, capability, dict(arguments))
+    caller = CapabilityCaller(local_owner(rooms))
+    answer: dict[str, Any] = await rooms.gate.direct(caller, capability, dict(arguments))
     return answer
 
 
-async def find_proposal(rooms: ApplicationServices, text: str) -> dict[str, Any]:
+async def find_proposal(services: ApplicationServices, text: str) -> dict[str, Any]:
     """The proposal that is meant: by its id, the id's first characters, or ``last``."""
-    async with local(rooms).acquire() as connection:
+    async with local(services).acquire() as connection:
 
         async def page(before: UUID | None) -> Sequence[UUID]:
-            rows = await connection.fetch(_NEWEST, rooms.workspace_id, before)
+            rows = await connection.fetch(_NEWEST, services.workspace_id, before)
             return [row["id"] for row in rows]
 
         newest = await page(None) if text == LAST else ()
         found = (
             newest[0] if newest else await find_one(text, page, lambda one: one, kind="proposal")
         )
-    return await call(rooms, "get_proposal", {"proposal_id": str(found)})
+    return await call(services, "get_proposal", {"proposal_id": str(found)})
 
 
-async def show_proposals(desk: CommandContext, screen: Screen, most: int) -> int:
+async def show_proposals(context: CommandContext, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await call(rooms, "list_proposals", {"limit": most})
+    async with context.doors.open(context.settings()) as services:
+        found = await call(services, "list_proposals", {"limit": most})
     if screen.for_programs:
         screen.answer(found)
     elif found["proposals"]:
@@ -105,80 +105,80 @@ async def show_proposals(desk: CommandContext, screen: Screen, most: int) -> int
     return exits.DONE
 
 
-async def tell(rooms: ApplicationServices, screen: Screen, proposal: Mapping[str, Any]) -> int:
+async def tell(services: ApplicationServices, screen: Screen, proposal: Mapping[str, Any]) -> int:
     """The whole of it, what is open and how to go on; for a program, the proposal."""
     if screen.for_programs:
         screen.answer(proposal)
     else:
-        words = await rooms.registry.of(rooms.workspace_id)
+        words = await services.registry.of(services.workspace_id)
         screen.say(*proposal_lines(proposal, words, screen))
         screen.say(*open_lines(proposal, screen), *next_lines(proposal))
     return exits.INVALID if proposal["problems"] else exits.DONE
 
 
-async def show_proposal(desk: CommandContext, screen: Screen, text: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        await tell(rooms, screen, await find_proposal(rooms, text))
+async def show_proposal(context: CommandContext, screen: Screen, text: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        await tell(services, screen, await find_proposal(services, text))
     return exits.DONE
 
 
 async def answer_proposal(
-    desk: CommandContext, screen: Screen, text: str, words: Sequence[str]
+    context: CommandContext, screen: Screen, text: str, words: Sequence[str]
 ) -> int:
     """Answers some of its questions, all at once or not at all."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
-        return await tell(rooms, screen, await apply_answer_words(rooms, proposal, words))
+    async with context.doors.open(context.settings()) as services:
+        proposal = await find_proposal(services, text)
+        return await tell(services, screen, await apply_answer_words(services, proposal, words))
 
 
 async def apply_answer_words(
-    rooms: ApplicationServices, proposal: Mapping[str, Any], words: Sequence[str]
+    services: ApplicationServices, proposal: Mapping[str, Any], words: Sequence[str]
 ) -> dict[str, Any]:
     """The proposal with answers that were given as ``ID=VALUE``."""
-    answers = read_answers(words, proposal["questions"], rooms.limits)
-    return await go_on(rooms, proposal, {"answers": answers})
+    answers = read_answers(words, proposal["questions"], services.limits)
+    return await go_on(services, proposal, {"answers": answers})
 
 
 async def go_on(
-    rooms: ApplicationServices, proposal: Mapping[str, Any], change: Mapping[str, Any]
+    services: ApplicationServices, proposal: Mapping[str, Any], change: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The proposal after a change of just what was read."""
     given = {"proposal_id": proposal["proposal_id"], "revision": proposal["revision"], **change}
-    return await call(rooms, "refine_proposal", given)
+    return await call(services, "refine_proposal", given)
 
 
 async def refine_proposal(
-    desk: CommandContext, screen: Screen, text: str, instruction: str, making: GenerationOptions
+    context: CommandContext, screen: Screen, text: str, instruction: str, making: GenerationOptions
 ) -> int:
     """Changes it in words."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
+    async with context.doors.open(context.settings()) as services:
+        proposal = await find_proposal(services, text)
         change = {"instruction": instruction, **making.arguments()}
-        return await tell(rooms, screen, await go_on(rooms, proposal, change))
+        return await tell(services, screen, await go_on(services, proposal, change))
 
 
 async def edit_proposal(
-    desk: CommandContext, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
+    context: CommandContext, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
 ) -> int:
     """Puts values into the definition, or takes them out."""
-    edits = read_edits(words, removed, desk.limits())
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
-        return await tell(rooms, screen, await go_on(rooms, proposal, {"edits": edits}))
+    edits = read_edits(words, removed, context.limits())
+    async with context.doors.open(context.settings()) as services:
+        proposal = await find_proposal(services, text)
+        return await tell(services, screen, await go_on(services, proposal, {"edits": edits}))
 
 
 async def choose_approval(
-    desk: CommandContext, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
+    context: CommandContext, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
 ) -> int:
     """Chooses for outside writes whether a person is asked each time."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
-        changed = await choose_approval_modes(rooms, proposal, automatic, ask)
-        return await tell(rooms, screen, changed)
+    async with context.doors.open(context.settings()) as services:
+        proposal = await find_proposal(services, text)
+        changed = await choose_approval_modes(services, proposal, automatic, ask)
+        return await tell(services, screen, changed)
 
 
 async def choose_approval_modes(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     proposal: dict[str, Any],
     automatic: Sequence[str],
     ask: Sequence[str],
@@ -188,7 +188,7 @@ async def choose_approval_modes(
         for name in names:
             for write in find_chosen_writes(proposal["review"]["impact"]["writes"], name):
                 edit = {"pointer": write["pointer"], "value": write["values"][mode]}
-                proposal = await go_on(rooms, proposal, {"edits": [edit]})
+                proposal = await go_on(services, proposal, {"edits": [edit]})
     return proposal
 
 
@@ -211,14 +211,14 @@ def find_chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[M
 
 
 async def save_by_digest(
-    rooms: ApplicationServices, proposal: Mapping[str, Any], digest: str, note: str | None = None
+    services: ApplicationServices, proposal: Mapping[str, Any], digest: str, note: str | None = None
 ) -> dict[str, Any]:
     """Keeps exactly what the digest stands for."""
     given = {"proposal_id": proposal["proposal_id"], "digest": digest}
     if note is not None:
         given["coexistence_note"] = note
     try:
-        return await call(rooms, "save_proposal", given)
+        return await call(services, "save_proposal", given)
     except Conflict as problem:
         if problem.code == OVERLAP:
             way = hint("proposals", "save", proposal["proposal_id"], "--note", "WHY")
@@ -227,7 +227,7 @@ async def save_by_digest(
 
 
 async def tell_saved(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     proposal: Mapping[str, Any],
     saved: Mapping[str, Any],
@@ -236,17 +236,17 @@ async def tell_saved(
     if screen.for_programs:
         screen.answer({"proposal_id": proposal["proposal_id"], **saved})
         return
-    words = await rooms.registry.of(rooms.workspace_id)
+    words = await services.registry.of(services.workspace_id)
     screen.say(*saved_lines(saved, words, screen))
     if saved["state"] != "active":
         screen.say(f"  {hint('activate', saved['name'])}")
 
 
-async def discard_proposal(desk: CommandContext, screen: Screen, text: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        proposal = await find_proposal(rooms, text)
+async def discard_proposal(context: CommandContext, screen: Screen, text: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        proposal = await find_proposal(services, text)
         given = {"proposal_id": proposal["proposal_id"]}
-        done = await call(rooms, "discard_proposal", given)
+        done = await call(services, "discard_proposal", given)
     if screen.for_programs:
         screen.answer(done)
     else:

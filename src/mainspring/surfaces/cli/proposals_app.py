@@ -44,16 +44,16 @@ def _list(
     """List the proposals that wait, the newest first."""
     from mainspring.surfaces.cli.proposals import show_proposals
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_proposals(desk, screen, limit))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_proposals(context, screen, limit))
 
 
 def _show(ctx: typer.Context, proposal: Proposal, for_programs: Json = False) -> int:
     """Show a proposal: what it does, costs and reaches, what it asks, how to go on."""
     from mainspring.surfaces.cli.proposals import show_proposal
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_proposal(desk, screen, proposal))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_proposal(context, screen, proposal))
 
 
 def _answer(
@@ -68,8 +68,8 @@ def _answer(
     """Answer open questions: with a value, or the number or the words of a choice."""
     from mainspring.surfaces.cli.proposals import answer_proposal
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(answer_proposal(desk, screen, proposal, answers))
+    context, screen = open_context(ctx, for_programs)
+    return finish(answer_proposal(context, screen, proposal, answers))
 
 
 def _refine(
@@ -86,9 +86,9 @@ def _refine(
     """Change a proposal in words."""
     from mainspring.surfaces.cli.proposals import refine_proposal
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     how = making(by, model, max_usd)
-    return finish(refine_proposal(desk, screen, proposal, " ".join(words), how))
+    return finish(refine_proposal(context, screen, proposal, " ".join(words), how))
 
 
 def _edit(
@@ -107,8 +107,8 @@ def _edit(
     """Put values into the definition of a proposal, or take them out."""
     from mainspring.surfaces.cli.proposals import edit_proposal
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(edit_proposal(desk, screen, proposal, edits or (), remove or ()))
+    context, screen = open_context(ctx, for_programs)
+    return finish(edit_proposal(context, screen, proposal, edits or (), remove or ()))
 
 
 def _approval(
@@ -121,8 +121,8 @@ def _approval(
     """Choose which outside writes are sent automatically and which ask you each time."""
     from mainspring.surfaces.cli.proposals import choose_approval
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(choose_approval(desk, screen, proposal, automatic or (), ask or ()))
+    context, screen = open_context(ctx, for_programs)
+    return finish(choose_approval(context, screen, proposal, automatic or (), ask or ()))
 
 
 def _save(
@@ -146,10 +146,10 @@ def _save(
     """Save a proposal that you have read: a paused automation, or the next version of one."""
     from mainspring.surfaces.cli.proposal_saving import ApprovalModes, save_proposal
 
-    desk, screen = open_context(ctx, for_programs)
+    context, screen = open_context(ctx, for_programs)
     modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
     return finish(
-        save_proposal(desk, screen, proposal, digest=digest, sure=yes, note=note, modes=modes)
+        save_proposal(context, screen, proposal, digest=digest, sure=yes, note=note, modes=modes)
     )
 
 
@@ -157,5 +157,5 @@ def _discard(ctx: typer.Context, proposal: Proposal, for_programs: Json = False)
     """Throw a proposal away."""
     from mainspring.surfaces.cli.proposals import discard_proposal
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(discard_proposal(desk, screen, proposal))
+    context, screen = open_context(ctx, for_programs)
+    return finish(discard_proposal(context, screen, proposal))

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _SEALS: Final = ("digest", "signature")
 
 
-def check_recipe(desk: CommandContext, screen: Screen, place: Path) -> int:
+def check_recipe(context: CommandContext, screen: Screen, place: Path) -> int:
     """Says what is wrong, or what it is."""
-    package = _judged(desk, read_place(place, desk.limits()))
+    package = _validate_package(context, read_place(place, context.limits()))
     if screen.for_programs:
-        screen.answer({"valid": True, **_told(package)})
+        screen.answer({"valid": True, **_describe_package(package)})
         return exits.DONE
     screen.note(f"{one_line(package.name)}, {package.kind} {package.slug} {package.version}: good.")
     for line in _asks(package):
@@ -41,28 +41,30 @@ def check_recipe(desk: CommandContext, screen: Screen, place: Path) -> int:
     return exits.DONE
 
 
-def pack_recipe(desk: CommandContext, screen: Screen, place: Path, output: Path) -> int:
+def pack_recipe(context: CommandContext, screen: Screen, place: Path, output: Path) -> int:
     """Writes the one document that a folder stands for."""
-    document = read_place(place, desk.limits())
+    document = read_place(place, context.limits())
     # Packing seals what is there now; an older seal would only contradict it.
     bare = {key: value for key, value in document.items() if key not in _SEALS}
-    package = _judged(desk, {**bare, "digest": format_digest(compute_recipe_digest(bare))})
+    package = _validate_package(
+        context, {**bare, "digest": format_digest(compute_recipe_digest(bare))}
+    )
     hint = "Choose another name with -o, or remove that file first."
     write_file(output, as_json(package.document) + "\n", suggestion=hint)
     return _done(screen, package, output, "Packed")
 
 
-def sign_recipe(desk: CommandContext, screen: Screen, file: Path, key_file: Path) -> int:
+def sign_recipe(context: CommandContext, screen: Screen, file: Path, key_file: Path) -> int:
     """Puts a signature into a packed recipe."""
     key = _key(key_file)
-    document = read_place(file, desk.limits())
+    document = read_place(file, context.limits())
     bare = {name: value for name, value in document.items() if name != "signature"}
-    read_package(bare, desk.limits())
+    read_package(bare, context.limits())
     if not file.is_file() or file.suffix == ".zip":
         detail = "Only a packed recipe can be signed."
         hint = f"Pack it first: `mainspring recipes pack {one_line(str(file))} -o FILE.json`."
         raise Invalid(detail, code="not_packed", suggestion=hint)
-    package = read_package(add_signature(bare, key), desk.limits())
+    package = read_package(add_signature(bare, key), context.limits())
     write_file(file, as_json(package.document) + "\n", over=True, suggestion="")
     return _done(screen, package, file, "Signed")
 
@@ -108,10 +110,10 @@ def scaffold_recipe(screen: Screen, name: str, kind: str, into: Path) -> int:
     return exits.DONE
 
 
-def _judged(desk: CommandContext, document: Any) -> RecipePackage:
-    limits = desk.limits()
+def _validate_package(context: CommandContext, document: Any) -> RecipePackage:
+    limits = context.limits()
     package = read_package(document, limits)
-    findings = judge_package(package, desk.doors.vocabulary(limits), limits)
+    findings = judge_package(package, context.doors.vocabulary(limits), limits)
     if findings:
         count = len(findings)
         things = "1 problem" if count == 1 else f"{count} problems"
@@ -142,14 +144,14 @@ def _key(file: Path) -> KeyPair:
 
 def _done(screen: Screen, package: RecipePackage, file: Path, what: str) -> int:
     if screen.for_programs:
-        screen.answer({"file": str(file), **_told(package)})
+        screen.answer({"file": str(file), **_describe_package(package)})
     else:
         screen.note(f"{what} {package.slug} {package.version} as {one_line(str(file))}.")
         screen.note(f"  {format_digest(package.digest)}")
     return exits.DONE
 
 
-def _told(package: RecipePackage) -> dict[str, Any]:
+def _describe_package(package: RecipePackage) -> dict[str, Any]:
     return {
         "slug": package.slug,
         "version": str(package.version),

@@ -53,8 +53,8 @@ def _check(ctx: typer.Context, place: Place, for_programs: Json = False) -> int:
     """Judge a recipe as publishing would: what it makes, what it asks for, and what is wrong."""
     from mainspring.surfaces.cli.recipe_files import check_recipe
 
-    desk, screen = open_context(ctx, for_programs)
-    return check_recipe(desk, screen, place)
+    context, screen = open_context(ctx, for_programs)
+    return check_recipe(context, screen, place)
 
 
 def _pack(
@@ -68,8 +68,8 @@ def _pack(
     """Make one file of a recipe and all that lies beside it, with its digest."""
     from mainspring.surfaces.cli.recipe_files import pack_recipe
 
-    desk, screen = open_context(ctx, for_programs)
-    return pack_recipe(desk, screen, place, output)
+    context, screen = open_context(ctx, for_programs)
+    return pack_recipe(context, screen, place, output)
 
 
 def _sign(
@@ -81,8 +81,8 @@ def _sign(
     """Sign a packed recipe; the file then carries the signature."""
     from mainspring.surfaces.cli.recipe_files import sign_recipe
 
-    desk, screen = open_context(ctx, for_programs)
-    return sign_recipe(desk, screen, file, key)
+    context, screen = open_context(ctx, for_programs)
+    return sign_recipe(context, screen, file, key)
 
 
 def _new_key(ctx: typer.Context, file: KeyFile, for_programs: Json = False) -> int:

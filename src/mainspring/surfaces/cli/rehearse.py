@@ -51,24 +51,24 @@ class RehearseOptions:
     live_reads: bool | None = None
 
 
-async def rehearse(desk: CommandContext, screen: Screen, wanted: RehearseOptions) -> int:
+async def rehearse(context: CommandContext, screen: Screen, options: RehearseOptions) -> int:
     """Rehearses, waits for the end and shows what would have gone otherwise."""
-    _check_one(wanted)
-    limits = desk.limits()
+    _check_one(options)
+    limits = context.limits()
     document = None
-    if wanted.definition is not None:
-        with _of_file(wanted.definition):
-            document = read_definition_file(wanted.definition, limits)
-    samples = [_sample(file, limits) for file in wanted.samples]
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = await _given(rooms, wanted, document, samples)
-        async with _working(rooms.hire(nobody)):
-            with _of_file(wanted.definition):
-                found = await call(rooms, "rehearse_automation", given)
+    if options.definition is not None:
+        with _of_file(options.definition):
+            document = read_definition_file(options.definition, limits)
+    samples = [_sample(file, limits) for file in options.samples]
+    async with context.doors.open(context.settings()) as services:
+        given = await _build_arguments(services, options, document, samples)
+        async with _working(services.hire(nobody)):
+            with _of_file(options.definition):
+                found = await call(services, "rehearse_automation", given)
             while not found["done"]:
                 await asyncio.sleep(_PAUSE)
                 again = {"rehearsal_id": found["rehearsal_id"]}
-                found = await call(rooms, "get_rehearsal", again)
+                found = await call(services, "get_rehearsal", again)
     if screen.for_programs:
         screen.answer(found)
     else:
@@ -97,14 +97,14 @@ def _of_file(file: str | None) -> Iterator[None]:
         ) from None
 
 
-def _check_one(wanted: RehearseOptions) -> None:
-    named = [wanted.definition, wanted.version, wanted.proposal, wanted.upgrade or None]
+def _check_one(options: RehearseOptions) -> None:
+    named = [options.definition, options.version, options.proposal, options.upgrade or None]
     if sum(one is not None for one in named) > 1:
         raise Invalid(
             "One thing is rehearsed at a time: --definition, --version, --proposal or --upgrade.",
             code="usage",
         )
-    if wanted.samples and wanted.last is not None:
+    if options.samples and options.last is not None:
         raise Invalid("It goes over samples, or over the last firings: not both.", code="usage")
 
 
@@ -118,36 +118,36 @@ def _sample(file: str, limits: Limits) -> dict[str, Any]:
     return dict(read)
 
 
-async def _given(
-    rooms: ApplicationServices,
-    wanted: RehearseOptions,
+async def _build_arguments(
+    services: ApplicationServices,
+    options: RehearseOptions,
     document: Any,
     samples: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    automation = await find_in_use(rooms, wanted.automation)
-    given: dict[str, Any] = {"automation_id": str(automation["id"])}
+    automation = await find_in_use(services, options.automation)
+    arguments: dict[str, Any] = {"automation_id": str(automation["id"])}
     if document is not None:
-        given["candidate"] = {"definition": document}
-    elif wanted.version is not None:
-        given["candidate"] = {"version": wanted.version}
-    elif wanted.proposal is not None:
-        proposal = await find_proposal(rooms, wanted.proposal)
-        given["candidate"] = {"proposal_id": proposal["proposal_id"]}
-    elif wanted.upgrade:
-        given["candidate"] = {"definition": await _upgraded(rooms, automation["id"])}
-    if wanted.last is not None:
-        given["last"] = wanted.last
+        arguments["candidate"] = {"definition": document}
+    elif options.version is not None:
+        arguments["candidate"] = {"version": options.version}
+    elif options.proposal is not None:
+        proposal = await find_proposal(services, options.proposal)
+        arguments["candidate"] = {"proposal_id": proposal["proposal_id"]}
+    elif options.upgrade:
+        arguments["candidate"] = {"definition": await _upgraded(services, automation["id"])}
+    if options.last is not None:
+        arguments["last"] = options.last
     if samples:
-        given["samples"] = list(samples)
-    if wanted.live_reads is not None:
-        given["live_reads"] = wanted.live_reads
-    return given
+        arguments["samples"] = list(samples)
+    if options.live_reads is not None:
+        arguments["live_reads"] = options.live_reads
+    return arguments
 
 
-async def _upgraded(rooms: ApplicationServices, automation_id: UUID) -> Any:
+async def _upgraded(services: ApplicationServices, automation_id: UUID) -> Any:
     """What the newest version of its recipe would make of an automation."""
     asked = {"entity_id": str(automation_id), "entity_kind": "automation"}
-    found = await call(rooms, "check_recipe_upgrade", asked)
+    found = await call(services, "check_recipe_upgrade", asked)
     if not found["has_upgrade"]:
         raise Conflict(
             f"It is version {found['installed']}, and there is no newer one.", code="no_upgrade"
@@ -182,8 +182,8 @@ def rehearsal_lines(found: Mapping[str, Any], screen: Screen) -> list[Any]:
     lines += ["", *paragraph(screen, found["summary"], lead="")]
     asked = sum(len(one["now"]["live"]) for one in found["firings"] if one["now"])
     if asked:
-        said = f"{asked} answers were on no record and were asked for now"
-        lines += paragraph(screen, f"{said}, for ${found['spent_usd']}.", lead="")
+        text = f"{asked} answers were on no record and were asked for now"
+        lines += paragraph(screen, f"{text}, for ${found['spent_usd']}.", lead="")
     return lines
 
 

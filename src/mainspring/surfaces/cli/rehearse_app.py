@@ -59,8 +59,8 @@ def _rehearse(
     """
     from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 
-    desk, screen = open_context(ctx, for_programs)
-    wanted = RehearseOptions(
+    context, screen = open_context(ctx, for_programs)
+    options = RehearseOptions(
         automation, definition, version, proposal, upgrade, last, tuple(sample or ()), live_reads
     )
-    return finish(rehearse(desk, screen, wanted))
+    return finish(rehearse(context, screen, options))

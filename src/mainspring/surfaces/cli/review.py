@@ -34,7 +34,7 @@ _FILES: Final = (".json", ".ts")
 
 
 async def review(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     what: str,
     to: str | None,
@@ -42,7 +42,7 @@ async def review(
     modes: ApprovalModes | None = None,
 ) -> int:
     """Prints the review; what is wrong has its place, and an exit code of its own."""
-    limits = desk.limits()
+    limits = context.limits()
     document = read_definition_file(what, limits) if _is_file(what) else None
     if document is None and to is not None:
         raise Invalid("--to is for a file: what that would change.", code="usage")
@@ -52,17 +52,17 @@ async def review(
             code="usage",
             suggestion='Write "approval": "automatic" or "ask" into the step in the file.',
         )
-    async with desk.doors.open(desk.settings()) as rooms:
-        given = await _given(rooms, what, document, to)
+    async with context.doors.open(context.settings()) as services:
+        given = await _build_arguments(services, what, document, to)
         if modes is not None and modes.any:
-            await _choose(rooms, given, modes)
-        work = call(rooms, "review_automation", {**given, **making.arguments()})
+            await _choose(services, given, modes)
+        work = call(services, "review_automation", {**given, **making.arguments()})
         found = await thinking(screen, work)
-        words = await rooms.registry.of(rooms.workspace_id)
+        words = await services.registry.of(services.workspace_id)
         if document is None:
-            async with local(rooms).acquire() as connection:
+            async with local(services).acquire() as connection:
                 whole = await read_automation(
-                    connection, rooms.workspace_id, given["automation_id"]
+                    connection, services.workspace_id, given["automation_id"]
                 )
             document = whole["definition"]
     if screen.for_programs:
@@ -74,45 +74,47 @@ async def review(
 
 
 async def _choose(
-    rooms: ApplicationServices, given: Mapping[str, Any], modes: ApprovalModes
+    services: ApplicationServices, arguments: Mapping[str, Any], modes: ApprovalModes
 ) -> None:
     """Saves the automation with other approval modes, as its next version."""
-    automation_id = UUID(given["automation_id"])
-    async with local(rooms).acquire() as connection:
-        whole = await read_automation(connection, rooms.workspace_id, automation_id)
+    automation_id = UUID(arguments["automation_id"])
+    async with local(services).acquire() as connection:
+        whole = await read_automation(connection, services.workspace_id, automation_id)
     document = dict(whole["definition"])
     for mode, names in (("automatic", modes.automatic), ("ask", modes.ask)):
         for name in names:
-            found = await call(rooms, "review_automation", {"definition": document, "by": "rules"})
+            found = await call(
+                services, "review_automation", {"definition": document, "by": "rules"}
+            )
             for write in find_chosen_writes(found["review"]["impact"]["writes"], name):
                 document = set_at_pointer(document, write["pointer"], write["values"][mode])
-    await store_next(rooms, document, automation_id)
+    await store_next(services, document, automation_id)
 
 
 def _is_file(what: str) -> bool:
     return what == STDIN or what.endswith(_FILES) or os.sep in what
 
 
-async def _given(
-    rooms: ApplicationServices, what: str, document: Any, to: str | None
+async def _build_arguments(
+    services: ApplicationServices, what: str, document: Any, to: str | None
 ) -> dict[str, Any]:
     if document is None:
-        return {"automation_id": str((await find_automation(rooms, what))["id"])}
-    given: dict[str, Any] = {"definition": document}
+        return {"automation_id": str((await find_automation(services, what))["id"])}
+    arguments: dict[str, Any] = {"definition": document}
     if to is not None:
-        given["automation_id"] = str((await find_in_use(rooms, to))["id"])
-    return given
+        arguments["automation_id"] = str((await find_in_use(services, to))["id"])
+    return arguments
 
 
 def _lines(
-    shown: str, found: Mapping[str, Any], document: Any, words: Vocabulary, screen: Screen
+    shown: str, found: Mapping[str, Any], document: Any, vocabulary: Vocabulary, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
     definition = document if isinstance(document, Mapping) else {}
     name = definition.get("name")
     lines = [Text(one_line(name if isinstance(name, str) and name else shown), style="bold")]
-    lines += review_lines(found["review"], definition, words, screen)
+    lines += review_lines(found["review"], definition, vocabulary, screen)
     # A value that a proposal would ask for is missing in a definition.
     missing = [
         {"pointer": one["pointer"], "detail": one["question"], "code": "required"}

@@ -49,14 +49,14 @@ _KINDS: Final = {
 
 
 def review_lines(
-    review: Mapping[str, Any], definition: Mapping[str, Any], words: Vocabulary, screen: Screen
+    review: Mapping[str, Any], definition: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen
 ) -> list[Text]:
     """The whole review."""
     return [
         *(paragraph(screen, review["summary"]) if review.get("summary") else ()),
         *_opinion(review, screen),
         # Whoever changes something wants to see the change before the whole.
-        *change_lines(review.get("change"), words, screen),
+        *change_lines(review.get("change"), vocabulary, screen),
         *_explained(review, screen),
         *_price(review.get("forecast") or {}, screen),
         *impact_lines(review.get("impact") or {}, screen),
@@ -90,7 +90,9 @@ def _numbered(text: str) -> tuple[str, str]:
     return (found[0], text[found.end() :]) if found else ("", text)
 
 
-def change_lines(change: Mapping[str, Any] | None, words: Vocabulary, screen: Screen) -> list[Text]:
+def change_lines(
+    change: Mapping[str, Any] | None, vocabulary: Vocabulary, screen: Screen
+) -> list[Text]:
     """What would be different: in words, place by place, and what it may do now."""
     if change is None:
         return []
@@ -105,9 +107,9 @@ def change_lines(change: Mapping[str, Any] | None, words: Vocabulary, screen: Sc
     widened = [Grant(one["capability"], one["params"]) for one in change.get("widened") or ()]
     if widened:
         sign, colour = screen.mark("warning")
-        said = "It may do more than before:"
-        lines += paragraph(screen, said, lead=f"  {sign} ", lead_style=colour)
-        lines += _inset(grant_lines(widened, words))
+        message = "It may do more than before:"
+        lines += paragraph(screen, message, lead=f"  {sign} ", lead_style=colour)
+        lines += _inset(grant_lines(widened, vocabulary))
     return lines
 
 
@@ -199,8 +201,8 @@ def flag_lines(
         place = describe_pointer(flag.get("pointer", ""), definition)
         where = f"{place[:1].upper()}{place[1:]}: " if place else ""
         who = " (says the model)" if flag.get("by") == "model" else ""
-        said = f"{where}{flag['text']}{who}"
-        lines += paragraph(screen, said, lead=f"  {sign} ", lead_style=colour, most=700)
+        text = f"{where}{flag['text']}{who}"
+        lines += paragraph(screen, text, lead=f"  {sign} ", lead_style=colour, most=700)
         if flag.get("suggestion"):
             lines += paragraph(
                 screen, as_called_here(flag["suggestion"]), lead="    ", style="bright_black"
@@ -219,13 +221,13 @@ def _overlaps(overlaps: Mapping[str, Any], screen: Screen) -> list[Text]:
         how = _HOW.get(one["how"], one["how"])
         by = _BY.get(overlaps.get("similarity_by") or "") if one["how"] == "alike" else None
         how += f", {by}" if by else ""
-        said = f"{one_line(one['name'], 80)} ({one['state']}) {how}: {one['admin_url']}"
-        lines += paragraph(screen, said, lead=f"  {sign} ", lead_style=colour)
+        text = f"{one_line(one['name'], 80)} ({one['state']}) {how}: {one['admin_url']}"
+        lines += paragraph(screen, text, lead=f"  {sign} ", lead_style=colour)
     return [*lines, *_rest(len(matches), "automation", screen)]
 
 
 def _rest(number: int, thing: str, screen: Screen) -> list[Text]:
     if number <= _MOST:
         return []
-    said = f"and {count(number - _MOST, f'more {thing}')}; --json shows all"
-    return paragraph(screen, said, lead="    ", style="bright_black")
+    text = f"and {count(number - _MOST, f'more {thing}')}; --json shows all"
+    return paragraph(screen, text, lead="    ", style="bright_black")

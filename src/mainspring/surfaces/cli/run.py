@@ -93,10 +93,10 @@ class RunFollower:
         """Whether somebody has asked for the run's end."""
         return self._cancelling is not None
 
-    def hear(self, moment: RunEvent) -> None:
+    def hear(self, event: RunEvent) -> None:
         """Called by the worker for every run it has; only one is of interest here."""
-        if moment.run_id == self._run_id:
-            self._heard.append(moment)
+        if event.run_id == self._run_id:
+            self._heard.append(event)
             self._news.set()
 
     async def until_end(self, seconds: float | None) -> dict[str, Any] | None:
@@ -334,7 +334,7 @@ NOTHING_BESIDE = RunSideEffects()
 
 
 async def run_file(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     file: str,
     words: Sequence[str],
@@ -344,36 +344,40 @@ async def run_file(
     name: str | None = None,
 ) -> int:
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
-    document = read_definition_file(file, desk.limits(), name)
-    wanted = _judged(desk, document, words, whole)
-    async with _open(desk, screen) as rooms:
-        wanted = await _judged_here(rooms, screen, wanted, document)
-        await _tell_of_earlier_runs(rooms, screen)
-        saved = await _saved(rooms, wanted, DefinitionFile(file, renamed=name is not None))
+    document = read_definition_file(file, context.limits(), name)
+    wanted = _validate_run(context, document, words, whole)
+    async with _open(context, screen) as services:
+        wanted = await _validate_with_server(services, screen, wanted, document)
+        await _tell_of_earlier_runs(services, screen)
+        saved = await _saved(services, wanted, DefinitionFile(file, renamed=name is not None))
         version = _version_words(wanted, saved)
         doubts = (*wanted.report.warnings, *saved.warnings)
         _tell_of_saving(screen, version, doubts)
         request = RunRequest(
-            rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode, own_file=True
+            services.workspace_id,
+            saved.automation_id,
+            inputs=wanted.inputs,
+            mode=mode,
+            own_file=True,
         )
-        dispatched = await rooms.dispatcher.dispatch(request)
+        dispatched = await services.dispatcher.dispatch(request)
         told = {"run_id": str(dispatched.run_id)}
-        await local(rooms, AuditedAction("run_automation", saved.automation_id, told)).note()
+        await local(services, AuditedAction("run_automation", saved.automation_id, told)).note()
         more = {
             "saved_version": saved.version if saved.changed else None,
             "warnings": [finding.as_dict() for finding in doubts],
         }
         return await _see_through(
-            rooms, screen, dispatched.run_id, seconds, beside=RunSideEffects(version, more)
+            services, screen, dispatched.run_id, seconds, beside=RunSideEffects(version, more)
         )
 
 
-def _judged(
-    desk: CommandContext, document: Any, words: Sequence[str], whole: str | None
+def _validate_run(
+    context: CommandContext, document: Any, words: Sequence[str], whole: str | None
 ) -> ValidatedRun:
     """Judged before the house is opened: a bad file costs nothing and makes nothing."""
-    limits = desk.limits()
-    report = validate_offline(document, desk.doors.vocabulary(limits), limits).report
+    limits = context.limits()
+    report = validate_offline(document, context.doors.vocabulary(limits), limits).report
     definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
@@ -383,27 +387,31 @@ def _judged(
     return ValidatedRun(report, inputs)
 
 
-async def _judged_here(
-    rooms: ApplicationServices, screen: Screen, wanted: ValidatedRun, document: Any
+async def _validate_with_server(
+    services: ApplicationServices, screen: Screen, validated: ValidatedRun, document: Any
 ) -> ValidatedRun:
     """Judged by the house, which alone knows its tools and models, and shown as it will be."""
-    space = rooms.workspace_id
-    words = await load_vocabulary(rooms.registry, space, document)
-    whose, gate = DefinitionOwner(space, author_id=FIRST_MEMBER), rooms.gate
-    report = await judge_here(document, whose, words, gate.models, rooms.limits, gate.preflight)
-    screen.say(*introduction(report.accepted(), report.grants, words), "")
-    return replace(wanted, report=report)
+    space = services.workspace_id
+    vocabulary = await load_vocabulary(services.registry, space, document)
+    whose, gate = DefinitionOwner(space, author_id=FIRST_MEMBER), services.gate
+    report = await judge_here(
+        document, whose, vocabulary, gate.models, services.limits, gate.preflight
+    )
+    screen.say(*introduction(report.accepted(), report.grants, vocabulary), "")
+    return replace(validated, report=report)
 
 
 async def _saved(
-    rooms: ApplicationServices, wanted: ValidatedRun, handed: DefinitionFile
+    services: ApplicationServices, validated: ValidatedRun, handed: DefinitionFile
 ) -> SavedAutomation:
-    await check_builds(rooms.workshop, rooms.workspace_id, wanted.definition)
+    await check_builds(services.workshop, services.workspace_id, validated.definition)
     deed = AuditedAction("create_automation")
-    async with local(rooms, deed).transaction() as tx:
-        saved = await save_to_run(tx, rooms.workspace_id, wanted.report, handed, local_owner(rooms))
+    async with local(services, deed).transaction() as tx:
+        saved = await save_to_run(
+            tx, services.workspace_id, validated.report, handed, local_owner(services)
+        )
         deed.subject = saved.automation_id
-        deed.detail = tell_saved(saved, wanted.definition.name)
+        deed.detail = tell_saved(saved, validated.definition.name)
         deed.idle = is_idle(saved)
     return saved
 
@@ -416,34 +424,34 @@ def _tell_of_saving(screen: Screen, version: str, doubts: Sequence[Finding]) -> 
         screen.say("")
 
 
-def _version_words(wanted: ValidatedRun, saved: SavedAutomation) -> str:
+def _version_words(validated: ValidatedRun, saved: SavedAutomation) -> str:
     """What the file became; nothing when it is what was there."""
-    name = one_line(wanted.definition.name)
+    name = one_line(validated.definition.name)
     return f"saved as version {saved.version} of {name}" if saved.changed else ""
 
 
 async def retry(
-    desk: CommandContext, screen: Screen, text: str, *, wait: bool, seconds: float | None
+    context: CommandContext, screen: Screen, text: str, *, wait: bool, seconds: float | None
 ) -> int:
     """Sends a run round again from where it broke off."""
-    async with _open(desk, screen) as rooms:
-        run_id = await find(rooms, text)
-        before = await _read(rooms, run_id)
-        async with local(rooms).acquire() as connection:
-            owner = local_owner(rooms)
-            await check_may_repeat(connection, rooms.workspace_id, run_id, owner, own_file=True)
-        await rooms.control.retry(rooms.workspace_id, run_id)
-        await local(rooms, AuditedAction("retry_run", run_id)).note()
+    async with _open(context, screen) as services:
+        run_id = await find(services, text)
+        before = await _read(services, run_id)
+        async with local(services).acquire() as connection:
+            owner = local_owner(services)
+            await check_may_repeat(connection, services.workspace_id, run_id, owner, own_file=True)
+        await services.control.retry(services.workspace_id, run_id)
+        await local(services, AuditedAction("retry_run", run_id)).note()
         if not wait:
             screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
             if screen.for_programs:
                 screen.answer({"id": str(run_id), "status": "pending"})
             return exits.DONE
-        return await _see_through(rooms, screen, run_id, seconds, before)
+        return await _see_through(services, screen, run_id, seconds, before)
 
 
 async def _see_through(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     run_id: UUID,
     seconds: float | None,
@@ -451,11 +459,11 @@ async def _see_through(
     beside: RunSideEffects = NOTHING_BESIDE,
 ) -> int:
     """Works in this process until the run has ended, then says what became of it."""
-    follower = RunFollower(rooms, run_id, RunDisplay(screen))
+    follower = RunFollower(services, run_id, RunDisplay(screen))
     if before is not None:
         _tell_of_kept_steps(before, follower, screen)
         await follower.pass_over()
-    async with _working(rooms.hire(follower.hear)) as worker:
+    async with _working(services.hire(follower.hear)) as worker:
         following = asyncio.create_task(follower.until_end(seconds), name="follow")
         await asyncio.wait({worker, following}, return_when=asyncio.FIRST_COMPLETED)
         if not following.done():
@@ -463,14 +471,14 @@ async def _see_through(
             worker.result()
             raise InternalError("The worker ended before the run did.", code="worker_ended")
         run = following.result()
-    run = run or await _read(rooms, run_id)
-    now = await version_in_force(rooms, run)
+    run = run or await _read(services, run_id)
+    now = await version_in_force(services, run)
     return _close(screen, run, beside, asked=follower.cancelling, in_force=now)
 
 
-async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
-    async with local(rooms).acquire() as connection:
-        return await read_run(connection, rooms.workspace_id, run_id)
+async def _read(services: ApplicationServices, run_id: UUID) -> dict[str, Any]:
+    async with local(services).acquire() as connection:
+        return await read_run(connection, services.workspace_id, run_id)
 
 
 def _close(
@@ -489,14 +497,14 @@ def _close(
 
 
 @asynccontextmanager
-async def _open(desk: CommandContext, screen: Screen) -> AsyncIterator[ApplicationServices]:
-    settings = desk.settings()
+async def _open(context: CommandContext, screen: Screen) -> AsyncIterator[ApplicationServices]:
+    settings = context.settings()
     if settings.database_url is None and not settings.home.exists():
-        words = f"The database is made in {settings.home}, which takes a few seconds once."
-        screen.say(paint(TimelineEntry("told", "", words=words), screen))
+        text = f"The database is made in {settings.home}, which takes a few seconds once."
+        screen.say(paint(TimelineEntry("told", "", words=text), screen))
     short = replace(settings, stop_seconds=min(settings.stop_seconds, _STOP_SECONDS))
-    async with desk.doors.open(short) as rooms:
-        yield rooms
+    async with context.doors.open(short) as services:
+        yield services
 
 
 @asynccontextmanager
@@ -510,15 +518,15 @@ async def _working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _tell_of_earlier_runs(rooms: ApplicationServices, screen: Screen) -> None:
+async def _tell_of_earlier_runs(services: ApplicationServices, screen: Screen) -> None:
     """Only the owner of the database can tell: nobody else is at work then."""
-    if rooms.database.server is None:
+    if services.database.server is None:
         return
-    async with local(rooms).acquire() as connection:
+    async with local(services).acquire() as connection:
         found = 0
         for status in ("pending", "running"):
             rows = await list_runs(
-                connection, rooms.workspace_id, status=status, most=_MOST_COUNTED
+                connection, services.workspace_id, status=status, most=_MOST_COUNTED
             )
             found += len(rows)
     if found:

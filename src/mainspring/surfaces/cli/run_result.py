@@ -87,8 +87,8 @@ def _suppressed(run: Mapping[str, Any], saved: str) -> list[Text]:
     if saved:
         lines.append(Text(f"Before it, the file was {saved}; that stays."))
     for call in list_suppressed_calls(run):
-        said = one_line(as_json(call["arguments"], indent=None), 300)
-        lines.append(Text(f"  {call['step']}: {call['capability']} {said}", "bright_black"))
+        text = one_line(as_json(call["arguments"], indent=None), 300)
+        lines.append(Text(f"  {call['step']}: {call['capability']} {text}", "bright_black"))
     return lines
 
 
@@ -147,12 +147,12 @@ def _moves(run: Mapping[str, Any], in_force: int) -> list[str]:
     return [hint(moves[0], run["id"])]
 
 
-async def version_in_force(rooms: ApplicationServices, run: Mapping[str, Any]) -> int:
+async def version_in_force(services: ApplicationServices, run: Mapping[str, Any]) -> int:
     """The version of the run's automation that is in force now."""
     from mainspring.workspace.automation_list import read_automation
 
-    async with local(rooms).acquire() as connection:
-        now = await read_automation(connection, rooms.workspace_id, run["automation_id"])
+    async with local(services).acquire() as connection:
+        now = await read_automation(connection, services.workspace_id, run["automation_id"])
     return int(now["version"])
 
 

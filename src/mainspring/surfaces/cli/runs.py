@@ -49,11 +49,11 @@ _STATUS_COLOURS = {
 }
 
 
-async def find(rooms: ApplicationServices, text: str) -> UUID:
+async def find(services: ApplicationServices, text: str) -> UUID:
     """The run that a person means: an id, the beginning of one, or the last run."""
-    async with local(rooms).acquire() as connection:
+    async with local(services).acquire() as connection:
         if text == LAST:
-            newest = await list_runs(connection, rooms.workspace_id, most=1)
+            newest = await list_runs(connection, services.workspace_id, most=1)
             if not newest:
                 raise NotFound("There are no runs yet.", code="no_run")
             return UUID(str(newest[0]["id"]))
@@ -63,17 +63,22 @@ async def find(rooms: ApplicationServices, text: str) -> UUID:
                 code="run_id_short",
                 suggestion=f"{hint('runs')} lists the ids; `last` means the newest run.",
             )
-        return await find_run(connection, rooms.workspace_id, text)
+        return await find_run(connection, services.workspace_id, text)
 
 
 async def show_runs(
-    desk: CommandContext, screen: Screen, *, status: str | None, automation: str | None, most: int
+    context: CommandContext,
+    screen: Screen,
+    *,
+    status: str | None,
+    automation: str | None,
+    most: int,
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        of = None if automation is None else (await find_automation(rooms, automation))["id"]
-        async with local(rooms).acquire() as connection:
+    async with context.doors.open(context.settings()) as services:
+        of = None if automation is None else (await find_automation(services, automation))["id"]
+        async with local(services).acquire() as connection:
             runs = await list_runs(
-                connection, rooms.workspace_id, status=status, automation_id=of, most=most
+                connection, services.workspace_id, status=status, automation_id=of, most=most
             )
     if screen.for_programs:
         screen.answer({"runs": runs})
@@ -129,20 +134,20 @@ def _took(run: Mapping[str, Any]) -> str:
 
 
 async def show_logs(
-    desk: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
+    context: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
 ) -> int:
     """What is recorded of a run; with ``follow`` also what is still to come."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
-        async with local(rooms).acquire() as connection:
-            run = await read_run(connection, rooms.workspace_id, run_id)
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        async with local(services).acquire() as connection:
+            run = await read_run(connection, services.workspace_id, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
-            run = await RunWatcher(rooms, run_id, screen).until_end()
-        in_force = await version_in_force(rooms, run)
-        async with local(rooms).acquire() as connection:
-            usage = await usage_of_run(connection, rooms.workspace_id, run_id)
-            kept = await transcripts_of_run(connection, rooms.workspace_id, run_id)
+            run = await RunWatcher(services, run_id, screen).until_end()
+        in_force = await version_in_force(services, run)
+        async with local(services).acquire() as connection:
+            usage = await usage_of_run(connection, services.workspace_id, run_id)
+            kept = await transcripts_of_run(connection, services.workspace_id, run_id)
     if screen.for_programs:
         screen.answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
     else:
@@ -150,7 +155,7 @@ async def show_logs(
         if usage:
             screen.say("", "models asked:", *usage_lines(usage))
         if kept:
-            screen.say("", "transcripts of agents:", *_kept_lines(run_id, kept))
+            screen.say("", "transcripts of agents:", *_format_transcripts(run_id, kept))
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
@@ -160,7 +165,7 @@ def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: boo
     """Each step with its calls, and what became of the whole."""
     for row in run["steps"]:
         if steps:
-            screen.say(paint(step_line(row), screen), *_said_lines(run, row))
+            screen.say(paint(step_line(row), screen), *_format_process(run, row))
         if calls:
             screen.say(*_call_lines(run, row))
     screen.say("", *verdict(run, screen), *error_lines(run))
@@ -188,7 +193,7 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     return lines + (output_lines("inputs", run["inputs"]) if run["inputs"] else [])
 
 
-def _said_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
+def _format_process(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
     """How the process of a step ended, and where what it said can be read."""
     from rich.text import Text
 
@@ -206,7 +211,7 @@ def _said_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
     return [Text(f"      {', '.join(facts)}", "bright_black")]
 
 
-def _kept_lines(run_id: UUID, kept: Sequence[Mapping[str, Any]]) -> list[str]:
+def _format_transcripts(run_id: UUID, kept: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which conversations are kept, and the command that shows them."""
     lines = [f"  {row['step']}: artifact {row['artifact_id']}" for row in kept]
     return [*lines, f"  {hint('runs', 'transcript', run_id)}"]
@@ -221,20 +226,20 @@ def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
     lines = []
     for call in found:
         took = duration(call["ms"] / 1000)
-        said = one_line(as_json(call["arguments"], indent=None), 300)
+        text = one_line(as_json(call["arguments"], indent=None), 300)
         lines.append(
-            Text(f"      {call['capability']}: {call['outcome']}, {took}  {said}", "bright_black")
+            Text(f"      {call['capability']}: {call['outcome']}, {took}  {text}", "bright_black")
         )
         if call["error"]:
             lines.append(Text(f"        {one_line(str(call['error'].get('detail', '')), 300)}"))
     return lines
 
 
-async def cancel(desk: CommandContext, screen: Screen, text: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
-        said = await rooms.control.cancel(rooms.workspace_id, run_id)
-        await local(rooms, AuditedAction("cancel_run", run_id)).note()
+async def cancel(context: CommandContext, screen: Screen, text: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        said = await services.control.cancel(services.workspace_id, run_id)
+        await local(services, AuditedAction("cancel_run", run_id)).note()
     if screen.for_programs:
         screen.answer({"id": str(run_id), "status": said})
     elif said == "cancelling":

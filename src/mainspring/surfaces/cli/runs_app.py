@@ -108,10 +108,10 @@ def _run(
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.run import run_file
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     mode = mode_of(dry_run=dry_run, verify=verify)
-    return finish(run_file(desk, screen, file, words or (), inputs, timeout, mode, name))
+    return finish(run_file(context, screen, file, words or (), inputs, timeout, mode, name))
 
 
 def _fire(
@@ -138,10 +138,10 @@ def _fire(
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.fire import fire
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
     work = fire(
-        desk,
+        context,
         screen,
         automation,
         words or (),
@@ -170,10 +170,10 @@ def _runs(
         return exits.DONE
     from mainspring.surfaces.cli.runs import show_runs
 
-    desk = get_context(ctx)
+    context = get_context(ctx)
     chosen = None if status is None else status.value
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_runs(desk, screen, status=chosen, automation=automation, most=limit))
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_runs(context, screen, status=chosen, automation=automation, most=limit))
 
 
 def _output(
@@ -192,9 +192,9 @@ def _output(
     """Show what the steps of a run have said: stdout and stderr, in order."""
     from mainspring.surfaces.cli.runs_output import OutputFilter, show_output
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(show_output(desk, screen, run, OutputFilter(step, stderr), follow=follow))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_output(context, screen, run, OutputFilter(step, stderr), follow=follow))
 
 
 def _watch(
@@ -206,9 +206,9 @@ def _watch(
     """
     from mainspring.surfaces.cli.fire import watch_run
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(watch_run(desk, screen, run, timeout))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(watch_run(context, screen, run, timeout))
 
 
 def _transcript(
@@ -222,9 +222,9 @@ def _transcript(
     """Show what the agents of a run were told, said, called and cost, turn by turn."""
     from mainspring.surfaces.cli.transcripts import show_transcript
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(show_transcript(desk, screen, run, step))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_transcript(context, screen, run, step))
 
 
 def _logs(
@@ -242,17 +242,17 @@ def _logs(
     """Show what one run did: steps, attempts, times, errors."""
     from mainspring.surfaces.cli.runs import show_logs
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(show_logs(desk, screen, run, calls=calls, follow=follow))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(show_logs(context, screen, run, calls=calls, follow=follow))
 
 
 def _cancel(ctx: typer.Context, run: RunId, for_programs: Json = False) -> int:
     """Cancel a run that has not ended."""
     from mainspring.surfaces.cli.runs import cancel
 
-    desk = get_context(ctx)
-    return finish(cancel(desk, desk.screen(for_programs=for_programs), run))
+    context = get_context(ctx)
+    return finish(cancel(context, context.screen(for_programs=for_programs), run))
 
 
 def _retry(
@@ -267,9 +267,9 @@ def _retry(
     """Send a run that broke off round again, from the step that failed."""
     from mainspring.surfaces.cli.run import retry
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(retry(desk, screen, run, wait=wait, seconds=timeout))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(retry(context, screen, run, wait=wait, seconds=timeout))
 
 
 def _replay(
@@ -288,7 +288,9 @@ def _replay(
     """Start a new run with what an earlier one was given."""
     from mainspring.surfaces.cli.fire import replay_run
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    work = replay_run(desk, screen, run, inputs, version=version.value, wait=wait, seconds=timeout)
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    work = replay_run(
+        context, screen, run, inputs, version=version.value, wait=wait, seconds=timeout
+    )
     return finish(work)

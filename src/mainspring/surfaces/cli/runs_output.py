@@ -44,32 +44,32 @@ class OutputFilter:
 
 
 async def show_output(
-    desk: CommandContext, screen: Screen, text: str, part: OutputFilter, *, follow: bool = False
+    context: CommandContext, screen: Screen, text: str, part: OutputFilter, *, follow: bool = False
 ) -> int:
     """What was said so far; with ``follow`` also what is said until the run has ended."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
-        await _check_step(rooms, run_id, part.step)
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        await _check_step(services, run_id, part.step)
         saying, pieces = OutputLines(screen, bare=True), []
-        async for piece in _pieces(rooms, run_id, part, follow=follow):
+        async for piece in _pieces(services, run_id, part, follow=follow):
             pieces.append(piece) if screen.for_programs else screen.say(*saying.hear(piece))
         screen.say(*saying.rest())
-        run = await _read(rooms, run_id)
+        run = await _read(services, run_id)
     if screen.for_programs:
         screen.answer({"run_id": str(run_id), "status": run["status"], "pieces": pieces})
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
 
 
-async def _read(rooms: ApplicationServices, run_id: UUID) -> dict[str, Any]:
-    async with local(rooms).acquire() as connection:
-        return await read_run(connection, rooms.workspace_id, run_id)
+async def _read(services: ApplicationServices, run_id: UUID) -> dict[str, Any]:
+    async with local(services).acquire() as connection:
+        return await read_run(connection, services.workspace_id, run_id)
 
 
-async def _check_step(rooms: ApplicationServices, run_id: UUID, step: str | None) -> None:
+async def _check_step(services: ApplicationServices, run_id: UUID, step: str | None) -> None:
     """A step that was never begun may still come; one of an ended run may not."""
     if step is None:
         return
-    run = await _read(rooms, run_id)
+    run = await _read(services, run_id)
     names = sorted({row["step"] for row in run["steps"]})
     if run["status"] in FINAL and step not in names:
         raise NotFound(
@@ -80,14 +80,14 @@ async def _check_step(rooms: ApplicationServices, run_id: UUID, step: str | None
 
 
 async def _pieces(
-    rooms: ApplicationServices, run_id: UUID, part: OutputFilter, *, follow: bool
+    services: ApplicationServices, run_id: UUID, part: OutputFilter, *, follow: bool
 ) -> AsyncIterator[dict[str, Any]]:
     place: OutputPosition | None = None
     with _until_left() if follow else nullcontext(asyncio.Event()) as left:
         while True:
             # The run before its output: an end that is seen has all of it in place.
-            over = not follow or left.is_set() or await _is_over(rooms, run_id)
-            while rows := await _page(rooms, run_id, part, place):
+            over = not follow or left.is_set() or await _is_over(services, run_id)
+            while rows := await _page(services, run_id, part, place):
                 for row in rows:
                     yield row
                 place = OutputPosition.of(rows[-1])
@@ -99,12 +99,12 @@ async def _pieces(
 
 
 async def _page(
-    rooms: ApplicationServices, run_id: UUID, part: OutputFilter, place: OutputPosition | None
+    services: ApplicationServices, run_id: UUID, part: OutputFilter, place: OutputPosition | None
 ) -> list[dict[str, Any]]:
-    async with local(rooms).acquire() as connection:
+    async with local(services).acquire() as connection:
         return await read_output(
             connection,
-            rooms.workspace_id,
+            services.workspace_id,
             run_id,
             after=place,
             step=part.step,
@@ -113,8 +113,8 @@ async def _page(
         )
 
 
-async def _is_over(rooms: ApplicationServices, run_id: UUID) -> bool:
-    return (await _read(rooms, run_id))["status"] in FINAL
+async def _is_over(services: ApplicationServices, run_id: UUID) -> bool:
+    return (await _read(services, run_id))["status"] in FINAL
 
 
 @contextmanager

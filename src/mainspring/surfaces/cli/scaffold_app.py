@@ -30,5 +30,5 @@ def _integration(
     """Write the files of a new integration: a package that installs and passes every check."""
     from mainspring.surfaces.cli.scaffolding import scaffold_integration
 
-    desk, screen = open_context(ctx, for_programs)
-    return scaffold_integration(desk, screen, name, into)
+    context, screen = open_context(ctx, for_programs)
+    return scaffold_integration(context, screen, name, into)

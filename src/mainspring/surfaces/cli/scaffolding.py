@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 
-def scaffold_integration(desk: CommandContext, screen: Screen, name: str, into: Path) -> int:
+def scaffold_integration(context: CommandContext, screen: Screen, name: str, into: Path) -> int:
     """Writes the package and says what comes next."""
-    known = desk.doors.vocabulary(desk.limits()).capabilities
+    known = context.doors.vocabulary(context.limits()).capabilities
     taken = frozenset(one.partition(".")[0] for one in known if "." in one)
     written = scaffold(name, into, taken)
     root = written[0].parent

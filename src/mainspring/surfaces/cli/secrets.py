@@ -70,7 +70,7 @@ def read_value(limits: Limits) -> str:
 
 
 async def set_secret(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     about: SecretOwner,
     name: str,
@@ -80,8 +80,8 @@ async def set_secret(
     given = {"name": name, "value": value}
     if description:
         given["description"] = description
-    async with desk.doors.open(desk.settings()) as rooms:
-        stored = await _call(rooms, about, "set", given)
+    async with context.doors.open(context.settings()) as services:
+        stored = await _call(services, about, "set", given)
     if screen.for_programs:
         screen.answer(stored)
     else:
@@ -89,9 +89,9 @@ async def set_secret(
     return exits.DONE
 
 
-async def list_secrets(desk: CommandContext, screen: Screen, about: SecretOwner) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _call(rooms, about, "list", {})
+async def list_secrets(context: CommandContext, screen: Screen, about: SecretOwner) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await _call(services, about, "list", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -110,9 +110,11 @@ async def list_secrets(desk: CommandContext, screen: Screen, about: SecretOwner)
     return exits.DONE
 
 
-async def delete_secret(desk: CommandContext, screen: Screen, about: SecretOwner, name: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        gone = await _call(rooms, about, "delete", {"name": name})
+async def delete_secret(
+    context: CommandContext, screen: Screen, about: SecretOwner, name: str
+) -> int:
+    async with context.doors.open(context.settings()) as services:
+        gone = await _call(services, about, "delete", {"name": name})
     if not gone["deleted"]:
         raise NotFound(f"There is no secret called {name[:64]!r}.", code="secret_missing")
     if screen.for_programs:
@@ -122,16 +124,16 @@ async def delete_secret(desk: CommandContext, screen: Screen, about: SecretOwner
     return exits.DONE
 
 
-async def rotate_key(desk: CommandContext, screen: Screen, new_key_file: Path | None) -> int:
+async def rotate_key(context: CommandContext, screen: Screen, new_key_file: Path | None) -> int:
     """A new master key for every secret."""
     from mainspring.workspace.key_rotation import rotate
 
-    async with desk.doors.open(desk.settings()) as rooms:
-        done = await rotate(rooms.database, rooms.vault.keyring, new_key_file)
+    async with context.doors.open(context.settings()) as services:
+        done = await rotate(services.database, services.vault.keyring, new_key_file)
         deed = AuditedAction(
             "rotate_master_key", detail={"key": done.key_id, "secrets": done.resealed}
         )
-        async with local(rooms, deed).transaction():
+        async with local(services, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
     if screen.for_programs:
         screen.answer(
@@ -163,6 +165,6 @@ async def _call(
         async with local(rooms).acquire() as connection:
             owner = await id_of(connection, rooms.workspace_id, about.owner)
         arguments = {**arguments, "owner_user_id": str(owner)}
-    visitor = CapabilityCaller(local_owner(rooms))
-    answer: dict[str, Any] = await rooms.gate.direct(visitor, about.capability(deed), arguments)
+    caller = CapabilityCaller(local_owner(rooms))
+    answer: dict[str, Any] = await rooms.gate.direct(caller, about.capability(deed), arguments)
     return answer

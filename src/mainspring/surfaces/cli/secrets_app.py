@@ -59,11 +59,11 @@ def _set_secret(
             code="secret_on_command_line",
             suggestion="Leave it out and be asked for it, or send it by a pipe.",
         )
-    desk = get_context(ctx)
+    context = get_context(ctx)
     about = parse_secret_owner(owner, publisher)
-    value = read_value(desk.limits())
-    screen = desk.screen(for_programs=for_programs)
-    return finish(set_secret(desk, screen, about, name, description, value))
+    value = read_value(context.limits())
+    screen = context.screen(for_programs=for_programs)
+    return finish(set_secret(context, screen, about, name, description, value))
 
 
 def _list_secrets(
@@ -75,9 +75,9 @@ def _list_secrets(
     """List the names of secrets, never their values."""
     from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(list_secrets(desk, screen, parse_secret_owner(owner, publisher)))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(list_secrets(context, screen, parse_secret_owner(owner, publisher)))
 
 
 def _delete_secret(
@@ -90,9 +90,9 @@ def _delete_secret(
     """Forget a secret."""
     from mainspring.surfaces.cli.secrets import delete_secret, parse_secret_owner
 
-    desk = get_context(ctx)
-    screen = desk.screen(for_programs=for_programs)
-    return finish(delete_secret(desk, screen, parse_secret_owner(owner, publisher), name))
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(delete_secret(context, screen, parse_secret_owner(owner, publisher), name))
 
 
 def _rotate(
@@ -106,5 +106,5 @@ def _rotate(
     """Seal every secret with a new master key, while the server goes on working."""
     from mainspring.surfaces.cli.secrets import rotate_key
 
-    desk = get_context(ctx)
-    return finish(rotate_key(desk, desk.screen(for_programs=for_programs), new_key_file))
+    context = get_context(ctx)
+    return finish(rotate_key(context, context.screen(for_programs=for_programs), new_key_file))

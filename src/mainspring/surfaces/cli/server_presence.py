@@ -42,19 +42,19 @@ def fire_url(settings: Settings, automation_id: UUID) -> str:
     return f"{server_address(settings)}/api/v1/automations/{automation_id}/fire"
 
 
-async def is_watched(rooms: ApplicationServices) -> bool:
+async def is_watched(services: ApplicationServices) -> bool:
     """Whether a server or a worker is there, so that what is due will happen."""
-    return find_running_server(rooms.settings.home) is not None or await has_worker(rooms)
+    return find_running_server(services.settings.home) is not None or await has_worker(services)
 
 
-async def has_worker(rooms: ApplicationServices, *, patient: bool = False) -> bool:
+async def has_worker(services: ApplicationServices, *, patient: bool = False) -> bool:
     """Whether a worker is alive, as far as the database knows."""
     from mainspring.runs.health import read_vitals
 
-    may_come = patient and find_running_server(rooms.settings.home) is not None
+    may_come = patient and find_running_server(services.settings.home) is not None
     deadline = time.monotonic() + (_PATIENCE_SECONDS if may_come else 0.0)
     while True:
-        async with rooms.database.acquire() as connection:
+        async with services.database.acquire() as connection:
             vitals = await read_vitals(connection)
         if vitals.workers > 0 or time.monotonic() >= deadline:
             return vitals.workers > 0

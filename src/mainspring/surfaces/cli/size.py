@@ -18,11 +18,11 @@ _UNITS = ("B", "KB", "MB", "GB", "TB")
 _STEP = 1024
 
 
-async def show_size(desk: CommandContext, screen: Screen) -> int:
+async def show_size(context: CommandContext, screen: Screen) -> int:
     """The report, by groups of tables, the largest first."""
-    settings, limits = desk.settings(), desk.limits()
-    async with desk.doors.open(settings) as rooms:
-        found = await read_size(rooms.database, limits, own_disk(settings))
+    settings, limits = context.settings(), context.limits()
+    async with context.doors.open(settings) as services:
+        found = await read_size(services.database, limits, own_disk(settings))
     if screen.for_programs:
         screen.answer(found.as_dict())
     else:
@@ -68,5 +68,5 @@ def in_bytes(number: int, *, signed: bool = False) -> str:
     return f"{sign}{shown} {_UNITS[unit]}"
 
 
-def _day(moment: datetime | None) -> str:
-    return date_time(moment)[:10]
+def _day(timestamp: datetime | None) -> str:
+    return date_time(timestamp)[:10]

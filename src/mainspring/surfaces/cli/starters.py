@@ -22,15 +22,15 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
 def write_starter(
-    desk: CommandContext, screen: Screen, name: str | None, kind: str, output: Path | None
+    context: CommandContext, screen: Screen, name: str | None, kind: str, output: Path | None
 ) -> int:
     """Writes the file and says how to go on; a file that is there is left alone."""
     from mainspring.definition.validate import validate
 
     document = _STARTERS[kind](name)
-    limits = desk.limits()
+    limits = context.limits()
     # Only the name can be wrong; whoever gave it should hear it now.
-    validate(document, desk.doors.vocabulary(limits), limits).accepted()
+    validate(document, context.doors.vocabulary(limits), limits).accepted()
     path = output or Path(f"{_stem(document['name'])}.json")
     write_file(path, as_json(document) + "\n", suggestion="Choose another file with --output.")
     steps = _next_commands(path, document["name"], kind)

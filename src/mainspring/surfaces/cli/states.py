@@ -47,103 +47,109 @@ _ACTS: Mapping[str, Act] = {
 
 
 async def change_state(
-    desk: CommandContext, screen: Screen, act: str, text: str, ask: Ask | None = None
+    context: CommandContext, screen: Screen, act: str, text: str, ask: Ask | None = None
 ) -> int:
     """Does one of the five, and says what that means for the automation."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        done = await change_state_in(rooms, screen, act, text, ask)
+    async with context.doors.open(context.settings()) as services:
+        done = await change_state_in(services, screen, act, text, ask)
     return exits.DONE if done else exits.FAILED
 
 
 async def change_state_in(
-    rooms: ApplicationServices, screen: Screen, act: str, text: str, ask: Ask | None = None
+    services: ApplicationServices, screen: Screen, act: str, text: str, ask: Ask | None = None
 ) -> bool:
     """The same in a house that is open; False: a person did not agree to what it may do."""
-    found = await find_automation(rooms, text, archived_first=act == "restore")
-    async with local(rooms).acquire() as connection:
-        before = await read_automation(connection, rooms.workspace_id, found["id"])
+    found = await find_automation(services, text, archived_first=act == "restore")
+    async with local(services).acquire() as connection:
+        before = await read_automation(connection, services.workspace_id, found["id"])
     # Refused at once, and no price is shown for what does not start.
     starts = act == "activate" and before["state"] == "paused"
-    if starts and not await agree_first(rooms, screen, found["id"], before["version"], ask):
+    if starts and not await agree_first(services, screen, found["id"], before["version"], ask):
         screen.say("Nothing was agreed to; it stays paused.")
         return False
-    words = await load_vocabulary(rooms.registry, rooms.workspace_id, before["definition"])
+    vocabulary = await load_vocabulary(
+        services.registry, services.workspace_id, before["definition"]
+    )
     # What it will cost is said before it is set going, and not when it is too late.
-    priced = await price_of(rooms, local(rooms), before) if act == "activate" else None
+    priced = await price_of(services, local(services), before) if act == "activate" else None
     if priced is not None and not screen.for_programs:
         screen.say(one_line(priced.sentence, 400))
 
-    missing = await _doubts(before, rooms, words) if act == "activate" else ()
+    missing = await _doubts(before, services, vocabulary) if act == "activate" else ()
 
     async def work(tx: Transaction) -> dict[str, Any]:
-        await _done(tx, rooms, words, act, found["id"], missing)
-        return await read_automation(tx, rooms.workspace_id, found["id"])
+        await _done(tx, services, vocabulary, act, found["id"], missing)
+        return await read_automation(tx, services.workspace_id, found["id"])
 
     held = [found["id"]] if act in ("pause", "archive") else ()
-    side = local(rooms, AuditedAction(f"{act}_automation", found["id"]))
-    now = await change(side, rooms.limits, rooms.workspace_id, work, automations=held)
+    side = local(services, AuditedAction(f"{act}_automation", found["id"]))
+    now = await change(side, services.limits, services.workspace_id, work, automations=held)
     if screen.for_programs:
-        screen.answer(await _told(now, rooms, words, priced))
+        screen.answer(await _describe_state(now, services, vocabulary, priced))
     else:
-        screen.say(*await _lines(act, now, rooms, words, screen))
+        screen.say(*await _lines(act, now, services, vocabulary, screen))
     return True
 
 
-async def _told(
+async def _describe_state(
     now: Mapping[str, Any],
-    rooms: ApplicationServices,
-    words: Vocabulary,
+    services: ApplicationServices,
+    vocabulary: Vocabulary,
     priced: CostForecast | None,
 ) -> dict[str, Any]:
     names = ("id", "name", "state", "version", "failures", "next_due_at")
     told = {name: now[name] for name in names}
     if priced is not None:
         told["forecast"] = priced.as_dict()
-        told["warnings"] = [one.as_dict() for one in await _doubts(now, rooms, words)]
+        told["warnings"] = [one.as_dict() for one in await _doubts(now, services, vocabulary)]
     return told
 
 
 async def _doubts(
-    now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary
+    now: Mapping[str, Any], services: ApplicationServices, vocabulary: Vocabulary
 ) -> tuple[Finding, ...]:
     """What it counts on and would not find if it ran now."""
-    space, document = rooms.workspace_id, now["definition"]
-    async with local(rooms).acquire() as connection:
+    space, document = services.workspace_id, now["definition"]
+    async with local(services).acquire() as connection:
         lacking = await find_missing_boards(connection, space, document)
     granted = read_grants(now["grants"])
-    whose, gate = DefinitionOwner(space, now["id"]), rooms.gate
+    whose, gate = DefinitionOwner(space, now["id"]), services.gate
     doubts = await find_missing_dependencies(
-        document, granted, words, gate.models, gate.preflight, whose
+        document, granted, vocabulary, gate.models, gate.preflight, whose
     )
     return (*lacking, *doubts)
 
 
 async def _done(
     tx: Transaction,
-    rooms: ApplicationServices,
-    words: Vocabulary,
+    services: ApplicationServices,
+    vocabulary: Vocabulary,
     act: str,
     automation_id: UUID,
     missing: Sequence[Finding],
 ) -> None:
     if act == "activate":
         await automation_states.activate(
-            tx, rooms.workspace_id, automation_id, words, rooms.limits, missing
+            tx, services.workspace_id, automation_id, vocabulary, services.limits, missing
         )
     else:
-        await _ACTS[act](tx, rooms.workspace_id, automation_id)
+        await _ACTS[act](tx, services.workspace_id, automation_id)
 
 
 async def _lines(
-    act: str, now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary, screen: Screen
+    act: str,
+    now: Mapping[str, Any],
+    services: ApplicationServices,
+    vocabulary: Vocabulary,
+    screen: Screen,
 ) -> list[Text]:
     from rich.text import Text
 
     sign, colour = screen.mark("succeeded")
     head = Text.assemble((sign, colour), " ", (one_line(now["name"]), "bold"))
-    head.append(f" {_said(act, now)}")
+    head.append(f" {_describe_transition(act, now)}")
     if act == "activate":
-        return [head, *await _what_starts_it(now, rooms, words, screen)]
+        return [head, *await _what_starts_it(now, services, vocabulary, screen)]
     if act == "archive":
         return [head, Text(f"  {hint('restore', now['id'])}", style="bright_black")]
     if now["state"] == "paused" and act in ("restore", "acknowledge"):
@@ -151,7 +157,7 @@ async def _lines(
     return [head]
 
 
-def _said(act: str, now: Mapping[str, Any]) -> str:
+def _describe_transition(act: str, now: Mapping[str, Any]) -> str:
     match act:
         case "activate":
             return "is active."
@@ -165,25 +171,25 @@ def _said(act: str, now: Mapping[str, Any]) -> str:
 
 
 async def _what_starts_it(
-    now: Mapping[str, Any], rooms: ApplicationServices, words: Vocabulary, screen: Screen
+    now: Mapping[str, Any], services: ApplicationServices, vocabulary: Vocabulary, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
     entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
-    async with local(rooms).acquire() as connection:
-        boards = await load_watched_boards(connection, rooms.workspace_id, now["triggers"])
-    doubts = await _doubts(now, rooms, words)
+    async with local(services).acquire() as connection:
+        boards = await load_watched_boards(connection, services.workspace_id, now["triggers"])
+    doubts = await _doubts(now, services, vocabulary)
     lines: list[Text] = []
     for row in now["triggers"]:
-        lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]), boards)
+        lines += trigger_lines(with_address(row, services), entries.get(row["slug"]), boards)
     lines += warning_lines(doubts, screen)
     calls = token_hints(now["name"], now["triggers"])
     if not now["triggers"]:
         lines.append(Text("  It has no triggers, so it starts by hand only."))
         calls.append(hint("fire", now["name"]))
-    elif not await is_watched(rooms):
+    elif not await is_watched(services):
         sign, colour = screen.mark("warning")
-        said = " No server is up; nothing starts by itself before one is."
-        lines.append(Text.assemble("  ", (sign, colour), said))
+        text = " No server is up; nothing starts by itself before one is."
+        lines.append(Text.assemble("  ", (sign, colour), text))
         calls.append(hint("up"))
     return [*lines, *(Text(f"  {call}", style="bright_black") for call in calls)]

@@ -31,9 +31,9 @@ def agent_line(text: str, *, plain: bool) -> str | None:
     return None if words is None else words(told, plain)
 
 
-def _thought(told: Told, plain: bool) -> str:
+def _thought(lines: Told, plain: bool) -> str:
     del plain
-    return f"thinks: {_brief(told.get('text'))}"
+    return f"thinks: {_brief(lines.get('text'))}"
 
 
 def _call(told: Told, plain: bool) -> str:
@@ -41,35 +41,35 @@ def _call(told: Told, plain: bool) -> str:
     return f"{arrow} {_brief(told.get('tool'))} {_brief(told.get('arguments'))}"
 
 
-def _result(told: Told, plain: bool) -> str:
-    arrow, held = "<-" if plain else "←", told.get("outcome") == "held"
-    outcome = "waits for a person" if held else _brief(told.get("outcome"))
-    return f"{arrow} {_brief(told.get('tool'))} {outcome}: {_brief(told.get('text'))}"
+def _result(lines: Told, plain: bool) -> str:
+    arrow, held = "<-" if plain else "←", lines.get("outcome") == "held"
+    outcome = "waits for a person" if held else _brief(lines.get("outcome"))
+    return f"{arrow} {_brief(lines.get('tool'))} {outcome}: {_brief(lines.get('text'))}"
 
 
 def _refused(told: Told, plain: bool) -> str:
     return f"{_call(told, plain)} was not done: {_brief(told.get('text'))}"
 
 
-def _is_told(told: Told, plain: bool) -> str:
+def _is_told(lines: Told, plain: bool) -> str:
     del plain
-    return f"is told: {_brief(told.get('text'))}"
+    return f"is told: {_brief(lines.get('text'))}"
 
 
-def _turn(told: Told, plain: bool) -> str:
+def _turn(lines: Told, plain: bool) -> str:
     del plain
-    tokens = _number(told, "input_tokens") + _number(told, "output_tokens")
-    cost, total = _number(told, "cost_usd"), _number(told, "total_usd")
-    number = f"{_number(told, 'turn'):.0f}"
+    tokens = _number(lines, "input_tokens") + _number(lines, "output_tokens")
+    cost, total = _number(lines, "cost_usd"), _number(lines, "total_usd")
+    number = f"{_number(lines, 'turn'):.0f}"
     return f"turn {number}: {tokens:,.0f} tokens, ${cost:.4f} (${total:.4f} so far)"
 
 
-def _answer(told: Told, plain: bool) -> str:
+def _answer(lines: Told, plain: bool) -> str:
     del plain
-    if told.get("how") == "nothing":
-        return f"nothing to do: {_brief(told.get('text'))}"
-    output = told.get("output")
-    return f"answers: {_brief(told.get('text') if output is None else output)}"
+    if lines.get("how") == "nothing":
+        return f"nothing to do: {_brief(lines.get('text'))}"
+    output = lines.get("output")
+    return f"answers: {_brief(lines.get('text') if output is None else output)}"
 
 
 _WORDS: Final[Mapping[str, Callable[[Told, bool], str]]] = {
@@ -83,8 +83,8 @@ _WORDS: Final[Mapping[str, Callable[[Told, bool], str]]] = {
 }
 
 
-def _number(told: Told, name: str) -> float:
-    value = told.get(name)
+def _number(lines: Told, name: str) -> float:
+    value = lines.get(name)
     return float(value) if isinstance(value, int | float) else 0.0
 
 

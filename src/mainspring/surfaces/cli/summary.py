@@ -68,8 +68,8 @@ def warning_lines(warnings: Iterable[Finding], screen: Screen) -> list[Text]:
     sign, colour = screen.mark("warning")
     lines = []
     for warning in warnings:
-        said = f" {warning.pointer}: {one_line(warning.detail, 400)}"
-        lines.append(Text.assemble("  ", (sign, colour), said))
+        text = f" {warning.pointer}: {one_line(warning.detail, 400)}"
+        lines.append(Text.assemble("  ", (sign, colour), text))
         if warning.suggestion:
             lines.append(Text(f"    {one_line(as_called_here(warning.suggestion), 400)}"))
     return lines
@@ -100,40 +100,40 @@ def describe_trigger_summary(
     config = trigger.config
     match trigger.type:
         case "schedule":
-            words = f"on the schedule {config.get('cron')!r} in {config.get('timezone')}"
+            text = f"on the schedule {config.get('cron')!r} in {config.get('timezone')}"
             missed = _MISFIRES.get(str(config.get("misfire")))
-            words = f"{words} ({missed})" if missed else words
+            text = f"{text} ({missed})" if missed else text
         case "webhook":
-            words = f"when the webhook {trigger.id!r} is called"
+            text = f"when the webhook {trigger.id!r} is called"
         case "board_change":
-            words = _of_board(config, boards)
+            text = _of_board(config, boards)
         case "page_ingested":
-            words = _of_page(config)
+            text = _of_page(config)
         case _:
             kept = f" where {_filter(config)}" if config.get("filters") else ""
-            words = f"at an event {config.get('event_type')!r}{kept}"
-    return words if trigger.enabled else f"{words} (switched off)"
+            text = f"at an event {config.get('event_type')!r}{kept}"
+    return text if trigger.enabled else f"{text} (switched off)"
 
 
 def _of_board(config: Mapping[str, Any], boards: Mapping[str, WatchedBoard]) -> str:
     board = str(config.get("board_id"))
     known = boards.get(board.lower())
-    words = f"when the board {board if known is None else f'{known.name!r} ({board})'} changes"
+    text = f"when the board {board if known is None else f'{known.name!r} ({board})'} changes"
     if "dataset" in config:
-        words += f" in the dataset {config['dataset']!r}"
+        text += f" in the dataset {config['dataset']!r}"
     if "change" in config:
-        words += f" by {' or '.join(config['change'])}"
-    return f"{words}, where {_filter(config)}" if config.get("filters") else words
+        text += f" by {' or '.join(config['change'])}"
+    return f"{text}, where {_filter(config)}" if config.get("filters") else text
 
 
 def _of_page(config: Mapping[str, Any]) -> str:
     what = {None: "a page is written", True: "a new page is written", False: "a page changes"}
-    words = f"when {what[config.get('created')]}"
+    text = f"when {what[config.get('created')]}"
     if "page_type" in config:
-        words += f" of the type {config['page_type']!r}"
+        text += f" of the type {config['page_type']!r}"
     if "source" in config:
-        words += f" from {config['source']!r}"
-    return f"{words}, where {_filter(config)}" if config.get("filters") else words
+        text += f" from {config['source']!r}"
+    return f"{text}, where {_filter(config)}" if config.get("filters") else text
 
 
 def _filter(config: Mapping[str, Any]) -> str:

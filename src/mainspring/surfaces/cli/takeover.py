@@ -33,22 +33,24 @@ async def take_over(
     ask: Ask | None = None,
 ) -> int:
     """Shows what somebody left, asks, and makes the local owner its owner."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        actor = local_owner(rooms)
-        await _check_new_owner(rooms, to, actor.id)
-        leaver = await _leaver(rooms, email)
-        estate = await show_departed_member(rooms, local(rooms), actor, leaver["id"])
-        wanted = _named(estate, names) if names else None
+    async with desk.doors.open(desk.settings()) as services:
+        actor = local_owner(services)
+        await _check_new_owner(services, to, actor.id)
+        leaver = await _leaver(services, email)
+        unowned = await show_departed_member(services, local(services), actor, leaver["id"])
+        wanted = _resolve_automations(unowned, names) if names else None
         if show:
-            _show(screen, estate, wanted)
+            _show(screen, unowned, wanted)
             return exits.DONE
-        if not await _asked(screen, estate, wanted, ask, email):
+        if not await _confirm_takeover(screen, unowned, wanted, ask, email):
             screen.say("Nothing was taken over.")
             return exits.DONE
         ids = None if wanted is None else [str(one) for one in wanted]
         deed = AuditedAction("take_over_from_member", leaver["id"], {"automations": ids})
-        taken = await take(rooms, local(rooms, deed), actor, leaver["id"], estate["digest"], wanted)
-        taken = await _offer_replay(rooms, screen, taken, leaver["id"], ask)
+        taken = await take(
+            services, local(services, deed), actor, leaver["id"], unowned["digest"], wanted
+        )
+        taken = await _offer_replay(services, screen, taken, leaver["id"], ask)
     if screen.for_programs:
         screen.answer(taken)
     else:
@@ -57,7 +59,7 @@ async def take_over(
 
 
 async def _offer_replay(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     screen: Screen,
     taken: dict[str, Any],
     member_id: UUID,
@@ -65,21 +67,23 @@ async def _offer_replay(
 ) -> dict[str, Any]:
     """Asks whether the missed runs are started again; a no leaves them to be replayed later."""
     missed = sum(one["replayable"] for one in taken["automations"])
-    said = (
+    text = (
         f"{count(missed, 'missed run')} can be started again now: every webhook call and event, "
         "and what the schedules make up for."
     )
-    if not missed or not await confirm(screen, [said], "Start them?", ask):
+    if not missed or not await confirm(screen, [text], "Start them?", ask):
         return taken
-    done = await replay_missed(rooms, local(rooms), local_owner(rooms), taken)
+    done = await replay_missed(services, local(services), local_owner(services), taken)
     started = sum(one["replayed"] for one in done["automations"])
-    await local(rooms, AuditedAction("replay_missed_runs", member_id, {"replayed": started})).note()
+    await local(
+        services, AuditedAction("replay_missed_runs", member_id, {"replayed": started})
+    ).note()
     return done
 
 
-async def _leaver(rooms: ApplicationServices, email: str) -> Mapping[str, Any]:
-    async with local(rooms).acquire() as connection:
-        found = await list_leavers(connection, rooms.workspace_id)
+async def _leaver(services: ApplicationServices, email: str) -> Mapping[str, Any]:
+    async with local(services).acquire() as connection:
+        found = await list_leavers(connection, services.workspace_id)
     for one in found:
         if email.strip().lower() in (one["email"].lower(), str(one["id"])):
             return one
@@ -90,12 +94,12 @@ async def _leaver(rooms: ApplicationServices, email: str) -> Mapping[str, Any]:
     )
 
 
-async def _check_new_owner(rooms: ApplicationServices, to: str | None, own: UUID) -> None:
+async def _check_new_owner(services: ApplicationServices, to: str | None, own: UUID) -> None:
     """The new owner agrees to what the automations may do, so nobody else can do it for them."""
     if to is None:
         return
-    async with local(rooms).acquire() as connection:
-        found = await member_called(connection, rooms.workspace_id, to)
+    async with local(services).acquire() as connection:
+        found = await member_called(connection, services.workspace_id, to)
     if found["id"] != own:
         raise Invalid(
             "The new owner agrees to what the automations may do, so they take them over "
@@ -105,23 +109,23 @@ async def _check_new_owner(rooms: ApplicationServices, to: str | None, own: UUID
         )
 
 
-def _named(estate: Mapping[str, Any], names: Sequence[str]) -> list[UUID]:
+def _resolve_automations(unowned: Mapping[str, Any], names: Sequence[str]) -> list[UUID]:
     known = {
-        key: one["id"] for one in estate["automations"] for key in (one["name"], str(one["id"]))
+        key: one["id"] for one in unowned["automations"] for key in (one["name"], str(one["id"]))
     }
     unknown = [name for name in names if name not in known]
     if unknown:
         raise NotFound(
             f"They left no automation called {unknown[0][:200]!r}.",
             code="no_automation",
-            suggestion=f"They left {', '.join(one['name'] for one in estate['automations'])}.",
+            suggestion=f"They left {', '.join(one['name'] for one in unowned['automations'])}.",
         )
     return [known[name] for name in names]
 
 
-async def _asked(
+async def _confirm_takeover(
     screen: Screen,
-    estate: Mapping[str, Any],
+    unowned: Mapping[str, Any],
     wanted: Sequence[UUID] | None,
     ask: Ask | None,
     email: str,
@@ -135,16 +139,16 @@ async def _asked(
                 "terminal, or sign in and open Settings, Members.",
             )
         ask = TerminalPrompt(screen)
-    _show(screen, estate, wanted)
+    _show(screen, unowned, wanted)
     said = await ask("Take this over, and agree to what it may do? Type yes:")
     return (said or "").strip().lower() == "yes"
 
 
-def _show(screen: Screen, estate: Mapping[str, Any], wanted: Sequence[UUID] | None) -> None:
+def _show(screen: Screen, unowned: Mapping[str, Any], wanted: Sequence[UUID] | None) -> None:
     if screen.for_programs:
-        screen.answer(estate)
+        screen.answer(unowned)
         return
-    for one in estate["automations"]:
+    for one in unowned["automations"]:
         if wanted is not None and one["id"] not in wanted:
             continue
         was = "stopped when they left" if one["stopped"] else one["state"]
@@ -153,7 +157,7 @@ def _show(screen: Screen, estate: Mapping[str, Any], wanted: Sequence[UUID] | No
         screen.say(*(f"  missing: {one_line(lack['detail'], 300)}" for lack in one["missing"]))
         if one["missed"]:
             screen.say(f"  {count(one['missed'], 'missed run')}")
-    for hook in estate["webhooks"] if wanted is None else ():
+    for hook in unowned["webhooks"] if wanted is None else ():
         screen.say(f"The webhook token of {one_line(hook['automation'], 200)} ({hook['slug']})")
 
 

@@ -56,17 +56,17 @@ class RunTimeline:
     sleeper: tuple[str, str] = ("", "")
     _known: set[tuple[str, str, int, str]] = field(default_factory=set)
 
-    def see(self, moment: RunEvent, now: float) -> TimelineEntry | None:
+    def see(self, event: RunEvent, now: float) -> TimelineEntry | None:
         """The line for a moment, if it has something new to say."""
-        match moment.kind:
+        match event.kind:
             case "step_started":
-                return self._started(moment, now)
+                return self._started(event, now)
             case "step_retrying" | "step_finished":
-                return self._recorded(moment, now)
+                return self._recorded(event, now)
             case "run_resumed":
                 self.asleep_until = None
             case "run_ended":
-                return self._left(moment)
+                return self._left(event)
         return None
 
     def remember(self, steps: Iterable[Mapping[str, Any]]) -> None:
@@ -74,46 +74,46 @@ class RunTimeline:
         for row in steps:
             self._known.add((row["step"], row["item"], row["attempt"], row["status"]))
 
-    def _started(self, moment: RunEvent, now: float) -> TimelineEntry:
-        place = (moment.step, moment.item)
+    def _started(self, event: RunEvent, now: float) -> TimelineEntry:
+        place = (event.step, event.item)
         before = self.going.get(place)
-        self.going[place] = RunningStep(moment.attempt, now)
-        words = "" if moment.attempt == 1 else f"attempt {moment.attempt}"
+        self.going[place] = RunningStep(event.attempt, now)
+        words = "" if event.attempt == 1 else f"attempt {event.attempt}"
         if before is not None and before.trouble is not None:
             words += f", after a pause of {duration(now - before.since)}"
         return TimelineEntry("started", *place, words)
 
-    def _recorded(self, moment: RunEvent, now: float) -> TimelineEntry | None:
-        place = (moment.step, moment.item)
-        known = (*place, moment.attempt, moment.status)
+    def _recorded(self, event: RunEvent, now: float) -> TimelineEntry | None:
+        place = (event.step, event.item)
+        known = (*place, event.attempt, event.status)
         if known in self._known:
             return None
         self._known.add(known)
-        if moment.status == "waiting":
+        if event.status == "waiting":
             self.going.pop(place, None)
             self.sleeper = place
-            words = _approval(moment.detail)
+            words = _approval(event.detail)
             return TimelineEntry("waiting", *place, words) if words else None
-        words = _attempt(moment)
-        if moment.status == "retrying":
-            reason = _reason(moment.detail)
+        words = _attempt(event)
+        if event.status == "retrying":
+            reason = _reason(event.detail)
             self.sleeper = place
-            self.going[place] = RunningStep(moment.attempt, now, reason)
+            self.going[place] = RunningStep(event.attempt, now, reason)
             return TimelineEntry("retrying", *place, f"{words}: {reason} It is tried again.")
         self.going.pop(place, None)
-        if moment.status == "failed":
-            return TimelineEntry("failed", *place, f"{words}: {_reason(moment.detail)}")
-        if moment.status == "skipped":
+        if event.status == "failed":
+            return TimelineEntry("failed", *place, f"{words}: {_reason(event.detail)}")
+        if event.status == "skipped":
             return TimelineEntry("skipped", *place, "skipped")
-        return TimelineEntry("succeeded", *place, words, moment.detail)
+        return TimelineEntry("succeeded", *place, words, event.detail)
 
-    def _left(self, moment: RunEvent) -> TimelineEntry | None:
+    def _left(self, event: RunEvent) -> TimelineEntry | None:
         self.going.clear()
-        if moment.status == "waiting":
-            return self.sleep(moment.detail.due_at)
-        if moment.status == "pending":
+        if event.status == "waiting":
+            return self.sleep(event.detail.due_at)
+        if event.status == "pending":
             return TimelineEntry("told", "", words="The run was handed back to the queue.")
-        if moment.status == "lost":
+        if event.status == "lost":
             return TimelineEntry("told", "", words="Another worker goes on with the run.")
         return None
 
@@ -131,19 +131,17 @@ def step_line(row: Mapping[str, Any]) -> TimelineEntry:
     at = clock_time(row["finished_at"])
     match row["status"]:
         case "waiting":
-            words = (
-                f"{at}  {_approval(row['output']) or 'waiting'} until {clock_time(row['until'])}"
-            )
+            text = f"{at}  {_approval(row['output']) or 'waiting'} until {clock_time(row['until'])}"
         case "skipped":
-            words = f"{at}  skipped"
+            text = f"{at}  skipped"
         case "succeeded":
-            words = f"{at}  {duration(row['ms'] / 1000)}"
-            words += f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
+            text = f"{at}  {duration(row['ms'] / 1000)}"
+            text += f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
         case _:
             reason = (row["error"] or {}).get("detail", "")
-            words = f"{at}  attempt {row['attempt']} failed after "
-            words += f"{duration(row['ms'] / 1000)}: {reason}"
-    return TimelineEntry(row["status"], row["step"], row["item"], words, row["output"])
+            text = f"{at}  attempt {row['attempt']} failed after "
+            text += f"{duration(row['ms'] / 1000)}: {reason}"
+    return TimelineEntry(row["status"], row["step"], row["item"], text, row["output"])
 
 
 def _approval(output: Any) -> str:
@@ -153,11 +151,11 @@ def _approval(output: Any) -> str:
     return f"waiting for approval ({hint('drafts', 'show', output['draft_id'])})"
 
 
-def _attempt(moment: RunEvent) -> str:
-    took = duration(moment.ms / 1000)
-    if moment.status == "succeeded":
-        return took if moment.attempt == 1 else f"{took}, attempt {moment.attempt}"
-    return f"attempt {moment.attempt} failed after {took}"
+def _attempt(event: RunEvent) -> str:
+    took = duration(event.ms / 1000)
+    if event.status == "succeeded":
+        return took if event.attempt == 1 else f"{took}, attempt {event.attempt}"
+    return f"attempt {event.attempt} failed after {took}"
 
 
 def _reason(detail: Any) -> str:

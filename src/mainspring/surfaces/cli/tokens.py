@@ -36,12 +36,15 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 
-async def show_tokens(desk: CommandContext, screen: Screen) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        found = await list_tokens(connection, rooms.workspace_id)
-        now = rooms.clock.now()
+async def show_tokens(context: CommandContext, screen: Screen) -> int:
+    async with (
+        context.doors.open(context.settings()) as services,
+        local(services).acquire() as connection,
+    ):
+        found = await list_tokens(connection, services.workspace_id)
+        now = services.clock.now()
     if screen.for_programs:
-        screen.answer({"tokens": [_told(stored) for stored in found]})
+        screen.answer({"tokens": [_describe_token(stored) for stored in found]})
         return exits.DONE
     rows = [
         (
@@ -76,31 +79,33 @@ class TokenOptions:
 
 
 async def create_token(
-    desk: CommandContext, screen: Screen, wanted: TokenOptions, ask: Ask | None = None
+    context: CommandContext, screen: Screen, options: TokenOptions, ask: Ask | None = None
 ) -> int:
     """Makes a token. One with the permission approve is made by a person at a terminal."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        now = rooms.clock.now()
-        expires = None if wanted.days is None else now + timedelta(days=wanted.days)
-        found = [await find_in_use(rooms, text) for text in wanted.approves or ()]
-        approves = None if wanted.approves is None else tuple(one["id"] for one in found)
-        bounds = TokenLimits(wanted.role, wanted.capabilities, expires, approves)
-        words = await rooms.registry.of(rooms.workspace_id, needing=wanted.capabilities or ())
-        check_bounds(bounds, local_owner(rooms), words.capabilities, now, None)
+    async with context.doors.open(context.settings()) as services:
+        now = services.clock.now()
+        expires = None if options.days is None else now + timedelta(days=options.days)
+        found = [await find_in_use(services, text) for text in options.approves or ()]
+        approves = None if options.approves is None else tuple(one["id"] for one in found)
+        bounds = TokenLimits(options.role, options.capabilities, expires, approves)
+        words = await services.registry.of(
+            services.workspace_id, needing=options.capabilities or ()
+        )
+        check_bounds(bounds, local_owner(services), words.capabilities, now, None)
         if approves is not None:
-            check_person(rooms, screen, ask, _BY_PEOPLE, "/settings/tokens")
+            check_person(services, screen, ask, _BY_PEOPLE, "/settings/tokens")
             shown = [f"It may approve {one_line(one['name'])}." for one in found]
             if not await confirm(screen, [APPROVE_WARNING, *shown], "Make this token?", ask):
                 screen.say("No token was made.")
                 return exits.DONE
         deed = AuditedAction("create_token")
-        async with local(rooms, deed).transaction() as tx:
+        async with local(services, deed).transaction() as tx:
             stored, plain = await make_token(
-                tx, rooms.workspace_id, FIRST_MEMBER, wanted.name, bounds
+                tx, services.workspace_id, FIRST_MEMBER, options.name, bounds
             )
             deed.subject, deed.detail = stored.id, describe_token(stored)
     if screen.for_programs:
-        screen.answer({"token": _told(stored), "text": plain})
+        screen.answer({"token": _describe_token(stored), "text": plain})
     else:
         # Alone on its stream, so that a shell can take it as it is; a person reads both.
         screen.say(plain)
@@ -108,7 +113,7 @@ async def create_token(
     return exits.DONE
 
 
-async def end_token(desk: CommandContext, screen: Screen, text: str) -> int:
+async def end_token(context: CommandContext, screen: Screen, text: str) -> int:
     try:
         token_id = UUID(text)
     except ValueError:
@@ -119,13 +124,13 @@ async def end_token(desk: CommandContext, screen: Screen, text: str) -> int:
         ) from None
     deed = AuditedAction("delete_token", token_id)
     async with (
-        desk.doors.open(desk.settings()) as rooms,
-        local(rooms, deed).transaction() as tx,
+        context.doors.open(context.settings()) as services,
+        local(services, deed).transaction() as tx,
     ):
-        deed.idle = await is_revoked(tx, rooms.workspace_id, token_id)
-        stored = await revoke_token(tx, rooms.workspace_id, token_id)
+        deed.idle = await is_revoked(tx, services.workspace_id, token_id)
+        stored = await revoke_token(tx, services.workspace_id, token_id)
     if screen.for_programs:
-        screen.answer(_told(stored))
+        screen.answer(_describe_token(stored))
     else:
         screen.say(f"The token {one_line(stored.name)} has ended.")
     return exits.DONE
@@ -159,7 +164,7 @@ def _state(stored: StoredToken, now: datetime) -> str:
     return f"{word} {date_time(stored.expires_at)}"
 
 
-def _told(stored: StoredToken) -> dict[str, Any]:
+def _describe_token(stored: StoredToken) -> dict[str, Any]:
     """Everything about a token but its text."""
     return {
         "id": stored.id,

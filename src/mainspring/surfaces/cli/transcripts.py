@@ -31,16 +31,18 @@ _LONGEST: Final = 4_000
 _FAINT: Final = "bright_black"
 
 
-async def show_transcript(desk: CommandContext, screen: Screen, text: str, step: str | None) -> int:
+async def show_transcript(
+    context: CommandContext, screen: Screen, text: str, step: str | None
+) -> int:
     """Every conversation of a run, or those of one step."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        run_id = await find(rooms, text)
-        async with local(rooms).acquire() as connection:
-            there = await transcripts_of_run(connection, rooms.workspace_id, run_id)
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        async with local(services).acquire() as connection:
+            there = await transcripts_of_run(connection, services.workspace_id, run_id)
         chosen = [row for row in there if step is None or row["step"] == step]
         if not chosen:
             raise _none(run_id, step, there)
-        found = [{**row, "transcript": await _read(rooms, row["artifact_id"])} for row in chosen]
+        found = [{**row, "transcript": await _read(services, row["artifact_id"])} for row in chosen]
     if screen.for_programs:
         screen.answer({"run_id": str(run_id), "transcripts": found})
     for row in found:
@@ -64,11 +66,11 @@ def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) ->
     )
 
 
-async def _read(rooms: ApplicationServices, artifact_id: UUID) -> Any:
-    async with local(rooms).acquire() as connection:
-        artifact = await read_artifact(connection, rooms.workspace_id, artifact_id)
+async def _read(services: ApplicationServices, artifact_id: UUID) -> Any:
+    async with local(services).acquire() as connection:
+        artifact = await read_artifact(connection, services.workspace_id, artifact_id)
     try:
-        return json.loads(await read_content(rooms.blobs, artifact))
+        return json.loads(await read_content(services.blobs, artifact))
     except (ValueError, RecursionError):
         # A script may save a file of this name too.
         return None
@@ -81,46 +83,50 @@ def _head(row: Mapping[str, Any]) -> list[Text]:
 
 
 def _conversation(kept: Any, screen: Screen) -> Iterator[Text]:
-    told = _mapping(kept)
-    usage = _mapping(told.get("usage"))
+    result = _mapping(kept)
+    usage = _mapping(result.get("usage"))
     read, written = usage.get("input_tokens"), usage.get("output_tokens")
-    tools = ", ".join(map(str, _list(told.get("tools")))) or "none"
-    yield _line(f"model {told.get('model')}, tools: {tools}")
+    tools = ", ".join(map(str, _list(result.get("tools")))) or "none"
+    yield _line(f"model {result.get('model')}, tools: {tools}")
     yield _line(f"{read} tokens read, {written} written, ${usage.get('cost_usd')}")
-    yield from _said("system", told.get("system"), screen)
-    yield from _said("task", told.get("opening"), screen)
-    for turn in _list(told.get("turns")):
+    yield from _format_message("system", result.get("system"), screen)
+    yield from _format_message("task", result.get("opening"), screen)
+    for turn in _list(result.get("turns")):
         yield from _turn(_mapping(turn), screen)
-    yield from _ending(_mapping(told.get("ending")), screen)
+    yield from _ending(_mapping(result.get("ending")), screen)
 
 
 def _turn(turn: Mapping[str, Any], screen: Screen) -> Iterator[Text]:
     tokens = f"{turn.get('input_tokens')} + {turn.get('output_tokens')} tokens"
     yield _line("")
     yield _line(f"turn {turn.get('turn')}: {tokens}, ${turn.get('cost_usd')}", "bold")
-    yield from _said("thinks", turn.get("thoughts"), screen)
-    yield from _said("says", turn.get("text"), screen)
+    yield from _format_message("thinks", turn.get("thoughts"), screen)
+    yield from _format_message("says", turn.get("text"), screen)
     for entry in _list(turn.get("calls")):
         call = _mapping(entry)
         name = call.get("tool") or f"{call.get('name')} (not done)"
-        yield from _said(f"calls {name}", call.get("arguments"), screen)
-        yield from _said("failed" if call.get("failed") else "gets", call.get("result"), screen)
-    yield from _said("is told", turn.get("told"), screen)
+        yield from _format_message(f"calls {name}", call.get("arguments"), screen)
+        yield from _format_message(
+            "failed" if call.get("failed") else "gets", call.get("result"), screen
+        )
+    yield from _format_message("is told", turn.get("told"), screen)
 
 
 def _ending(ending: Mapping[str, Any], screen: Screen) -> Iterator[Text]:
     yield _line("")
     problem = _mapping(ending.get("problem"))
     if problem:
-        yield from _said("failed", problem.get("detail"), screen)
+        yield from _format_message("failed", problem.get("detail"), screen)
     elif ending.get("kind") == "nothing":
-        yield from _said("nothing to do", ending.get("text"), screen)
+        yield from _format_message("nothing to do", ending.get("text"), screen)
     else:
         output = ending.get("output")
-        yield from _said("answers", ending.get("text") if output is None else output, screen)
+        yield from _format_message(
+            "answers", ending.get("text") if output is None else output, screen
+        )
 
 
-def _said(what: str, value: Any, screen: Screen) -> Iterator[Text]:
+def _format_message(what: str, value: Any, screen: Screen) -> Iterator[Text]:
     """Who said it in one line, and the text in a margin below."""
     from rich.text import Text
 

@@ -65,9 +65,9 @@ def up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
         return exits.of_problem(problem)
 
 
-def _up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
+def _up(context: CommandContext, screen: Screen, options: UpOptions) -> int:
     """Stays until it is told to stop: once for in order, twice for at once."""
-    wanted = _settings(desk.server_settings(), wishes)
+    wanted = _settings(context.server_settings(), options)
     refuse_second(wanted.home)
     keep_logbook("up", wanted.log)
     # Until the supervisor takes over, a stop breaks off whatever is under way.
@@ -79,10 +79,10 @@ def _up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
             _database(settings) as found,
         ):
             server, reached = found
-            token, link = _prepare(desk, reached, embedded=server is not None)
-            shown = ServerStatusView(screen, settings, token, wishes.show_token, link)
+            token, link = _prepare(context, reached, embedded=server is not None)
+            shown = ServerStatusView(screen, settings, token, options.show_token, link)
             # The vault has the keys of models now, and the parts are born without them.
-            in_order = _supervise(desk, without_model_keys(reached), server, shown)
+            in_order = _supervise(context, without_model_keys(reached), server, shown)
     finally:
         # All that could be stopped has stopped; only words are left.
         for sign in STOPPING:
@@ -91,9 +91,9 @@ def _up(desk: CommandContext, screen: Screen, wishes: UpOptions) -> int:
     return exits.DONE if in_order else exits.INTERRUPTED
 
 
-def _settings(settings: Settings, wishes: UpOptions) -> Settings:
-    settings = parts.at(settings, wishes.host, wishes.port)
-    return settings if wishes.workers is None else replace(settings, workers=wishes.workers)
+def _settings(settings: Settings, options: UpOptions) -> Settings:
+    settings = parts.at(settings, options.host, options.port)
+    return settings if options.workers is None else replace(settings, workers=options.workers)
 
 
 @contextlib.contextmanager
@@ -111,27 +111,30 @@ def _database(settings: Settings) -> Iterator[tuple[EmbeddedServer | None, Setti
 
 
 def _prepare(
-    desk: CommandContext, settings: Settings, *, embedded: bool
+    context: CommandContext, settings: Settings, *, embedded: bool
 ) -> tuple[Path, str | None]:
     """Tables, workspace and the owner's way in, once for all parts; its loop is gone after."""
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(_make_ready(desk, settings, embedded=embedded))
+        return runner.run(_make_ready(context, settings, embedded=embedded))
 
 
 async def _make_ready(
-    desk: CommandContext, settings: Settings, *, embedded: bool
+    context: CommandContext, settings: Settings, *, embedded: bool
 ) -> tuple[Path, str | None]:
     await bring_up_to_date(settings, alone=embedded)
-    async with desk.doors.open(settings) as rooms:
-        return await parts.owner_token(rooms), await parts.first_link(rooms)
+    async with context.doors.open(settings) as services:
+        return await parts.owner_token(services), await parts.first_link(services)
 
 
 def _supervise(
-    desk: CommandContext, settings: Settings, server: EmbeddedServer | None, shown: ServerStatusView
+    context: CommandContext,
+    settings: Settings,
+    server: EmbeddedServer | None,
+    shown: ServerStatusView,
 ) -> bool:
     _load()
     supervisor = Supervisor(
-        _parts(desk, settings),
+        _parts(context, settings),
         server=server,
         stop_seconds=settings.stop_seconds,
         tell=shown.change,
@@ -150,11 +153,11 @@ def _load() -> None:
         importlib.import_module("uvloop")
 
 
-def _parts(desk: CommandContext, settings: Settings) -> list[ServerPart]:
+def _parts(context: CommandContext, settings: Settings) -> list[ServerPart]:
     """In the order in which they are started, and stopped."""
 
     def part(name: str, kind: str, body: parts.Body) -> ServerPart:
-        live = functools.partial(parts.under_supervision, desk.doors, settings, body)
+        live = functools.partial(parts.under_supervision, context.doors, settings, body)
         # A call is answered however busy the others are.
         return ServerPart(name, kind, live, settings.log, behind=0 if kind == "api" else _BEHIND)
 
@@ -236,16 +239,16 @@ class ServerStatusView:
         return f"{self.token.read_text().strip()} ({where})" if self.show_token else where
 
     def _line(self, change: ServerStateChange) -> None:
-        told: dict[str, Any] = {"state": change.state, "pid": os.getpid()}
+        result: dict[str, Any] = {"state": change.state, "pid": os.getpid()}
         if change.state == "ready":
-            told["address"] = self.settings.address
-            told["token_file"] = str(self.token)
-            told["page"] = self._has_page()
+            result["address"] = self.settings.address
+            result["token_file"] = str(self.token)
+            result["page"] = self._has_page()
             if self.link is not None and self._has_page():
-                told["sign_in"] = self.link
-            told["database"] = "outside" if self.settings.database_url else "embedded"
+                result["sign_in"] = self.link
+            result["database"] = "outside" if self.settings.database_url else "embedded"
             if self.show_token:
-                told["token"] = self.token.read_text().strip()
+                result["token"] = self.token.read_text().strip()
         if change.parts:
-            told["parts"] = [{"name": name, "pid": pid} for name, pid in change.parts]
-        self.screen.note(as_json(told, indent=None))
+            result["parts"] = [{"name": name, "pid": pid} for name, pid in change.parts]
+        self.screen.note(as_json(result, indent=None))

@@ -49,35 +49,35 @@ def usage_problem(error: typer.TyperException, words: Sequence[str]) -> Invalid:
     )
 
 
-def translate_usage_error(said: str) -> str:
+def translate_usage_error(text: str) -> str:
     """What the library says, translated; what it has never said before stays as it is."""
-    about = _ABOUT_VALUE.fullmatch(said)
+    about = _ABOUT_VALUE.fullmatch(text)
     if about is not None:
         what = about["what"].replace("'", "")
         return _translated(_VALUES, about["said"], what) or f"{what}: {about['said']}"
-    return _translated(_SENTENCES, said) or said
+    return _translated(_SENTENCES, text) or text
 
 
-def _translated(pairs: tuple[tuple[str, str], ...], said: str, *before: str) -> str | None:
+def _translated(pairs: tuple[tuple[str, str], ...], text: str, *before: str) -> str | None:
     for pattern, ours in pairs:
-        found = re.fullmatch(pattern, said, re.DOTALL)
+        found = re.fullmatch(pattern, text, re.DOTALL)
         if found is not None:
             return ours.format(*before, *found.groups(default=""))
     return None
 
 
-def _way_out(error: typer.TyperException, said: str, words: Sequence[str]) -> str:
+def _way_out(error: typer.TyperException, text: str, words: Sequence[str]) -> str:
     context: Any = getattr(error, "ctx", None)
     path = "" if context is None else str(context.command_path)
     command = path.split()[1:]
-    if said.startswith("No such command") and not command and _stops(said):
+    if text.startswith("No such command") and not command and _stops(text):
         return _how_to_stop(words)
-    if said.startswith("Got unexpected extra") and command:
+    if text.startswith("Got unexpected extra") and command:
         return f"A name with spaces needs quotes; {hint(*command, '--help')} shows what it takes."
     if command:
         near = _nearest_option(error)
         return f"{near}{hint(*command, '--help')} shows what it takes."
-    if said.startswith("No such option"):
+    if text.startswith("No such option"):
         return (
             "Options of a command stand after its name;"
             f" {hint('--help')} lists the commands, and each has a --help too."
@@ -91,8 +91,8 @@ def _nearest_option(error: typer.TyperException) -> str:
     return f"Did you mean {found}? " if found else ""
 
 
-def _stops(said: str) -> bool:
-    found = re.match(r"No such command '(.*?)'", said)
+def _stops(text: str) -> bool:
+    found = re.match(r"No such command '(.*?)'", text)
     return found is not None and found[1].lower() in _STOPPING
 
 

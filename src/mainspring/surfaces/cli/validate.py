@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 
-def validate_files(desk: CommandContext, screen: Screen, files: Sequence[str]) -> int:
+def validate_files(context: CommandContext, screen: Screen, files: Sequence[str]) -> int:
     """Judges every file, also those after a bad one."""
-    limits = desk.limits()
-    vocabulary = desk.doors.vocabulary(limits)
+    limits = context.limits()
+    vocabulary = context.doors.vocabulary(limits)
     answers: list[dict[str, Any]] = []
     for file in files:
         try:
@@ -82,11 +82,11 @@ def show_schema(screen: Screen, which: str) -> int:
     return exits.DONE
 
 
-def show_sdk(desk: CommandContext, screen: Screen, *, types: bool) -> int:
+def show_sdk(context: CommandContext, screen: Screen, *, types: bool) -> int:
     """The file that scripts import, as the server serves it."""
     from mainspring.actions.script.sdk.generator import compute_digest, generate_sdk, generate_types
 
-    vocabulary = desk.doors.vocabulary(desk.limits())
+    vocabulary = context.doors.vocabulary(context.limits())
     text = generate_types(vocabulary) if types else generate_sdk(vocabulary)
     if screen.for_programs:
         screen.answer({"sha256": compute_digest(text), "text": text})

@@ -55,11 +55,11 @@ _SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yello
 _MOVED = (">", "cyan")
 
 
-async def show_versions(desk: CommandContext, screen: Screen, text: str, *, most: int) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_automation(rooms, text)
-        async with local(rooms).acquire() as connection:
-            rows = await list_versions(connection, rooms.workspace_id, found["id"], most=most)
+async def show_versions(context: CommandContext, screen: Screen, text: str, *, most: int) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await find_automation(services, text)
+        async with local(services).acquire() as connection:
+            rows = await list_versions(connection, services.workspace_id, found["id"], most=most)
     if screen.for_programs:
         screen.answer({"id": found["id"], "name": found["name"], "versions": rows})
         return exits.DONE
@@ -79,19 +79,19 @@ async def show_versions(desk: CommandContext, screen: Screen, text: str, *, most
 
 
 async def show_diff(
-    desk: CommandContext, screen: Screen, text: str, before: int | None, after: int | None
+    context: CommandContext, screen: Screen, text: str, before: int | None, after: int | None
 ) -> int:
     """Between two versions; the one in force and the one before it when none is named."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_automation(rooms, text)
+    async with context.doors.open(context.settings()) as services:
+        found = await find_automation(services, text)
         old, new = _chosen(found, before, after)
-        words = await rooms.registry.of(rooms.workspace_id)
-        async with local(rooms).acquire() as connection:
-            told = await diff(connection, rooms.workspace_id, found["id"], old, new)
+        words = await services.registry.of(services.workspace_id)
+        async with local(services).acquire() as connection:
+            result = await diff(connection, services.workspace_id, found["id"], old, new)
     if screen.for_programs:
-        screen.answer({"id": found["id"], "name": found["name"], **told})
+        screen.answer({"id": found["id"], "name": found["name"], **result})
     else:
-        screen.say(*_diff_lines(found["name"], told, words))
+        screen.say(*_diff_lines(found["name"], result, words))
     return exits.DONE
 
 
@@ -106,16 +106,16 @@ def _chosen(found: Mapping[str, Any], before: int | None, after: int | None) -> 
     return before or in_force - 1, after or in_force
 
 
-def _diff_lines(name: str, told: Mapping[str, Any], vocabulary: Vocabulary) -> list[Text]:
+def _diff_lines(name: str, result: Mapping[str, Any], vocabulary: Vocabulary) -> list[Text]:
     from rich.text import Text
 
-    lines = [Text(f"{one_line(name)}: version {told['from']} to {told['to']}", style="bold")]
-    if not told["changes"]:
+    lines = [Text(f"{one_line(name)}: version {result['from']} to {result['to']}", style="bold")]
+    if not result["changes"]:
         lines.append(Text("  They say the same."))
-    lines += [change_line(change) for change in told["changes"]]
+    lines += [change_line(change) for change in result["changes"]]
     for key, words in (("widened", "more may be called"), ("narrowed", "less may be called")):
-        if told[key]:
-            grants = [Grant(entry["capability"], entry["params"]) for entry in told[key]]
+        if result[key]:
+            grants = [Grant(entry["capability"], entry["params"]) for entry in result[key]]
             lines += [Text(f"  {words}:", style="bold"), *grant_lines(grants, vocabulary)]
     return lines
 
@@ -155,25 +155,32 @@ def _around(text: str, place: int) -> str:
 
 
 async def go_back(
-    desk: CommandContext, screen: Screen, text: str, version: int, ask: Ask | None = None
+    context: CommandContext, screen: Screen, text: str, version: int, ask: Ask | None = None
 ) -> int:
     """Brings an earlier version back as a new one.
 
     A person at a terminal sees what it may do beyond what was agreed to, and agrees to that. What
     a program brings back waits for a person where it may do more.
     """
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_automation(rooms, text)
+    async with context.doors.open(context.settings()) as services:
+        found = await find_automation(services, text)
         automation_id: UUID = found["id"]
-        async with local(rooms).acquire() as connection:
-            then = await read_version(connection, rooms.workspace_id, automation_id, version)
-        words = await load_vocabulary(rooms.registry, rooms.workspace_id, then["definition"])
-        async with local(rooms).acquire() as connection:
+        async with local(services).acquire() as connection:
+            then = await read_version(connection, services.workspace_id, automation_id, version)
+        vocabulary = await load_vocabulary(
+            services.registry, services.workspace_id, then["definition"]
+        )
+        async with local(services).acquire() as connection:
             content = await judge_version(
-                connection, rooms.workspace_id, automation_id, version, words, rooms.limits
+                connection,
+                services.workspace_id,
+                automation_id,
+                version,
+                vocabulary,
+                services.limits,
             )
-        if has_person(rooms, screen, ask) and not await agree_to_version(
-            rooms,
+        if has_person(services, screen, ask) and not await agree_to_version(
+            services,
             screen,
             automation_id,
             content.definition,
@@ -190,28 +197,28 @@ async def go_back(
         async def work(
             tx: Transaction,
         ) -> tuple[SavedAutomation, dict[str, Any], AutomationConsent | None]:
-            space, owner = rooms.workspace_id, local_owner(rooms)
+            space, owner = services.workspace_id, local_owner(services)
 
             async def put() -> SavedAutomation:
                 return await bring_back(tx, space, automation_id, version, content, FIRST_MEMBER)
 
             made, consent = await change_by(tx, space, automation_id, owner, put, content.traits)
             made = made if consent is None else replace(made, state="paused")
-            now = await read_automation(tx, rooms.workspace_id, automation_id)
+            now = await read_automation(tx, services.workspace_id, automation_id)
             deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}
             return made, now, consent
 
         saved, now, consent = await change(
-            local(rooms, deed),
-            rooms.limits,
-            rooms.workspace_id,
+            local(services, deed),
+            services.limits,
+            services.workspace_id,
             work,
             automations=[automation_id],
             names=(),
         )
-        asked = summarize_consent(consent)
-        if asked is not None:
-            asked["url"] = consent_page(rooms, automation_id)
+        request = summarize_consent(consent)
+        if request is not None:
+            request["url"] = consent_page(services, automation_id)
     if screen.for_programs:
         screen.answer(
             {
@@ -222,17 +229,17 @@ async def go_back(
                 "state": saved.state,
                 "rollback_of": version,
                 "widened": [grant.as_dict() for grant in saved.widened],
-                "consent": asked,
+                "consent": request,
             }
         )
     elif saved.changed:
         screen.say(
             f"{one_line(now['name'])} says again what version {version} said, as version "
             f"{saved.version}, {saved.state}.",
-            *widened_lines(saved, words, screen),
+            *widened_lines(saved, vocabulary, screen),
         )
     else:
         screen.say(f"{one_line(now['name'])} says that already, as version {saved.version}.")
     if consent is not None and not screen.for_programs:
-        screen.say(*waiting_lines(rooms, consent))
+        screen.say(*waiting_lines(services, consent))
     return exits.DONE

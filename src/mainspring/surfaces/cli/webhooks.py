@@ -35,21 +35,21 @@ async def make_token(
     desk: CommandContext, screen: Screen, text: str, slug: str | None, *, sure: bool = False
 ) -> int:
     """A new token in place of the old one, shown this once."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_in_use(rooms, text)
-        trigger = await _webhook(rooms, found, slug)
+    async with desk.doors.open(desk.settings()) as services:
+        found = await find_in_use(services, text)
+        trigger = await _webhook(services, found, slug)
         slug, old = trigger["slug"], trigger["secret_hint"]
         if old and not sure and not _agreed(screen, slug, old):
             screen.say("The token stays as it is.")
             return exits.FAILED
-        async with local(rooms).acquire() as connection:
-            now = await read_automation(connection, rooms.workspace_id, found["id"])
+        async with local(services).acquire() as connection:
+            now = await read_automation(connection, services.workspace_id, found["id"])
         deed = AuditedAction("make_webhook_token", f"{found['id']}/{slug}")
-        async with local(rooms, deed).transaction() as tx:
-            maker = local_owner(rooms).id
-            ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug, maker)
+        async with local(services, deed).transaction() as tx:
+            maker = local_owner(services).id
+            ending, plain = await rotate(tx, services.workspace_id, found["id"], slug, maker)
             deed.detail["hint"] = ending
-        url = fire_url(rooms.settings, found["id"])
+        url = fire_url(services.settings, found["id"])
     if screen.for_programs:
         told = {"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url}
         screen.answer({**told, "ended": old})
@@ -110,14 +110,14 @@ def _example(entry: Any) -> Any:
     return _EXAMPLES.get(kind, "…") if isinstance(kind, str) else "…"
 
 
-async def end_token(desk: CommandContext, screen: Screen, text: str, slug: str | None) -> int:
+async def end_token(context: CommandContext, screen: Screen, text: str, slug: str | None) -> int:
     """Nobody can call the webhook with a token until there is a new one."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_in_use(rooms, text)
-        slug = (await _webhook(rooms, found, slug))["slug"]
+    async with context.doors.open(context.settings()) as services:
+        found = await find_in_use(services, text)
+        slug = (await _webhook(services, found, slug))["slug"]
         deed = AuditedAction("end_webhook_token", f"{found['id']}/{slug}")
-        async with local(rooms, deed).transaction() as tx:
-            await revoke(tx, rooms.workspace_id, found["id"], slug)
+        async with local(services, deed).transaction() as tx:
+            await revoke(tx, services.workspace_id, found["id"], slug)
     if screen.for_programs:
         screen.answer({"id": found["id"], "slug": slug, "revoked": True})
     else:
@@ -126,11 +126,11 @@ async def end_token(desk: CommandContext, screen: Screen, text: str, slug: str |
 
 
 async def _webhook(
-    rooms: ApplicationServices, found: Mapping[str, Any], slug: str | None
+    services: ApplicationServices, found: Mapping[str, Any], slug: str | None
 ) -> Mapping[str, Any]:
     """The trigger that is meant; it need not be said when there is one webhook only."""
-    async with local(rooms).acquire() as connection:
-        rows = await read_triggers(connection, rooms.workspace_id, found["id"])
+    async with local(services).acquire() as connection:
+        rows = await read_triggers(connection, services.workspace_id, found["id"])
     hooks = {str(row["slug"]): row for row in rows if row["type"] == "webhook"}
     if slug is None and len(hooks) == 1:
         return next(iter(hooks.values()))

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 
-def tell_when(screen: Screen, words: str, timezone: str | None) -> int:
+def tell_when(screen: Screen, text: str, timezone: str | None) -> int:
     """Prints what the words mean; what is no schedule yet ends with another exit code."""
     if timezone is not None and not is_zone(timezone):
         detail = "There is no time zone of this name."
         finding = Finding("/timezone", detail, "unknown_timezone")
         raise Invalid(detail, code="unknown_timezone", findings=[finding])
-    answer = parse_schedules(words, datetime.now(UTC), timezone)
+    answer = parse_schedules(text, datetime.now(UTC), timezone)
     if screen.for_programs:
         screen.answer(answer.as_dict())
     else:

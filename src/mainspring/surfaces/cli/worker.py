@@ -27,14 +27,14 @@ _ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "los
 
 
 async def work(
-    desk: CommandContext, screen: Screen, *, queues: str | None, slots: int | None
+    context: CommandContext, screen: Screen, *, queues: str | None, slots: int | None
 ) -> int:
     """Runs a worker; the first signal lets its steps finish, and a second one ends it at once."""
-    settings = _settings(desk.settings(), queues, slots)
+    settings = _settings(context.settings(), queues, slots)
     keep_logbook("worker", settings.log)
-    async with desk.doors.open(settings) as rooms:
-        await rooms.vault.check_opens()
-        worker = rooms.hire(lambda moment: _tell(moment, screen))
+    async with context.doors.open(settings) as services:
+        await services.vault.check_opens()
+        worker = services.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()
         stopping = _StopSignals(worker.stop)
         for sign in (signal.SIGINT, signal.SIGTERM):
@@ -85,11 +85,11 @@ def _settings(settings: Settings, queues: str | None, slots: int | None) -> Sett
     return settings if slots is None else replace(settings, slots=slots)
 
 
-def _tell(moment: RunEvent, screen: Screen) -> None:
+def _tell(event: RunEvent, screen: Screen) -> None:
     """One line when a run begins and one when it leaves."""
-    if moment.kind in ("run_started", "run_resumed"):
-        words = "begins" if moment.kind == "run_started" else "goes on"
-        screen.note(f"{screen.mark('started')[0]} {moment.run_id} {words}")
-    elif moment.kind == "run_ended":
-        sign, _ = screen.mark(_ENDS.get(moment.status, "failed"))
-        screen.note(f"{sign} {moment.run_id} {moment.status}")
+    if event.kind in ("run_started", "run_resumed"):
+        words = "begins" if event.kind == "run_started" else "goes on"
+        screen.note(f"{screen.mark('started')[0]} {event.run_id} {words}")
+    elif event.kind == "run_ended":
+        sign, _ = screen.mark(_ENDS.get(event.status, "failed"))
+        screen.note(f"{sign} {event.run_id} {event.status}")

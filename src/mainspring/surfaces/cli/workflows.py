@@ -66,9 +66,9 @@ def read_number(text: str, name: str) -> float:
     return int(found) if found.is_integer() and abs(found) < 2**53 else found
 
 
-async def list_workflows(desk: CommandContext, screen: Screen, status: str | None) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        found = await _all(rooms, status)
+async def list_workflows(context: CommandContext, screen: Screen, status: str | None) -> int:
+    async with context.doors.open(context.settings()) as services:
+        found = await _all(services, status)
     if screen.for_programs:
         screen.answer({"workflows": found})
     elif not found:
@@ -89,12 +89,12 @@ async def list_workflows(desk: CommandContext, screen: Screen, status: str | Non
     return exits.DONE
 
 
-async def show_workflow(desk: CommandContext, screen: Screen, named: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        workflow_id = await _id_of(rooms, named)
-        found = await _call(rooms, "get_workflow", workflow_id=workflow_id, standing=True)
-        async with local(rooms).acquire() as connection:
-            people = await list_members(connection, rooms.workspace_id)
+async def show_workflow(context: CommandContext, screen: Screen, named: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        workflow_id = await _id_of(services, named)
+        found = await _call(services, "get_workflow", workflow_id=workflow_id, standing=True)
+        async with local(services).acquire() as connection:
+            people = await list_members(connection, services.workspace_id)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -125,12 +125,12 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 async def create_workflow(
-    desk: CommandContext, screen: Screen, given: dict[str, Any], board: str | None
+    context: CommandContext, screen: Screen, arguments: dict[str, Any], board: str | None
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         if board is not None:
-            given["board_id"] = await board_id_of(rooms, board)
-        made = await _call(rooms, "create_workflow", **given)
+            arguments["board_id"] = await board_id_of(services, board)
+        made = await _call(services, "create_workflow", **arguments)
     if screen.for_programs:
         screen.answer(made)
         return exits.DONE
@@ -141,10 +141,10 @@ async def create_workflow(
     return exits.DONE
 
 
-async def set_status(desk: CommandContext, screen: Screen, named: str, status: str) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        workflow_id = await _id_of(rooms, named)
-        told = await _call(rooms, "set_workflow_status", workflow_id=workflow_id, status=status)
+async def set_status(context: CommandContext, screen: Screen, named: str, status: str) -> int:
+    async with context.doors.open(context.settings()) as services:
+        workflow_id = await _id_of(services, named)
+        told = await _call(services, "set_workflow_status", workflow_id=workflow_id, status=status)
     if screen.for_programs:
         screen.answer(told)
         return exits.DONE
@@ -157,10 +157,12 @@ async def set_status(desk: CommandContext, screen: Screen, named: str, status: s
     return exits.DONE
 
 
-async def delete_workflow(desk: CommandContext, screen: Screen, named: str, *, board: bool) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        workflow_id = await _id_of(rooms, named)
-        gone = await _call(rooms, "delete_workflow", workflow_id=workflow_id, delete_board=board)
+async def delete_workflow(
+    context: CommandContext, screen: Screen, named: str, *, board: bool
+) -> int:
+    async with context.doors.open(context.settings()) as services:
+        workflow_id = await _id_of(services, named)
+        gone = await _call(services, "delete_workflow", workflow_id=workflow_id, delete_board=board)
     if screen.for_programs:
         screen.answer(gone)
         return exits.DONE
@@ -174,12 +176,12 @@ async def delete_workflow(desk: CommandContext, screen: Screen, named: str, *, b
 
 
 async def set_kpi(
-    desk: CommandContext, screen: Screen, named: str, name: str, current: float
+    context: CommandContext, screen: Screen, named: str, name: str, current: float
 ) -> int:
-    async with desk.doors.open(desk.settings()) as rooms:
-        workflow_id = await _id_of(rooms, named)
+    async with context.doors.open(context.settings()) as services:
+        workflow_id = await _id_of(services, named)
         told = await _call(
-            rooms, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
+            services, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
         )
     if screen.for_programs:
         screen.answer(told)
@@ -188,29 +190,29 @@ async def set_kpi(
     return exits.DONE
 
 
-def _say_waiting(screen: Screen, told: Mapping[str, Any]) -> None:
-    for one in told["waiting"]:
+def _say_waiting(screen: Screen, result: Mapping[str, Any]) -> None:
+    for one in result["waiting"]:
         screen.say(f"  {one_line(one['name'], 80)} is not active: {one_line(one['detail'], 300)}")
 
 
-async def _all(rooms: ApplicationServices, status: str | None = None) -> list[dict[str, Any]]:
+async def _all(services: ApplicationServices, status: str | None = None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     more: dict[str, Any] = {} if status is None else {"status": status}
     while True:
-        page = await _call(rooms, "list_workflows", limit=200, **more)
+        page = await _call(services, "list_workflows", limit=200, **more)
         found += page["workflows"]
         if page["next"] is None:
             return found
         more["after"] = page["next"]
 
 
-async def _id_of(rooms: ApplicationServices, named: str) -> str:
+async def _id_of(services: ApplicationServices, named: str) -> str:
     """The id of a workflow that is given by it, by its beginning, or by its title."""
     try:
         return str(UUID(named))
     except ValueError:
         pass
-    known = await _all(rooms)
+    known = await _all(services)
     found = [one["id"] for one in known if one["title"] == named]
     found = found or [one["id"] for one in known if len(named) > 7 and one["id"].startswith(named)]
     if not found:

@@ -66,16 +66,16 @@ def _list(
     """List workflows and how many automations each has."""
     from mainspring.surfaces.cli.workflows import list_workflows
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(list_workflows(desk, screen, None if status is None else status.value))
+    context, screen = open_context(ctx, for_programs)
+    return finish(list_workflows(context, screen, None if status is None else status.value))
 
 
 def _show(ctx: typer.Context, workflow: Flow, for_programs: Json = False) -> int:
     """Show a workflow: its KPIs against the time, its days, its people, its automations."""
     from mainspring.surfaces.cli.workflows import show_workflow
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(show_workflow(desk, screen, workflow))
+    context, screen = open_context(ctx, for_programs)
+    return finish(show_workflow(context, screen, workflow))
 
 
 def _create(
@@ -108,8 +108,8 @@ def _create(
     """Create a workflow; as a draft it starts nothing."""
     from mainspring.surfaces.cli.workflows import create_workflow, read_deadline, read_kpi
 
-    desk, screen = open_context(ctx, for_programs)
-    given: dict[str, Any] = {
+    context, screen = open_context(ctx, for_programs)
+    arguments: dict[str, Any] = {
         "title": title,
         "charter": charter,
         "kpis": [read_kpi(one) for one in kpis or []],
@@ -118,8 +118,8 @@ def _create(
         "status": status.value,
     }
     if timezone is not None:
-        given["timezone"] = timezone
-    return finish(create_workflow(desk, screen, given, board))
+        arguments["timezone"] = timezone
+    return finish(create_workflow(context, screen, arguments, board))
 
 
 def _status(
@@ -134,8 +134,8 @@ def _status(
     """Set a workflow and all its automations going, or at rest."""
     from mainspring.surfaces.cli.workflows import set_status
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(set_status(desk, screen, workflow, status.value))
+    context, screen = open_context(ctx, for_programs)
+    return finish(set_status(context, screen, workflow, status.value))
 
 
 def _delete(
@@ -147,8 +147,8 @@ def _delete(
     """Delete a workflow and archive its automations; its board stays."""
     from mainspring.surfaces.cli.workflows import delete_workflow
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(delete_workflow(desk, screen, workflow, board=board))
+    context, screen = open_context(ctx, for_programs)
+    return finish(delete_workflow(context, screen, workflow, board=board))
 
 
 def _set_kpi(
@@ -161,5 +161,5 @@ def _set_kpi(
     """Say what a KPI is now."""
     from mainspring.surfaces.cli.workflows import read_number, set_kpi
 
-    desk, screen = open_context(ctx, for_programs)
-    return finish(set_kpi(desk, screen, workflow, name, read_number(value, name)))
+    context, screen = open_context(ctx, for_programs)
+    return finish(set_kpi(context, screen, workflow, name, read_number(value, name)))

@@ -41,11 +41,13 @@ def is_folder_or_file(text: str) -> bool:
     return os.path.isdir(text) or (text.endswith(".json") and os.path.isfile(text))
 
 
-async def export_folder(desk: CommandContext, screen: Screen, folder: Path, *, rows: bool) -> int:
+async def export_folder(
+    context: CommandContext, screen: Screen, folder: Path, *, rows: bool
+) -> int:
     """The whole workspace to a folder; what else lies there stays."""
-    async with desk.doors.open(desk.settings()) as rooms:
-        told = await _call(rooms, "export_workspace", rows=rows)
-        done = write_folder(folder, told["files"], rooms.limits)
+    async with context.doors.open(context.settings()) as services:
+        told = await _call(services, "export_workspace", rows=rows)
+        done = write_folder(folder, told["files"], services.limits)
     if screen.for_programs:
         screen.answer(
             {
@@ -66,7 +68,7 @@ async def export_folder(desk: CommandContext, screen: Screen, folder: Path, *, r
 
 
 async def bring_folder(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     place: str,
     on_clash: OnClash,
@@ -75,12 +77,12 @@ async def bring_folder(
     ask: Ask | None = None,
 ) -> int:
     """All that the folder holds or nothing of it; automations wait for consent."""
-    limits = desk.limits()
+    limits = context.limits()
     files = _files(place, limits)
-    async with desk.doors.open(desk.settings()) as rooms:
+    async with context.doors.open(context.settings()) as services:
         try:
             told = await _call(
-                rooms, "import_workspace", files=files, on_clash=on_clash, dry_run=dry_run
+                services, "import_workspace", files=files, on_clash=on_clash, dry_run=dry_run
             )
         except Problem as problem:
             if problem.code == "name_taken":
@@ -93,12 +95,12 @@ async def bring_folder(
             return exits.DONE
         _say_brought(screen, told, dry_run=dry_run)
         waiting = [one["consent_id"] for one in told["things"] if one["consent_id"]]
-        await offer_to_agree(rooms, screen, waiting, ask)
+        await offer_to_agree(services, screen, waiting, ask)
     return exits.DONE
 
 
-def _say_brought(screen: Screen, told: dict[str, Any], *, dry_run: bool) -> None:
-    if not told["things"]:
+def _say_brought(screen: Screen, result: dict[str, Any], *, dry_run: bool) -> None:
+    if not result["things"]:
         screen.say("The folder holds nothing to import.")
         return
     cells = (
@@ -108,31 +110,33 @@ def _say_brought(screen: Screen, told: dict[str, Any], *, dry_run: bool) -> None
             _became(one, dry_run=dry_run),
             short_id(one["id"], screen) if one["id"] else "",
         )
-        for one in told["things"]
+        for one in result["things"]
     )
     screen.say(columns(("Kind", "Name", "", "Id"), cells, whole=("Id",)))
-    _say_notes(screen, [_rows_line(one, dry_run=dry_run) for one in told["rows"]])
-    _say_notes(screen, [f"{one['path']}: {one['why']}" for one in told["left"]])
+    _say_notes(screen, [_rows_line(one, dry_run=dry_run) for one in result["rows"]])
+    _say_notes(screen, [f"{one['path']}: {one['why']}" for one in result["left"]])
 
 
-async def diff_folders(desk: CommandContext, screen: Screen, first: str, second: str | None) -> int:
+async def diff_folders(
+    context: CommandContext, screen: Screen, first: str, second: str | None
+) -> int:
     """The workspace and a folder, or two places; what the later of the two says instead."""
-    limits = desk.limits()
-    words: Vocabulary = OfflineVocabulary(desk.doors.vocabulary(limits))
-    left = _carried(first, words, limits)
+    limits = context.limits()
+    vocabulary: Vocabulary = OfflineVocabulary(context.doors.vocabulary(limits))
+    left = _carried(first, vocabulary, limits)
     if second is None:
         after = left
-        async with desk.doors.open(desk.settings()) as rooms:
-            told = await _call(rooms, "export_workspace", rows=_has_rows(after))
-            words = await rooms.registry.of(rooms.workspace_id)
-            before = validate_content(read_files(told["files"], limits), words, limits)
+        async with context.doors.open(context.settings()) as services:
+            told = await _call(services, "export_workspace", rows=_has_rows(after))
+            vocabulary = await services.registry.of(services.workspace_id)
+            before = validate_content(read_files(told["files"], limits), vocabulary, limits)
     else:
-        before, after = left, _carried(second, words, limits)
+        before, after = left, _carried(second, vocabulary, limits)
     if _has_file(first, second):
         # A file holds automations alone, so only those can be compared.
         before, after = _automations_of(before), _automations_of(after)
     rows = _has_rows(before) and _has_rows(after)
-    found = compare(before, after, widens=build_widening_check(words, limits), rows=rows)
+    found = compare(before, after, widens=build_widening_check(vocabulary, limits), rows=rows)
     if screen.for_programs:
         screen.answer({"same": not found, "differences": [one.as_dict() for one in found]})
     else:
@@ -154,9 +158,11 @@ def _show(screen: Screen, found: Sequence[WorkspaceDifference]) -> None:
             screen.say(*(f"      {one_line(each['says'], 300)}" for each in one.widens))
 
 
-def _carried(place: str, words: Vocabulary, limits: Limits) -> WorkspaceContent:
+def _carried(place: str, vocabulary: Vocabulary, limits: Limits) -> WorkspaceContent:
     if os.path.isdir(place):
-        return validate_content(read_files(read_folder(Path(place), limits), limits), words, limits)
+        return validate_content(
+            read_files(read_folder(Path(place), limits), limits), vocabulary, limits
+        )
     return read_one_file(read_document(place, replace(limits, json_bytes=limits.import_bytes)))
 
 

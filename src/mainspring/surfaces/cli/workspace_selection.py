@@ -32,7 +32,7 @@ UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the loc
 
 
 def select_workspace(
-    doors: ApplicationFactory,
+    factory: ApplicationFactory,
     command: str | None,
     *,
     for_programs: bool = False,
@@ -43,9 +43,9 @@ def select_workspace(
     The local owner is a person only at a terminal, and not where ``--json`` or a token is given.
     """
     if server is not None:
-        return replace(doors, open=_nowhere)
+        return replace(factory, open=_nowhere)
     if command in _SERVERS:
-        return doors
+        return factory
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
@@ -53,25 +53,25 @@ def select_workspace(
         from mainspring.surfaces.cli.server_presence import server_address
         from mainspring.surfaces.cli.terminal_prompt import is_terminal
 
-        async with doors.open(settings) as rooms:
+        async with factory.open(settings) as services:
             if settings.token is not None and command not in _BY_TOKEN:
                 typer.echo(UNUSED, err=True)
             wanted = settings.workspace
             by_program = for_programs or settings.token is not None or not is_terminal()
             inside = replace(
-                rooms,
+                services,
                 by_program=by_program,
-                workspace_id=rooms.workspace_id
+                workspace_id=services.workspace_id
                 if wanted is None
-                else await workspace_called(rooms, wanted),
+                else await workspace_called(services, wanted),
             )
             try:
                 yield inside
             except (ConsentRequired, PersonRequired) as problem:
-                problem.locate(server_address(rooms.settings))
+                problem.locate(server_address(services.settings))
                 raise
 
-    return replace(doors, open=enter)
+    return replace(factory, open=enter)
 
 
 def _nowhere(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
@@ -87,14 +87,14 @@ def _nowhere(settings: Settings) -> AbstractAsyncContextManager[ApplicationServi
     )
 
 
-async def workspace_called(rooms: ApplicationServices, wanted: str) -> UUID:
+async def workspace_called(services: ApplicationServices, wanted: str) -> UUID:
     """The workspace with this id or name, among those that the local owner owns."""
     from mainspring.contracts.errors import Invalid, NotFound
     from mainspring.contracts.roles import Role
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.people.workspaces import list_user_workspaces
 
-    own = await list_user_workspaces(rooms.database, FIRST_MEMBER)
+    own = await list_user_workspaces(services.database, FIRST_MEMBER)
     named = wanted.strip().casefold()
     found: list[UUID] = [
         row["id"]

@@ -203,7 +203,7 @@ class McpHttpExchange:
     async def _answer_as_stream(
         self,
         caller: AuthenticatedCaller,
-        asked: JSONRPCRequest,
+        request: JSONRPCRequest,
         sender: InboundModernRoute,
         *,
         modern: bool,
@@ -211,7 +211,7 @@ class McpHttpExchange:
     ) -> Response:
         """One document for what is answered at once; a stream from the first message on."""
         messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        token = progress_token(asked.params)
+        token = progress_token(request.params)
 
         async def report(seconds: float, message: str) -> None:
             told = {"progressToken": token, "progress": seconds, "message": message}
@@ -221,7 +221,7 @@ class McpHttpExchange:
         serving = asyncio.create_task(
             self._told(
                 caller,
-                asked,
+                request,
                 sender,
                 None if token is None else report,
                 self._asking(caller, messages.put_nowait) if asks else None,
@@ -231,52 +231,52 @@ class McpHttpExchange:
         serving.add_done_callback(self._serving.discard)
         first = await _next(messages, serving)
         if first is None:
-            return _answered(asked.id, await serving, modern=modern)
+            return _answered(request.id, await serving, modern=modern)
 
         async def events() -> AsyncIterator[bytes]:
-            told: dict[str, Any] | None = first
-            while told is not None:
-                yield _event(told)
-                told = await _next(messages, serving)
-            yield _event({"id": asked.id, **await serving})
+            result: dict[str, Any] | None = first
+            while result is not None:
+                yield _event(result)
+                result = await _next(messages, serving)
+            yield _event({"id": request.id, **await serving})
 
         return StreamingResponse(events(), headers=STREAM_HEADERS, media_type=MEDIA_TYPE)
 
     async def _told(
         self,
         caller: AuthenticatedCaller,
-        asked: JSONRPCRequest,
+        request: JSONRPCRequest,
         sender: InboundModernRoute,
         report: Report | None,
         ask_person: AskPerson | None,
     ) -> dict[str, Any]:
         try:
-            return {"result": await self._served(caller, asked, sender, report, ask_person)}
+            return {"result": await self._served(caller, request, sender, report, ask_person)}
         except _InvalidMessage as refused:
             return {"error": refused.error}
 
     async def _served(
         self,
         caller: AuthenticatedCaller,
-        asked: JSONRPCRequest,
+        request: JSONRPCRequest,
         sender: InboundModernRoute,
         report: Report | None = None,
         ask_person: AskPerson | None = None,
     ) -> dict[str, Any]:
         version = sender.protocol_version
         try:
-            if asked.method in METHODS:
+            if request.method in METHODS:
                 return await self._tools.answer(
-                    caller.visitor, asked.method, version, asked.params, report, ask_person
+                    caller.visitor, request.method, version, request.params, report, ask_person
                 )
             connection = Connection.from_envelope(
                 version, sender.client_info, sender.client_capabilities
             )
             return await serve_one(
                 self._server,
-                _NoBackChannel(asked.id),
-                asked.method,
-                asked.params,
+                _NoBackChannel(request.id),
+                request.method,
+                request.params,
                 connection=connection,
                 lifespan_state=None,
             )
@@ -293,13 +293,13 @@ def _may_ask(request: Request, method: str) -> bool:
     return is_able and version == URL_VERSION and method == "tools/call"
 
 
-def _begins_session(message: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+def _begins_session(message: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
     """Whether a client said hello that opens pages, in a version that has this."""
-    if message.get("method") != "initialize" or "result" not in told:
+    if message.get("method") != "initialize" or "result" not in result:
         return False
     return (
         opens_urls(message["params"].get("capabilities"))
-        and told["result"]["protocolVersion"] == URL_VERSION
+        and result["result"]["protocolVersion"] == URL_VERSION
     )
 
 
@@ -322,11 +322,11 @@ def _event(message: Mapping[str, Any]) -> bytes:
     return b"event: message\ndata: " + as_json({"jsonrpc": "2.0", **message}) + b"\n\n"
 
 
-def _answered(message_id: RequestId | None, told: dict[str, Any], *, modern: bool) -> Response:
+def _answered(message_id: RequestId | None, result: dict[str, Any], *, modern: bool) -> Response:
     # Earlier versions say in the body alone that a request failed.
-    by_status = "error" in told and (modern or message_id is None)
-    status = ERROR_CODE_HTTP_STATUS.get(told["error"]["code"], 200) if by_status else 200
-    content = as_json({"jsonrpc": "2.0", "id": message_id, **told})
+    by_status = "error" in result and (modern or message_id is None)
+    status = ERROR_CODE_HTTP_STATUS.get(result["error"]["code"], 200) if by_status else 200
+    content = as_json({"jsonrpc": "2.0", "id": message_id, **result})
     return Response(content, status, media_type="application/json")
 
 

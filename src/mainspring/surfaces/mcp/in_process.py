@@ -33,31 +33,31 @@ class InProcessMcp:
         self._rooms = rooms
         self._mount: McpMount | None = None
 
-    async def __call__(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
-        body = str(said.get("body") or "").encode("utf-8", "replace")
+    async def __call__(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        body = str(answer.get("body") or "").encode("utf-8", "replace")
         scope = {
             "type": "http",
             "http_version": "1.1",
             "asgi": {"version": "3.0"},
-            "method": str(said.get("method") or "POST").upper(),
+            "method": str(answer.get("method") or "POST").upper(),
             "scheme": "http",
             "path": PATH,
             "raw_path": PATH.encode(),
             "root_path": "",
             "query_string": b"",
-            "headers": [(b"host", _HOST), *_headers(said.get("headers"), len(body))],
+            "headers": [(b"host", _HOST), *_headers(answer.get("headers"), len(body))],
             "client": ("127.0.0.1", 0),
             "server": ("127.0.0.1", 80),
         }
-        told = _ResponseCollector()
+        response = _ResponseCollector()
         arriving: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:
             return arriving.pop() if arriving else {"type": "http.disconnect"}
 
         mount = self._mount or await self._load()
-        await mount(scope, receive, told.send)
-        return told.as_dict()
+        await mount(scope, receive, response.send)
+        return response.as_dict()
 
     async def _load(self) -> McpMount:
         """One mount for all, whoever else came while it was loaded."""
@@ -66,10 +66,10 @@ class InProcessMcp:
         return self._mount
 
 
-def _mount(rooms: ApplicationServices) -> McpMount:
+def _mount(services: ApplicationServices) -> McpMount:
     from mainspring.surfaces.mcp.mount import McpMount
 
-    return McpMount(rooms)
+    return McpMount(services)
 
 
 class _ResponseCollector:
@@ -95,8 +95,8 @@ class _ResponseCollector:
         return {"status": self._status, "headers": self._headers, "body": text}
 
 
-def _headers(given: Any, length: int) -> list[tuple[bytes, bytes]]:
-    named = given.items() if isinstance(given, Mapping) else ()
+def _headers(content: Any, length: int) -> list[tuple[bytes, bytes]]:
+    named = content.items() if isinstance(content, Mapping) else ()
     taken = [
         (str(name).lower().encode("latin-1", "replace"), str(value).encode("latin-1", "replace"))
         for name, value in named

@@ -101,8 +101,8 @@ def _unauthorized_response(
     return made
 
 
-def _load(rooms: ApplicationServices) -> McpResponder:
+def _load(services: ApplicationServices) -> McpResponder:
     made: McpResponder = importlib.import_module(
         "mainspring.surfaces.mcp.exchange"
-    ).McpHttpExchange(rooms)
+    ).McpHttpExchange(services)
     return made

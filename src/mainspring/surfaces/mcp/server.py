@@ -134,9 +134,9 @@ class McpToolMethods:
         return ask_person if ask_person is not None and self._has_page() else None
 
     async def _list(
-        self, visitor: CapabilityCaller, version: str, cursor: str | None
+        self, caller: CapabilityCaller, version: str, cursor: str | None
     ) -> dict[str, Any]:
-        tools, following = await self._toolbox.page(visitor, version, cursor)
+        tools, following = await self._toolbox.page(caller, version, cursor)
         made: dict[str, Any] = {"tools": tools}
         if following is not None:
             made["nextCursor"] = following
@@ -146,14 +146,14 @@ class McpToolMethods:
 
 
 def _with_client_wait(
-    visitor: CapabilityCaller, report: Report | None, *, opened: bool
+    caller: CapabilityCaller, report: Report | None, *, opened: bool
 ) -> CapabilityCaller:
     """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes.
 
     ``opened``: the client has opened the page where a person answers.
     """
-    if visitor.held is not None:
-        return visitor
+    if caller.held is not None:
+        return caller
     began, last = monotonic(), 0.0
 
     async def tell(message: str) -> None:
@@ -165,7 +165,7 @@ def _with_client_wait(
 
     told = None if report is None else tell
     wait = ClientWait(CLIENT_SECONDS, told, (lambda: False) if opened else None)
-    return replace(visitor, client_wait=wait)
+    return replace(caller, client_wait=wait)
 
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
@@ -195,9 +195,9 @@ def build_server(tools: McpToolMethods, who: Who) -> Server[Any]:
         async def report(seconds: float, message: str) -> None:
             await ctx.session.report_progress(seconds, message=message)
 
-        visitor = await who(ctx)
+        caller = await who(ctx)
         return await tools.answer(
-            visitor, ctx.method, ctx.protocol_version, ctx.params, report, _asking(ctx)
+            caller, ctx.method, ctx.protocol_version, ctx.params, report, _asking(ctx)
         )
 
     made: Server[Any] = Server(

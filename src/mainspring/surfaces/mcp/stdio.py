@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 async def serve_stdio(
-    rooms: ApplicationServices,
-    visitor: Callable[[], Awaitable[CapabilityCaller]],
+    services: ApplicationServices,
+    caller: Callable[[], Awaitable[CapabilityCaller]],
     *,
     has_page: Callable[[], bool] = lambda: True,
 ) -> None:
@@ -54,13 +54,15 @@ async def serve_stdio(
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_REQUEST, "The first request of a session is initialize.")
         try:
-            return await visitor()
+            return await caller()
         except Problem as problem:
             raise MCPError(INVALID_REQUEST, problem.detail, problem.as_dict()) from None
 
-    server = build_server(McpToolMethods(rooms, has_page), who)
+    server = build_server(McpToolMethods(services, has_page), who)
     with _own_stdin() as stdin:
-        lines = _MessageLines(anyio.wrap_file(stdin), message_limits(rooms.limits, rooms.registry))
+        lines = _MessageLines(
+            anyio.wrap_file(stdin), message_limits(services.limits, services.registry)
+        )
         # The library does no more with its input than to go through its lines.
         read_from = cast("anyio.AsyncFile[str]", lines)
         async with stdio_server(stdin=read_from) as (incoming, outgoing):

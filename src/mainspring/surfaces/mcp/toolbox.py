@@ -341,27 +341,27 @@ class McpToolbox:
 
     async def _served(
         self,
-        visitor: CapabilityCaller,
+        caller: CapabilityCaller,
         capability: str,
         arguments: Mapping[str, Any],
         ask_person: AskPerson | None,
     ) -> Any:
-        wait = visitor.client_wait
+        wait = caller.client_wait
         if wait is not None:
             wait = replace(wait, opens_pages=ask_person is not None)
-            visitor = replace(visitor, client_wait=wait)
+            caller = replace(caller, client_wait=wait)
         try:
-            return await self._gate.serve(visitor, capability, arguments)
+            return await self._gate.serve(caller, capability, arguments)
         except PersonRequired as problem:
             problem.locate(self._address)
             if self._workspace is not None:
-                problem.name_workspace(await self._workspace(visitor.actor))
+                problem.name_workspace(await self._workspace(caller.actor))
             if ask_person is None or wait is None:
                 raise
 
             async def again(dismissed: asyncio.Event) -> Any:
                 opened = replace(wait, dismissed=dismissed.is_set)
-                waiting = replace(visitor, client_wait=opened)
+                waiting = replace(caller, client_wait=opened)
                 return await self._gate.serve(waiting, capability, arguments)
 
             return await ask_person(problem, again, wait.seconds)

@@ -127,7 +127,7 @@ Closing = Callable[[], Awaitable[None]]
 
 
 def build_api(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     *,
     on_close: Sequence[Closing] = (),
     more: Sequence[APIRouter] = (),
@@ -139,7 +139,7 @@ def build_api(
     itself when ``app.state.closing`` is set, which happens before that. ``beside`` holds
     other surfaces by their path.
     """
-    routers = [*(module.routes(rooms) for module in MODULES), *more]
+    routers = [*(module.routes(services) for module in MODULES), *more]
     app = FastAPI(
         title="Mainspring",
         version=__version__,
@@ -151,30 +151,30 @@ def build_api(
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=_lifespan(routers, on_close),
     )
-    app.state.limits = rooms.limits
-    app.state.home = rooms.settings.home
-    app.state.address = rooms.settings.address
+    app.state.limits = services.limits
+    app.state.home = services.settings.home
+    app.state.address = services.settings.address
     app.state.closing = asyncio.Event()
     app.state.requests = RequestMetrics()
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
-    page = read_page(rooms.settings.page or BUILT)
-    app.router.routes.extend(health.probes(rooms).routes)
+    page = read_page(services.settings.page or BUILT)
+    app.router.routes.extend(health.probes(services).routes)
     app.router.routes.extend(pages(page).routes)
-    app.router.routes.extend(sdks(rooms).routes)
-    app.router.routes.extend(oauth(rooms).routes)
+    app.router.routes.extend(sdks(services).routes)
+    app.router.routes.extend(oauth(services).routes)
     handle_problems(app)
     app.add_middleware(
         AuthMiddleware,
-        database=rooms.database,
-        browsers=BrowserSessionPolicy(rooms.settings.address),
+        database=services.database,
+        browsers=BrowserSessionPolicy(services.settings.address),
         routes=list(iter_route_contexts(app.router.routes)),
     )
     app.add_middleware(MountMiddleware, surfaces=beside)
     app.add_middleware(NotFoundPageMiddleware, page=page)
     app.add_middleware(ErrorBoundaryMiddleware, tally=app.state.requests)
-    told = None if rooms.telemetry is None else rooms.telemetry.opened()
+    told = None if services.telemetry is None else services.telemetry.opened()
     if told is not None:
         app.add_middleware(TracingMiddleware, telemetry=told)
     return app

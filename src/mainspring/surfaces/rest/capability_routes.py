@@ -51,17 +51,17 @@ class CapabilityRoute:
 
 
 def add_faces(
-    made: APIRouter, rooms: ApplicationServices, faces: Iterable[CapabilityRoute]
+    made: APIRouter, services: ApplicationServices, faces: Iterable[CapabilityRoute]
 ) -> None:
     """Adds each face as a route."""
     for face in faces:
-        capability = rooms.registry.capabilities[face.capability]
+        capability = services.registry.capabilities[face.capability]
         queried = face.method in _QUERIED
-        asked = _open_arguments_schema(face, capability)
-        endpoint = _endpoint(rooms, face, capability, asked, queried=queried)
+        request = _open_arguments_schema(face, capability)
+        endpoint = _endpoint(services, face, capability, request, queried=queried)
         made.add_api_route(
             face.path,
-            face_of(knows_query(endpoint, _lists(asked) if queried else {}), capability),
+            face_of(knows_query(endpoint, _lists(request) if queried else {}), capability),
             methods=[face.method],
             name=face.name or capability.id.replace(".", "_"),
             summary=face.summary,
@@ -73,31 +73,31 @@ def add_faces(
                     "content": {"application/json": {"schema": _plain(capability.output_schema)}},
                 },
             },
-            openapi_extra=_described(face, capability, asked),
+            openapi_extra=_described(face, capability, request),
         )
 
 
 def _endpoint(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     face: CapabilityRoute,
     capability: Capability,
-    asked: Mapping[str, Any],
+    query: Mapping[str, Any],
     *,
     queried: bool,
 ) -> Callable[..., Awaitable[JsonAnswer]]:
     # Where nothing must be said, saying nothing is enough.
-    read = read_json_body if _required(capability, asked) else read_arguments
+    read = read_json_body if _required(capability, query) else read_arguments
 
     async def call(request: Request, caller: SignedIn) -> JsonAnswer:
         if queried:
-            arguments = _from_query(request, asked)
+            arguments = _from_query(request, query)
         else:
             body = await read(request, limits_for(request, capability))
             arguments = _from_body(request, body)
         for name, value in request.path_params.items():
             arguments[(face.named or {}).get(name, name)] = value
         arguments |= face.fixed or {}
-        value = await rooms.gate.direct(caller.visitor, capability.id, arguments)
+        value = await services.gate.direct(caller.visitor, capability.id, arguments)
         return JsonAnswer(value, status_code=face.status_code)
 
     return call
@@ -114,9 +114,9 @@ def _from_body(request: Request, body: Any) -> dict[str, Any]:
     return body
 
 
-def _from_query(request: Request, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _from_query(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
-    for name, schema in asked.items():
+    for name, schema in body.items():
         values = request.query_params.getlist(name)
         if values:
             arguments[name] = _read(schema, values)
@@ -149,12 +149,12 @@ def _path_names(face: CapabilityRoute) -> list[str]:
     return [named.get(name, name) for name in (piece[1:-1].partition(":")[0] for piece in pieces)]
 
 
-def _lists(asked: Mapping[str, Any]) -> dict[str, bool]:
-    return {name: schema.get("type") == "array" for name, schema in asked.items()}
+def _lists(request: Mapping[str, Any]) -> dict[str, bool]:
+    return {name: schema.get("type") == "array" for name, schema in request.items()}
 
 
 def _described(
-    face: CapabilityRoute, capability: Capability, asked: Mapping[str, Any]
+    face: CapabilityRoute, capability: Capability, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     properties = capability.input_schema.get("properties", {})
     shown = [piece[1:-1].partition(":")[0] for piece in face.path.split("/") if piece[:1] == "{"]
@@ -167,24 +167,24 @@ def _described(
         }
         for name in shown
     ]
-    required = _required(capability, asked)
+    required = _required(capability, request)
     if face.method in _QUERIED:
         parameters += [
             {"name": name, "in": "query", "required": name in required, "schema": schema}
-            for name, schema in asked.items()
+            for name, schema in request.items()
         ]
         return {"parameters": parameters}
     # Generators of clients make one class of a body, with the fields that it has at its top.
     whole, _ = flatten_schema(_plain(capability.input_schema))
-    fields = {name: schema for name, schema in whole["properties"].items() if name in asked}
+    fields = {name: schema for name, schema in whole["properties"].items() if name in request}
     schema = {**whole, "properties": fields, "required": required}
     schema.pop("examples", None)
     body = takes_schema(schema)["requestBody"]
     return {"parameters": parameters, "requestBody": {**body, "required": bool(required)}}
 
 
-def _required(capability: Capability, asked: Mapping[str, Any]) -> list[str]:
-    return [name for name in capability.input_schema.get("required", ()) if name in asked]
+def _required(capability: Capability, request: Mapping[str, Any]) -> list[str]:
+    return [name for name in capability.input_schema.get("required", ()) if name in request]
 
 
 def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:

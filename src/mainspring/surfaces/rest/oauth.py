@@ -164,20 +164,20 @@ _FORM_BYTES: Final = 16_384
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def oauth(rooms: ApplicationServices) -> APIRouter:
+def oauth(services: ApplicationServices) -> APIRouter:
     """Public routes, none of which knows who is signed in."""
     made = APIRouter(dependencies=[Depends(check_admitted)], include_in_schema=False)
-    _add_metadata(made, rooms)
-    _add_registering(made, rooms)
-    _add_asking(made, rooms)
-    _add_tokens(made, rooms)
+    _add_metadata(made, services)
+    _add_registering(made, services)
+    _add_asking(made, services)
+    _add_tokens(made, services)
     return made
 
 
-def _add_metadata(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_metadata(made: APIRouter, services: ApplicationServices) -> None:
     @public
     async def read_issuer(request: Request) -> JsonAnswer:
-        name = own_name(request, rooms.settings)
+        name = own_name(request, services.settings)
         return JsonAnswer(
             {
                 "issuer": name,
@@ -198,7 +198,7 @@ def _add_metadata(made: APIRouter, rooms: ApplicationServices) -> None:
 
     @public
     async def read_resource(request: Request) -> JsonAnswer:
-        name = own_name(request, rooms.settings)
+        name = own_name(request, services.settings)
         return JsonAnswer(
             {
                 "resource": f"{name}{_MCP}",
@@ -216,7 +216,7 @@ def _add_metadata(made: APIRouter, rooms: ApplicationServices) -> None:
         made.get(path)(read_resource)
 
 
-def _add_registering(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_registering(made: APIRouter, services: ApplicationServices) -> None:
     @made.post("/oauth/register")
     @public
     async def register_client(request: Request) -> Response:
@@ -224,8 +224,8 @@ def _add_registering(made: APIRouter, rooms: ApplicationServices) -> None:
             check_content_type(request)
             raw = await read_bytes(request, REGISTRATION_BYTES)
             described = read_description(read_json(raw, limits_of(request)))
-            await _count(rooms, request, "register", REGISTRATIONS)
-            async with rooms.database.transaction() as tx:
+            await _count(services, request, "register", REGISTRATIONS)
+            async with services.database.transaction() as tx:
                 room = await fill_bucket(tx, "oauth/registrations told", TOLD_REGISTRATIONS) is None
                 client, secret = await register(tx, described, told=room)
             return JsonAnswer(as_registered(client, secret), status_code=201)
@@ -233,12 +233,12 @@ def _add_registering(made: APIRouter, rooms: ApplicationServices) -> None:
         return await _oauth_error_response(answer, "invalid_client_metadata")
 
 
-def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
     @made.get("/oauth/authorize")
     @public
     async def authorize(request: Request) -> Response:
         given, twice = read_query(request)
-        client = await find_client(rooms.database, given.get("client_id"))
+        client = await find_client(services.database, given.get("client_id"))
         if client is None:
             return _error_page(
                 "No client is known by the name in this link.",
@@ -250,32 +250,32 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
                 "The address to which you would be sent back is not one that this client named.",
                 "Do not go on. Begin again in the program that you want to connect.",
             )
-        issuer = own_name(request, rooms.settings)
+        issuer = own_name(request, services.settings)
         try:
             if twice:
                 raise OAuthError("invalid_request", "A parameter is there twice, or is too long.")
-            asked = read_asked(given, resources(request, rooms.settings))
+            asked = read_asked(given, resources(request, services.settings))
             asked = replace(asked, role=limit_to_registration(asked.role, client.most))
-            await _count(rooms, request, "authorize", REQUESTS)
+            await _count(services, request, "authorize", REQUESTS)
         except OAuthError as refusal:
             # A client that nobody has agreed to could be made to send people anywhere.
-            if not await is_trusted(rooms.database, client.id):
+            if not await is_trusted(services.database, client.id):
                 return _error_page(refusal.description, _ASK_MAKER, refusal.status)
             more = {"state": given.get("state"), "iss": issuer}
             return RedirectResponse(add_query(uri, {**refusal.as_dict(), **more}), 303)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             plain = await keep_request(tx, client.id, uri, asked, issuer)
         return RedirectResponse(f"{CONSENT_PATH}/{plain}", 303)
 
 
-def _add_tokens(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_tokens(made: APIRouter, services: ApplicationServices) -> None:
     @made.post("/oauth/token")
     @public
     async def give_token(request: Request) -> Response:
         async def answer() -> Response:
-            form, client = await _from_client(rooms, request)
-            check_resource(form.get("resource"), resources(request, rooms.settings))
-            given = await _exchange_grant(rooms, client, form)
+            form, client = await _from_client(services, request)
+            check_resource(form.get("resource"), resources(request, services.settings))
+            given = await _exchange_grant(services, client, form)
             if isinstance(given, OAuthError):
                 raise OAuthError(given.error, given.description)
             return JsonAnswer(given.as_dict(), headers={"Pragma": "no-cache"})
@@ -286,44 +286,44 @@ def _add_tokens(made: APIRouter, rooms: ApplicationServices) -> None:
     @public
     async def revoke(request: Request) -> Response:
         async def answer() -> Response:
-            form, client = await _from_client(rooms, request)
-            await give_up(rooms.database, client, form.need("token"))
+            form, client = await _from_client(services, request)
+            await give_up(services.database, client, form.need("token"))
             return Response(status_code=200)
 
         return await _oauth_error_response(answer)
 
 
 async def _exchange_grant(
-    rooms: ApplicationServices, client: RegisteredClient, form: OAuthForm
+    services: ApplicationServices, client: RegisteredClient, form: OAuthForm
 ) -> IssuedTokens | OAuthError:
-    kind, now = form.need("grant_type"), rooms.clock.now()
+    kind, now = form.need("grant_type"), services.clock.now()
     if kind == "authorization_code":
         shown = AuthorizationCodeGrant(
             form.need("code"), form.get("redirect_uri"), form.need("code_verifier")
         )
-        return await exchange_code(rooms.database, client, shown, now)
+        return await exchange_code(services.database, client, shown, now)
     if kind == "refresh_token":
-        return await refresh_tokens(rooms.database, client, form.need("refresh_token"), now)
+        return await refresh_tokens(services.database, client, form.need("refresh_token"), now)
     return OAuthError("unsupported_grant_type", f"grant_type is one of {', '.join(GRANT_TYPES)}.")
 
 
 async def _from_client(
-    rooms: ApplicationServices, request: Request
+    services: ApplicationServices, request: Request
 ) -> tuple[OAuthForm, RegisteredClient]:
     """What a client sent, once it is known to be the one that it says."""
     form = await read_form(request, _FORM_BYTES)
     shown = showing(request, form)
-    client = await find_client(rooms.database, shown.client_id)
+    client = await find_client(services.database, shown.client_id)
     if client is None or not is_authentic(client, shown.method, shown.secret):
         raise OAuthError("invalid_client", "This client is not known, or did not show who it is.")
     return form, client
 
 
 async def _count(
-    rooms: ApplicationServices, request: Request, what: str, bucket: LeakyBucket
+    services: ApplicationServices, request: Request, what: str, bucket: LeakyBucket
 ) -> None:
-    where = build_address_key(caller_address(request, rooms.settings.proxies or 0))
-    if await fill_bucket(rooms.database, f"oauth/{what}/{where}", bucket) is not None:
+    where = build_address_key(caller_address(request, services.settings.proxies or 0))
+    if await fill_bucket(services.database, f"oauth/{what}/{where}", bucket) is not None:
         raise OAuthError("temporarily_unavailable", "There were too many of these. Wait a moment.")
 
 

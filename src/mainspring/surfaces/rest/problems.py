@@ -30,7 +30,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.definition.pointers import join_pointer
 from mainspring.store.database_errors import UNAVAILABLE, is_storage_full
-from mainspring.store.disk_space import has_no_room
+from mainspring.store.disk_space import is_disk_full
 from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.validation_messages import finding_of
 
@@ -81,7 +81,7 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
 
 def _is_out_of_space(scope: Scope) -> bool:
     home = getattr(getattr(scope.get("app"), "state", None), "home", None)
-    return home is not None and has_no_room(home)
+    return home is not None and is_disk_full(home)
 
 
 async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

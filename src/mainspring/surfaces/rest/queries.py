@@ -39,9 +39,9 @@ def knows_query(endpoint: Endpoint, names: Mapping[str, bool]) -> Endpoint:
 
 def query_names(route: APIRoute) -> dict[str, bool]:
     """The query parameters of a route, and whether each may come more than once."""
-    said: dict[str, bool] | None = getattr(route.endpoint, _NAMES, None)
-    if said is not None:
-        return said
+    answer: dict[str, bool] | None = getattr(route.endpoint, _NAMES, None)
+    if answer is not None:
+        return answer
     return {
         field.alias: _is_list(field.field_info.annotation)
         for field in get_flat_params(route.dependant)

@@ -25,7 +25,7 @@ _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
 
 
-def sdks(rooms: ApplicationServices) -> APIRouter:
+def sdks(services: ApplicationServices) -> APIRouter:
     """Two public routes: the text, and its digest."""
     made = APIRouter(dependencies=[Depends(check_admitted)])
     written: list[tuple[bytes, str]] = []
@@ -34,7 +34,7 @@ def sdks(rooms: ApplicationServices) -> APIRouter:
     async def text_and_digest() -> tuple[bytes, str]:
         async with one_at_a_time:
             if not written:
-                text = await asyncio.to_thread(generate_sdk, rooms.registry)
+                text = await asyncio.to_thread(generate_sdk, services.registry)
                 written.append((text.encode(), compute_digest(text)))
         return written[0]
 

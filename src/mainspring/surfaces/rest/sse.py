@@ -116,7 +116,7 @@ async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> Asyn
     yield f"retry: {RETRY_MS}\n\n".encode()
     quiet = time.monotonic()
     while not closing.is_set():
-        found = await _found(look)
+        found = await _poll(look)
         for told in found.told:
             yield told.encode()
         if found.over:
@@ -129,7 +129,7 @@ async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> Asyn
         await _pause(closing, seconds)
 
 
-async def _found(look: Looking) -> StreamPoll:
+async def _poll(look: Looking) -> StreamPoll:
     """A database that is away for a moment does not end a stream; anything else does."""
     try:
         return await look()

@@ -228,7 +228,7 @@ async def add_recipe(
     ctx: CallContext,
     recipe_id: UUID,
     link: BoardLink,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     automation_id: UUID | None,
 ) -> RefreshRecipe:
     """Keeps a recipe; its board is held, and nothing else fills the dataset."""
@@ -239,12 +239,12 @@ async def add_recipe(
         recipe_id,
         link.id,
         link.board_id,
-        given["dataset_name"],
-        given["adapter_op"],
-        dict(given.get("params") or {}),
-        given.get("refresh_cron"),
-        given.get("dedupe_key_field"),
-        given.get("dedupe_target_field"),
+        arguments["dataset_name"],
+        arguments["adapter_op"],
+        dict(arguments.get("params") or {}),
+        arguments.get("refresh_cron"),
+        arguments.get("dedupe_key_field"),
+        arguments.get("dedupe_target_field"),
         automation_id,
         ctx.actor.id,
     )

@@ -120,8 +120,8 @@ def update_handler(limits: Limits, *, recovering: bool = False) -> CapabilityHan
         changed = await _change(ctx, board, arguments)
         if "datasets" in arguments:
             changed = await keep_datasets(ctx, board, arguments["datasets"], limits) or changed
-        told = await _describe_board(ctx, await find_board(ctx, {"board_id": board.id}))
-        return told if changed else Unchanged(told)
+        result = await _describe_board(ctx, await find_board(ctx, {"board_id": board.id}))
+        return result if changed else Unchanged(result)
 
     return update
 

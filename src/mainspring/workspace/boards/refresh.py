@@ -33,7 +33,7 @@ from mainspring.workspace.boards.lookup import (
 from mainspring.workspace.boards.rows import (
     bring_back,
     change_rows,
-    check_room,
+    check_row_capacity,
     compute_row_keys,
     take_away,
     write_rows,
@@ -129,9 +129,9 @@ def compute_content_keys(rows: Sequence[BoardRow]) -> list[str]:
     met: Counter[bytes] = Counter()
     keys = []
     for row in rows:
-        said = encode_canonical(_normalize_numbers(dict(row)))
-        met[said] += 1
-        keys.append(f"{said.decode()}#{met[said]}")
+        content = encode_canonical(_normalize_numbers(dict(row)))
+        met[content] += 1
+        keys.append(f"{content.decode()}#{met[content]}")
     return keys
 
 
@@ -258,7 +258,7 @@ async def write_refresh(
     spared = await _list_unreadable_keys(ctx, target, judged.broken, limits)
     old = await _load_current_rows(ctx, dataset, target, keys)
     plan = plan_refresh(old, judged.rows, keys, spared)
-    check_room(dataset, len(plan.inserts), limits)
+    check_row_capacity(dataset, len(plan.inserts), limits)
     await _apply(ctx, board, dataset, plan, judged, f"link:{recipe.link_id}")
     total = dataset.live + len(plan.inserts) + len(plan.restores) - len(plan.deletes)
     doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
@@ -266,8 +266,8 @@ async def write_refresh(
     left += enumerate(incoming.unread, len(rows))
     problem = _summarize_row_problems([one for _, one in left], len(rows) + len(incoming.unread))
     await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
-    told = _format_refresh(board, recipe, plan, left, doubles, total)
-    return {**told, "renamed": names}, made or plan.changes
+    result = _format_refresh(board, recipe, plan, left, doubles, total)
+    return {**result, "renamed": names}, made or plan.changes
 
 
 async def prepare_dataset(

@@ -142,11 +142,11 @@ def order_of(name: str | None, *, descending: bool) -> str:
     return f"by_number {way} NULLS LAST, by_text {way} NULLS LAST, position"
 
 
-def _escape_like(words: str) -> str:
+def _escape_like(text: str) -> str:
     """Words to be found as they are written, signs included."""
     for sign in ("\\", "%", "_"):
-        words = words.replace(sign, "\\" + sign)
-    return f"%{words}%"
+        text = text.replace(sign, "\\" + sign)
+    return f"%{text}%"
 
 
 MOST_GROUPS: Final = 500

@@ -74,7 +74,7 @@ def append_handler(limits: Limits) -> CapabilityHandler:
         given = arguments.get("dedupe_key_field")
         written = _validate_rows(rows, dataset, given, limits)
         chosen, keys = await _select_new_rows(ctx, dataset, given, rows)
-        check_room(dataset, len(chosen), limits)
+        check_row_capacity(dataset, len(chosen), limits)
         row_ids = [generate_id() for _ in chosen]
         told = {
             "board_id": str(board.id),
@@ -150,7 +150,7 @@ def _filter_fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[s
     return found
 
 
-def check_room(dataset: Dataset, more: int, limits: Limits) -> None:
+def check_row_capacity(dataset: Dataset, more: int, limits: Limits) -> None:
     """Refuses more rows than a dataset ever takes."""
     if dataset.appended + more > limits.board_rows:
         raise LimitExceeded(
@@ -280,12 +280,12 @@ def delete_handler() -> CapabilityHandler:
         named = [UUID(one) for one in arguments["row_ids"]]
         states = await _load_row_states(ctx, dataset, named)
         going = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is None]
-        told = _format_moved(board, dataset, "deleted", going, dataset.live - len(going))
+        result = _format_moved(board, dataset, "deleted", going, dataset.live - len(going))
         if not going:
-            return Unchanged(told)
+            return Unchanged(result)
         await take_away(ctx, dataset, going)
         await tell(ctx, board, "rows_deleted", dataset=dataset.name, row_ids=going)
-        return told
+        return result
 
     return delete
 
@@ -296,16 +296,16 @@ def restore_handler() -> CapabilityHandler:
         named = [UUID(one) for one in arguments["row_ids"]]
         states = await _load_row_states(ctx, dataset, named)
         coming = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is not None]
-        told = _format_moved(board, dataset, "restored", coming, dataset.live + len(coming))
+        result = _format_moved(board, dataset, "restored", coming, dataset.live + len(coming))
         if not coming:
-            return Unchanged(told)
+            return Unchanged(result)
         keys = [states[one]["dedupe_key"] for one in coming]
         first = {one: number for number, one in reversed(list(enumerate(named)))}
         places = [f"/row_ids/{first[one]}" for one in coming]
         await _check_free(ctx, dataset, coming, keys, places)
         await bring_back(ctx, dataset, coming)
         await tell(ctx, board, "rows_restored", dataset=dataset.name, row_ids=coming)
-        return told
+        return result
 
     return restore
 

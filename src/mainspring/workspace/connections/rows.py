@@ -171,9 +171,9 @@ async def remove(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> bo
     """Forgets a connection with its tools and all that let it in; False when there was none."""
     if await tx.fetchrow(_REMOVE, workspace_id, connection_id) is None:
         return False
-    drawer = connection_scope(workspace_id, connection_id)
-    for secret in await list_secrets(tx, drawer):
-        await delete_secret(tx, drawer, secret.name)
+    scope = connection_scope(workspace_id, connection_id)
+    for secret in await list_secrets(tx, scope):
+        await delete_secret(tx, scope, secret.name)
     return True
 
 

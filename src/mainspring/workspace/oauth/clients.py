@@ -249,25 +249,25 @@ class RegisteredClient:
     most: Role | None = None
 
 
-def read_description(given: Any) -> ClientMetadata:
+def read_description(value: Any) -> ClientMetadata:
     """What is taken of a registration; whatever else it says is passed over."""
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         raise OAuthError(_METADATA, "A registration is a JSON object.")
-    uris = _validate_redirect_uris(given.get("redirect_uris"))
-    method = given.get("token_endpoint_auth_method", "client_secret_basic")
+    uris = _validate_redirect_uris(value.get("redirect_uris"))
+    method = value.get("token_endpoint_auth_method", "client_secret_basic")
     if method not in METHODS:
         raise OAuthError(_METADATA, f"token_endpoint_auth_method is one of {', '.join(METHODS)}.")
-    types = given.get("grant_types", ["authorization_code"])
+    types = value.get("grant_types", ["authorization_code"])
     if not isinstance(types, list) or "authorization_code" not in types:
         raise OAuthError(_METADATA, "grant_types holds authorization_code.")
-    if given.get("response_types", ["code"]) != ["code"]:
+    if value.get("response_types", ["code"]) != ["code"]:
         raise OAuthError(_METADATA, "The only response type is code.")
     return ClientMetadata(
-        _name(given.get("client_name"), uris[0]),
+        _name(value.get("client_name"), uris[0]),
         uris,
         method,
         "refresh_token" in types,
-        parse_registered_role(given.get("scope")),
+        parse_registered_role(value.get("scope")),
     )
 
 
@@ -348,23 +348,23 @@ def hash_of(plain: str) -> bytes:
     return hashlib.sha256(plain.encode("utf-8", "replace")).digest()
 
 
-def _validate_redirect_uris(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not 0 < len(given) <= MOST:
+def _validate_redirect_uris(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not 0 < len(value) <= MOST:
         raise OAuthError(
             "invalid_redirect_uri", f"redirect_uris is a list of 1 to {MOST} addresses."
         )
-    for place, uri in enumerate(given):
+    for place, uri in enumerate(value):
         fault = find_redirect_fault(uri)
         if fault is not None:
             raise OAuthError("invalid_redirect_uri", f"redirect_uris/{place}: {fault}")
-    if not share_one_host(given):
+    if not share_one_host(value):
         raise OAuthError("invalid_redirect_uri", "All redirect URIs with https are of one site.")
-    return tuple(given)
+    return tuple(value)
 
 
-def _name(given: Any, first: str) -> str:
+def _name(value: Any, first: str) -> str:
     """What people are shown; a name that is none is where the client is answered."""
-    text = given if isinstance(given, str) else ""
+    text = value if isinstance(value, str) else ""
     shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return shown[:LONGEST_NAME] or describe_redirect(first).name
 

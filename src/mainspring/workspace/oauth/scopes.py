@@ -41,23 +41,25 @@ def parse_registered_role(scope: Any) -> Role | None:
     return max(named, key=lambda role: role.rank) if named else None
 
 
-def limit_to_registration(asked: Role | None, registered: Role | None) -> Role | None:
+def limit_to_registration(requested_role: Role | None, registered: Role | None) -> Role | None:
     """What a request asks for, at most what its client registered for; None: the person chooses.
 
     Clients register and ask for what the 401 names, so the least scope is no limit that they
     chose: it is preselected, and the person may give more, within ``limit_of``.
     """
-    role = asked if registered is None else min_role(asked or registered, registered)
+    role = (
+        requested_role if registered is None else min_role(requested_role or registered, registered)
+    )
     return None if role is ROLES[LEAST] else role
 
 
-def limit_of(asked: Role | None, registered: Role | None) -> Role:
+def limit_of(requested_role: Role | None, registered: Role | None) -> Role:
     """The most that a person may give: what was asked for, else what the client registered for.
 
     A registration for nothing or for the least scope sets no limit.
     """
-    if asked is not None:
-        return asked
+    if requested_role is not None:
+        return requested_role
     if registered is None or registered is ROLES[LEAST]:
         return Role.EDITOR
     return registered
@@ -68,17 +70,17 @@ def format_scope(role: Role) -> str:
     return " ".join(word for word, given in ROLES.items() if given.rank <= role.rank)
 
 
-def list_role_choices(asked: Role | None, own: Role) -> list[Role]:
+def list_role_choices(requested_role: Role | None, own: Role) -> list[Role]:
     """How much a person may give: no more than was asked for, and no more than they have."""
-    most = min_role(asked or Role.EDITOR, own)
+    most = min_role(requested_role or Role.EDITOR, own)
     return [role for role in ROLES.values() if role.rank <= most.rank]
 
 
-def suggest_role(asked: Role | None, own: Role, agreed: Role | None) -> Role:
+def suggest_role(requested_role: Role | None, own: Role, agreed: Role | None) -> Role:
     """What is chosen until the person chooses: what they agreed to, or the least that was meant."""
-    if agreed is not None and asked is None:
+    if agreed is not None and requested_role is None:
         return min_role(agreed, own)
-    return min_role(asked or Role.VIEWER, own)
+    return min_role(requested_role or Role.VIEWER, own)
 
 
 def merge_agreed_role(given: Role, most: Role, agreed: Role | None) -> Role:
@@ -92,9 +94,9 @@ def merge_agreed_role(given: Role, most: Role, agreed: Role | None) -> Role:
     return max(given, agreed, key=lambda role: role.rank)
 
 
-def is_role_sufficient(agreed: Role | None, asked: Role | None) -> bool:
+def is_role_sufficient(agreed: Role | None, requested_role: Role | None) -> bool:
     """Whether what a person agreed to is enough for what is asked; a wider request is not."""
-    return agreed is not None and (asked is None or asked.rank <= agreed.rank)
+    return agreed is not None and (requested_role is None or requested_role.rank <= agreed.rank)
 
 
 def describe_role(role: Role) -> list[str]:

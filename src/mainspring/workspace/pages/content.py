@@ -33,8 +33,8 @@ def is_slug(text: str) -> bool:
 def build_slug(title: str) -> str:
     """A slug made from a title: the same title always makes the same one."""
     plain = unicodedata.normalize("NFKD", title.replace("ß", "ss"))
-    letters = plain.encode("ascii", "ignore").decode().lower()
-    made = _OTHER.sub("-", letters).strip("-")
+    mails = plain.encode("ascii", "ignore").decode().lower()
+    made = _OTHER.sub("-", mails).strip("-")
     if len(made) > _ROOM:
         # Long titles often differ only at their end.
         made = f"{made[:_ROOM].rstrip('-')}-{mark_of(title)}"
@@ -120,33 +120,35 @@ def format_page(row: Mapping[str, Any]) -> str:
     return f"{head}{row['body']}"
 
 
-def read_writing(given: Mapping[str, Any], limits: Limits, *, in_run: bool = False) -> PageDraft:
+def read_writing(
+    arguments: Mapping[str, Any], limits: Limits, *, in_run: bool = False
+) -> PageDraft:
     """A page from the arguments of a call; what cannot be kept is refused with its place.
 
     A run makes titles of what came in, such as the subject of a mail: those are made plain, so
     that nobody outside can make it fail.
     """
-    check_value(dict(given), limits)
+    check_value(dict(arguments), limits)
     head: str | None = None
-    body, values = given.get("body", ""), dict(given.get("frontmatter", {}))
-    said: dict[str, Any] = dict(given)
-    if "markdown" in given:
-        head, body, values = split(given["markdown"], limits)
-        said = {name: values[name] for name in _OWN_NAMES if name in values} | said
-        if "title" not in said:
-            said["title"] = clean_name(_find_heading(body))
-    title = "" if said.get("title") is None else str(said["title"])
+    body, values = arguments.get("body", ""), dict(arguments.get("frontmatter", {}))
+    answer: dict[str, Any] = dict(arguments)
+    if "markdown" in arguments:
+        head, body, values = split(arguments["markdown"], limits)
+        answer = {name: values[name] for name in _OWN_NAMES if name in values} | answer
+        if "title" not in answer:
+            answer["title"] = clean_name(_find_heading(body))
+    title = "" if answer.get("title") is None else str(answer["title"])
     title = clean_name(title) if in_run else title
-    slug = said.get("slug")
+    slug = answer.get("slug")
     kept = PageDraft(
         slug=build_slug(title) if slug is None else str(slug),
-        type=str(said.get("type", "")),
+        type=str(answer.get("type", "")),
         title=title,
         body=body,
         frontmatter=values,
         head=head or None,
-        source_ref=None if said.get("source_ref") is None else str(said["source_ref"]),
-        provenance=dict(given.get("provenance", {})),
+        source_ref=None if answer.get("source_ref") is None else str(answer["source_ref"]),
+        provenance=dict(arguments.get("provenance", {})),
         named=slug is not None,
     )
     named = name_findings(kept.title, "/title")

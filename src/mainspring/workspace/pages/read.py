@@ -58,7 +58,7 @@ _TIMELINE = """
 async def find_page(
     tx: Transaction,
     workspace_id: UUID,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     *,
     deleted: bool = False,
     hold: bool = False,
@@ -69,9 +69,9 @@ async def find_page(
     """
     row = None
     held = _HELD if hold else ""
-    if "slug" in given:
-        row = await tx.fetchrow(_BY_SLUG + held, workspace_id, given["slug"])
-    elif (page_id := _parse_id(given.get("id"))) is not None:
+    if "slug" in arguments:
+        row = await tx.fetchrow(_BY_SLUG + held, workspace_id, arguments["slug"])
+    elif (page_id := _parse_id(arguments.get("id"))) is not None:
         row = await tx.fetchrow(_BY_ID + held, workspace_id, page_id)
     if row is None or (row["deleted_at"] is not None and not deleted):
         raise NotFound("There is no such page.", code="no_page")
@@ -105,29 +105,31 @@ async def load_timeline(
 
 
 async def list_pages(
-    tx: Transaction, workspace_id: UUID, given: Mapping[str, Any], most: int
+    tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any], most: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """A page of pages, the last to come in first, and where the next one begins."""
     after, before = (
-        parse_moment(given, name) if name in given else None
+        parse_moment(arguments, name) if name in arguments else None
         for name in ("ingested_after", "ingested_before")
     )
-    place = read_cursor(given.get("cursor"))
-    rows = await tx.fetch(_LIST, workspace_id, given.get("type"), after, before, *place, most + 1)
+    place = read_cursor(arguments.get("cursor"))
+    rows = await tx.fetch(
+        _LIST, workspace_id, arguments.get("type"), after, before, *place, most + 1
+    )
     return [summarize_page(row) for row in rows[:most]], _build_next_cursor(
         rows, most, "ingested_at"
     )
 
 
 async def list_events(
-    tx: Transaction, workspace_id: UUID, given: Mapping[str, Any], most: int
+    tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any], most: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Events of calendars that take place between two moments, the first one first."""
-    start, end = parse_moment(given, "start"), parse_moment(given, "end")
+    start, end = parse_moment(arguments, "start"), parse_moment(arguments, "end")
     if end <= start:
         detail = "The end must be after the start."
         raise Invalid(detail, code="page_times", findings=[Finding("/end", detail, "page_times")])
-    place = read_cursor(given.get("cursor"))
+    place = read_cursor(arguments.get("cursor"))
     rows = await tx.fetch(_EVENTS, workspace_id, start, end, *place, most + 1)
     shown = [
         {
@@ -141,9 +143,9 @@ async def list_events(
     return shown, _build_next_cursor(rows, most, "event_start")
 
 
-def parse_moment(given: Mapping[str, Any], name: str) -> datetime:
+def parse_moment(arguments: Mapping[str, Any], name: str) -> datetime:
     """A moment from an argument; a date alone is the beginning of that day in UTC."""
-    found = parse_event_time(given[name])
+    found = parse_event_time(arguments[name])
     if found is None:
         detail = f"{name} must be a date or a moment, such as 2026-01-31T09:00:00Z."
         raise Invalid(
@@ -167,7 +169,7 @@ def summarize_page(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def describe_page(row: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def describe_page(row: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Everything there is to say of a page."""
     return {
         **summarize_page(row),
@@ -178,7 +180,7 @@ def describe_page(row: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> 
         "content_hash": row["content_hash"].hex(),
         "created_by": str(row["created_by"]),
         "run_id": None if row["run_id"] is None else str(row["run_id"]),
-        "timeline": list(told),
+        "timeline": list(entries),
     }
 
 

@@ -211,16 +211,16 @@ class PageSearch:
         """Whether a question by meaning leaves the house."""
         return self._embedder is not None and self._embedder.outward
 
-    async def search(self, tx: Transaction, workspace_id: UUID, asked: PageQuery) -> dict[str, Any]:
+    async def search(self, tx: Transaction, workspace_id: UUID, query: PageQuery) -> dict[str, Any]:
         """By words alone, ranked."""
-        if not asked.text:
-            return {"pages": await _list_newest(tx, workspace_id, asked), "used": []}
-        most = _MOST_FILTERED if asked.filtered else asked.most
-        ways = {TEXT: await _search_words(tx, asked, most)}
-        await _leave_out(tx, workspace_id, asked, ways)
-        hits = ways[TEXT][: asked.most]
+        if not query.text:
+            return {"pages": await _list_newest(tx, workspace_id, query), "used": []}
+        most = _MOST_FILTERED if query.filtered else query.most
+        ways = {TEXT: await _search_words(tx, query, most)}
+        await _leave_out(tx, workspace_id, query, ways)
+        hits = ways[TEXT][: query.most]
         found = fuse_results({TEXT: hits}, _WEIGHTS)
-        shown = await _format_results(tx, workspace_id, found, asked)
+        shown = await _format_results(tx, workspace_id, found, query)
         for page, (_, score) in zip(shown, hits, strict=False):
             page["score"] = score
         return {"pages": shown, "used": [TEXT]}
@@ -262,7 +262,7 @@ class PageSearch:
         self,
         tx: Transaction,
         workspace_id: UUID,
-        asked: PageQuery,
+        query: PageQuery,
         depth: int,
         ways: dict[str, Hits],
         dimensions: int | None,
@@ -276,13 +276,13 @@ class PageSearch:
         if dimensions != model.dimensions:
             return "The model is new and has no vectors yet; words and titles were used alone."
         try:
-            [vector] = await model.embed(workspace_id, [asked.text])
+            [vector] = await model.embed(workspace_id, [query.text])
         except Problem as problem:
             return f"Pages were found by words and titles alone. {problem.detail}"
         except Exception:
             log.exception("The question could not be embedded.")
             return "The embedding model failed, so pages were found by words and titles alone."
-        rows = await tx.fetch(_BY_MEANING, as_text(vector), model.name, asked.type, depth)
+        rows = await tx.fetch(_BY_MEANING, as_text(vector), model.name, query.type, depth)
         ways[MEANING] = _build_hits(rows)
         return None
 
@@ -292,10 +292,10 @@ def as_text(vector: Sequence[float]) -> str:
     return f"[{','.join(f'{number:.6g}' for number in vector)}]"
 
 
-async def _search_words(tx: Transaction, asked: PageQuery, most: int) -> Hits:
-    text = clean_query(asked.text)
+async def _search_words(tx: Transaction, query: PageQuery, most: int) -> Hits:
+    text = clean_query(query.text)
     before, beginning = split_last_word(text)
-    return _build_hits(await tx.fetch(_BY_WORDS, text, before, beginning, asked.type, most))
+    return _build_hits(await tx.fetch(_BY_WORDS, text, before, beginning, query.type, most))
 
 
 def clean_query(text: str) -> str:
@@ -325,34 +325,34 @@ def split_last_word(text: str) -> tuple[str, str]:
     return found["before"], f"'{word}':*"
 
 
-async def _search_any_word(tx: Transaction, asked: PageQuery, most: int, strict: Hits) -> Hits:
+async def _search_any_word(tx: Transaction, query: PageQuery, most: int, strict: Hits) -> Hits:
     """The pages with all words first, then those with some of them."""
     known = {page_id for page_id, _ in strict}
-    more = _build_hits(await tx.fetch(_BY_ANY_WORD, asked.text, asked.type, most))
+    more = _build_hits(await tx.fetch(_BY_ANY_WORD, query.text, query.type, most))
     return [*strict, *(hit for hit in more if hit[0] not in known)][:most]
 
 
 async def _leave_out(
-    tx: Transaction, workspace_id: UUID, asked: PageQuery, ways: dict[str, Hits]
+    tx: Transaction, workspace_id: UUID, query: PageQuery, ways: dict[str, Hits]
 ) -> None:
     """Takes out of what was found the pages that the tags or the moment leave out."""
-    if not asked.filtered:
+    if not query.filtered:
         return
     found = list({page_id for hits in ways.values() for page_id, _ in hits})
-    rows = await tx.fetch(_AMONG, workspace_id, asked.since, list(asked.tags), found)
+    rows = await tx.fetch(_AMONG, workspace_id, query.since, list(query.tags), found)
     kept = {row["id"] for row in rows}
     for way, hits in ways.items():
         ways[way] = [hit for hit in hits if hit[0] in kept]
 
 
 async def _list_newest(
-    tx: Transaction, workspace_id: UUID, asked: PageQuery
+    tx: Transaction, workspace_id: UUID, query: PageQuery
 ) -> list[dict[str, Any]]:
     """The pages that fit the filters, the last to come in or change first."""
     rows = await tx.fetch(
-        _NEWEST, workspace_id, asked.since, list(asked.tags), asked.type, asked.most
+        _NEWEST, workspace_id, query.since, list(query.tags), query.type, query.most
     )
-    shown = await _format_results(tx, workspace_id, [FusedResult(row["id"]) for row in rows], asked)
+    shown = await _format_results(tx, workspace_id, [FusedResult(row["id"]) for row in rows], query)
     return [{**page, "score": 0.0} for page in shown]
 
 
@@ -361,13 +361,13 @@ def _build_hits(rows: Sequence[Any]) -> Hits:
 
 
 async def _format_results(
-    tx: Transaction, workspace_id: UUID, found: Sequence[FusedResult], asked: PageQuery
+    tx: Transaction, workspace_id: UUID, found: Sequence[FusedResult], query: PageQuery
 ) -> list[dict[str, Any]]:
     wanted = [page.id for page in found]
     rows = {row["id"]: row for row in await tx.fetch(_SHOWN, workspace_id, wanted, _OPENING)}
     openings = [rows[page_id]["opening"] for page_id in wanted]
     # A hundred long pages are read through here, and others wait for the loop meanwhile.
-    found_in = await asyncio.to_thread(_build_snippets, openings, split_query_words(asked.text))
+    found_in = await asyncio.to_thread(_build_snippets, openings, split_query_words(query.text))
     return [
         {**summarize_page(rows[page_id]), "snippet": text, "highlights": places}
         for page_id, (text, places) in zip(wanted, found_in, strict=True)

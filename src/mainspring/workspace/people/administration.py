@@ -117,57 +117,61 @@ class _AdministrationHandlers:
     database: Database | None
     address: str
 
-    async def list_users(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def list_users(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
-        most = given.get("limit", schemas.USUAL_PAGE)
-        found = await list_users(require_part(self.database), _parse_after(given), most + 1)
+        most = arguments.get("limit", schemas.USUAL_PAGE)
+        found = await list_users(require_part(self.database), _parse_after(arguments), most + 1)
         rows = [_format_user(user) for user in found]
         return {"users": rows[:most], "next": _build_next_cursor(rows, most)}
 
-    async def list_workspaces(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def list_workspaces(
+        self, ctx: CallContext, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         del ctx
-        most = given.get("limit", schemas.USUAL_PAGE)
+        most = arguments.get("limit", schemas.USUAL_PAGE)
         rows = [
             _format_workspace(row)
             for row in await list_workspaces(
-                require_part(self.database), _parse_after(given), most + 1
+                require_part(self.database), _parse_after(arguments), most + 1
             )
         ]
         return {"workspaces": rows[:most], "next": _build_next_cursor(rows, most)}
 
-    async def create_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def create_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         _check_person(ctx)
         async with require_part(self.database).transaction() as tx:
             user = await create_user(
                 tx,
-                given["email"],
-                given.get("name", ""),
-                administrator=given.get("administrator", False),
+                arguments["email"],
+                arguments.get("name", ""),
+                administrator=arguments.get("administrator", False),
             )
             plain = await make_link(tx, user.id, "invite", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_create_user", user.id)
         return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
-    async def disable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def disable_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         async with require_part(self.database).transaction() as tx:
-            user = await disable_user(tx, _parse_id(given, "user_id"))
+            user = await disable_user(tx, _parse_id(arguments, "user_id"))
             await end_sessions(tx, user.id)
             await drop_links(tx, user.id)
             await tell_installation(tx, ctx.actor, "admin_disable_user", user.id)
         return {"user": _format_user(user)}
 
-    async def enable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def enable_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         # Somebody who was disabled gets back the role in which they agree.
         _check_person(ctx, "A person enables users", "Sign in at the page and do it there.")
         async with require_part(self.database).transaction() as tx:
-            user = await enable_user(tx, _parse_id(given, "user_id"))
+            user = await enable_user(tx, _parse_id(arguments, "user_id"))
             await tell_installation(tx, ctx.actor, "admin_enable_user", user.id)
         return {"user": _format_user(user)}
 
-    async def reset_password(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def reset_password(
+        self, ctx: CallContext, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         _check_person(ctx)
         async with require_part(self.database).transaction() as tx:
-            user = await read_user(tx, _parse_id(given, "user_id"))
+            user = await read_user(tx, _parse_id(arguments, "user_id"))
             plain = await make_link(tx, user.id, "reset", ctx.actor.id)
             await tell_installation(tx, ctx.actor, "admin_reset_password", user.id)
         return {"user": _format_user(user), "link": link_address(self.address, plain)}
@@ -210,13 +214,13 @@ def _build_next_cursor(rows: list[dict[str, Any]], most: int) -> str | None:
     return str(rows[most - 1]["id"]) if len(rows) > most else None
 
 
-def _parse_after(given: Mapping[str, Any]) -> UUID | None:
-    return _parse_id(given, "after") if "after" in given else None
+def _parse_after(arguments: Mapping[str, Any]) -> UUID | None:
+    return _parse_id(arguments, "after") if "after" in arguments else None
 
 
-def _parse_id(given: Mapping[str, Any], name: str) -> UUID:
+def _parse_id(arguments: Mapping[str, Any], name: str) -> UUID:
     try:
-        return UUID(given[name])
+        return UUID(arguments[name])
     except ValueError:
         detail = f"{name} is not an id."
         raise Invalid(detail, findings=[Finding(f"/{name}", detail, "format")]) from None

@@ -137,7 +137,7 @@ async def list_attached(tx: Transaction, workspace_id: UUID, workflow_id: UUID) 
 
 async def make_from_templates(
     tx: Transaction,
-    house: WorkflowDependencies,
+    dependencies: WorkflowDependencies,
     workspace_id: UUID,
     actor: Actor,
     workflow: Workflow,
@@ -159,8 +159,8 @@ async def make_from_templates(
             template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
         )
         document["name"] = await _choose_free_name(tx, workspace_id, clean_name(document["name"]))
-        spoken = await house.words.words(workspace_id, document)
-        report = await asyncio.to_thread(validate, document, spoken, house.limits)
+        spoken = await dependencies.words.words(workspace_id, document)
+        report = await asyncio.to_thread(validate, document, spoken, dependencies.limits)
         refuse([_attribute_to_zone(one) for one in report.findings], "bad_schedule")
         saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
         await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
@@ -169,7 +169,7 @@ async def make_from_templates(
 
 async def attach(
     tx: Transaction,
-    house: WorkflowDependencies,
+    dependencies: WorkflowDependencies,
     workspace_id: UUID,
     workflow: Workflow,
     automations: Sequence[UUID],
@@ -195,7 +195,7 @@ async def attach(
     for one in automations:
         await tx.execute(_TIE, workspace_id, workflow.id, one, None, False)
     if workflow.status != "active":
-        await pause_attached(tx, house, workspace_id, workflow.id, only=automations)
+        await pause_attached(tx, dependencies, workspace_id, workflow.id, only=automations)
 
 
 async def follow(
@@ -215,14 +215,14 @@ async def detach(
 
 async def pause_attached(
     tx: Transaction,
-    house: WorkflowDependencies,
+    dependencies: WorkflowDependencies,
     workspace_id: UUID,
     workflow_id: UUID,
     only: Collection[UUID] | None = None,
 ) -> list[UUID]:
     """Pauses what is active and remembers that it was."""
     paused = []
-    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
         for row in rows:
             one = row["automation_id"]
             if row["state"] == "active" and (only is None or one in only):
@@ -233,12 +233,12 @@ async def pause_attached(
 
 
 async def resume(
-    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
+    tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[UUID], list[dict[str, str]]]:
     """Activates what goes with the workflow: which went, and which could not and why."""
     going: list[UUID] = []
     waiting = []
-    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
         ids = [row["automation_id"] for row in rows]
         goes_on = {one["automation_id"] for one in await tx.fetch(_GOES_ON, workspace_id, ids)}
         held = await _find_held_by_others(tx, workspace_id, workflow_id, ids)
@@ -247,7 +247,7 @@ async def resume(
                 continue
             problem = held.get(row["automation_id"])
             if problem is None:
-                problem = await _start(tx, house, workspace_id, row["automation_id"])
+                problem = await _start(tx, dependencies, workspace_id, row["automation_id"])
             if problem is None:
                 await tx.execute(_RESUMES, workspace_id, workflow_id, row["automation_id"], False)
                 going.append(row["automation_id"])
@@ -273,15 +273,15 @@ async def _find_held_by_others(
 
 
 async def _start(
-    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, automation_id: UUID
+    tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, automation_id: UUID
 ) -> Problem | None:
     """Activates one, or says why not; it is refused before anything of it is written."""
     kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
-    spoken = await house.words.words(workspace_id, kept["document"])
+    spoken = await dependencies.words.words(workspace_id, kept["document"])
     grants = read_grants(kept["grants"])
-    missing = await house.words.doubts(workspace_id, kept["document"], grants, automation_id)
+    missing = await dependencies.words.doubts(workspace_id, kept["document"], grants, automation_id)
     try:
-        await activate(tx, workspace_id, automation_id, spoken, house.limits, missing)
+        await activate(tx, workspace_id, automation_id, spoken, dependencies.limits, missing)
     except (Conflict, PermissionDenied, NotFound) as problem:
         return problem
     return None
@@ -297,10 +297,10 @@ def _format_attach_problem(row: Any, problem: Problem) -> dict[str, str]:
 
 
 async def put_all_away(
-    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
+    tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[str], list[str]]:
     """Archives the automations of a workflow; those of another workflow too are left alone."""
-    async with _lock_attached(tx, house, workspace_id, workflow_id) as rows:
+    async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
         ids = [row["automation_id"] for row in rows]
         others = await tx.fetch(_ELSEWHERE, workspace_id, workflow_id, ids)
         kept = {row["automation_id"] for row in others}
@@ -312,14 +312,14 @@ async def put_all_away(
 
 @asynccontextmanager
 async def _lock_attached(
-    tx: Transaction, house: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
+    tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> AsyncIterator[list[Any]]:
     """The automations of a workflow, all of them held, and what they waited for on record."""
     ids = [row["automation_id"] for row in await list_attached(tx, workspace_id, workflow_id)]
     await hold_all(tx, workspace_id, ids)
     before = await schedules.list_waiting_schedules(tx, [(workspace_id, one) for one in ids])
     yield await list_attached(tx, workspace_id, workflow_id)
-    await house.record(tx, before, house.limits)
+    await dependencies.record(tx, before, dependencies.limits)
 
 
 async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:

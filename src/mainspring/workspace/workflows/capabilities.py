@@ -33,10 +33,10 @@ _SOME_TIE: Final = {**_SOME, "automation_id": schemas.SOME_AUTOMATION}
 _IDS: Final = {"type": "array", "items": ID}
 
 
-def _get_workflow_id(given: Mapping[str, Any], answered: Any) -> str | None:
+def _get_workflow_id(arguments: Mapping[str, Any], answered: Any) -> str | None:
     """The workflow, whichever side names it."""
     told = answered if isinstance(answered, Mapping) else {}
-    return given.get("workflow_id") or told.get("workflow_id") or told.get("id")
+    return arguments.get("workflow_id") or told.get("workflow_id") or told.get("id")
 
 
 _READS: Final = replace(READS, subject=_get_workflow_id)
@@ -45,23 +45,23 @@ _SWITCHES: Final = replace(_KEEPS, permission=Permission.SWITCH)
 _REPORTS: Final[Annotations] = replace(KEEPS, subject=_get_workflow_id)
 
 
-def workflow_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
+def workflow_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
     """Everything about workflows, with the house around them."""
     return (
-        _create(house),
+        _create(dependencies),
         _get(),
         _list(),
-        _update(house),
+        _update(dependencies),
         _build_kpi_capability(),
-        _build_status_capability(house),
-        _delete(house),
-        *_build_attach_capabilities(house),
+        _build_status_capability(dependencies),
+        _delete(dependencies),
+        *_build_attach_capabilities(dependencies),
     )
 
 
-def _create(house: WorkflowDependencies) -> Capability:
+def _create(dependencies: WorkflowDependencies) -> Capability:
     async def create(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await management.create(ctx, house, given)
+        return await management.create(ctx, dependencies, given)
 
     kpi = schemas.SOME_KPI
     takes = schema_with_examples(
@@ -178,9 +178,9 @@ def _list() -> Capability:
     )
 
 
-def _update(house: WorkflowDependencies) -> Capability:
+def _update(dependencies: WorkflowDependencies) -> Capability:
     async def update(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await management.update(ctx, house, given)
+        return await management.update(ctx, dependencies, given)
 
     takes = schema_with_examples(
         {
@@ -247,9 +247,9 @@ def _build_kpi_capability() -> Capability:
     )
 
 
-def _build_status_capability(house: WorkflowDependencies) -> Capability:
-    async def set_status(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await status.set_status(ctx, house, given)
+def _build_status_capability(dependencies: WorkflowDependencies) -> Capability:
+    async def set_status(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        return await status.set_status(ctx, dependencies, arguments)
 
     takes = schema_with_examples(
         {**_ID, "status": schemas.STATUS},
@@ -292,9 +292,9 @@ def _build_status_capability(house: WorkflowDependencies) -> Capability:
     )
 
 
-def _delete(house: WorkflowDependencies) -> Capability:
-    async def delete(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await status.delete(ctx, house, given)
+def _delete(dependencies: WorkflowDependencies) -> Capability:
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        return await status.delete(ctx, dependencies, arguments)
 
     takes = schema_with_examples(
         {
@@ -342,9 +342,9 @@ def _delete(house: WorkflowDependencies) -> Capability:
     )
 
 
-def _build_attach_capabilities(house: WorkflowDependencies) -> tuple[Capability, ...]:
-    async def attach(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        return await status.attach_one(ctx, house, given)
+def _build_attach_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
+    async def attach(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        return await status.attach_one(ctx, dependencies, arguments)
 
     return (
         _build_attach_capability(
@@ -363,7 +363,7 @@ def _build_attach_capabilities(house: WorkflowDependencies) -> tuple[Capability,
 
 
 def _build_attach_capability(
-    name: str, label: str, words: str, handler: CapabilityHandler
+    name: str, label: str, text: str, handler: CapabilityHandler
 ) -> Capability:
     takes = schema_with_examples(
         _TIE,
@@ -373,5 +373,5 @@ def _build_attach_capability(
         ({**_SOME_TIE, "automation_id": "Digest"}, "an id, not a name"),
     )
     return build_capability(
-        name, label, words, takes, schemas.build_workflow_schema(), handler, _KEEPS
+        name, label, text, takes, schemas.build_workflow_schema(), handler, _KEEPS
     )

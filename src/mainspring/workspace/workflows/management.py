@@ -102,10 +102,14 @@ async def update(
     return Unchanged(after) if is_same_value({**before, "waiting": []}, after) else after
 
 
-def _validate_new_names(given: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
+def _validate_new_names(arguments: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
     """What is wrong with a title and with names of KPIs that it does not have already."""
-    found = name_findings(given["title"], "/title") if given.get("title", title) != title else []
-    for number, one in enumerate(given.get("kpis", [])):
+    found = (
+        name_findings(arguments["title"], "/title")
+        if arguments.get("title", title) != title
+        else []
+    )
+    for number, one in enumerate(arguments.get("kpis", [])):
         if one["name"] not in kpis:
             found += name_findings(one["name"], f"/kpis/{number}/name")
     return found
@@ -121,15 +125,15 @@ def keep_currents(
     ]
 
 
-async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
+async def set_kpi(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
     """The value that one KPI has now; its target stays as it is."""
     space = ctx.actor.workspace_id
-    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
     names = [one["name"] for one in workflow.kpis]
-    if given["name"] not in names:
+    if arguments["name"] not in names:
         has = ", ".join(names) or "none"
-        detail = f"The workflow {workflow.title!r} has no KPI called {given['name'][:100]!r}."
+        detail = f"The workflow {workflow.title!r} has no KPI called {arguments['name'][:100]!r}."
         raise NotFound(
             f"{detail} It has: {has}.",
             code="no_kpi",
@@ -137,14 +141,14 @@ async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchan
             suggestion="update_workflow adds one.",
         )
     kpis = [
-        {**one, "current": given["current"]} if one["name"] == given["name"] else one
+        {**one, "current": arguments["current"]} if one["name"] == arguments["name"] else one
         for one in workflow.kpis
     ]
     answer = {
         "workflow_id": str(workflow.id),
-        "name": given["name"],
-        "current": given["current"],
-        "target": next(one["target"] for one in kpis if one["name"] == given["name"]),
+        "name": arguments["name"],
+        "current": arguments["current"],
+        "target": next(one["target"] for one in kpis if one["name"] == arguments["name"]),
     }
     if is_same_value(kpis, workflow.kpis):
         return Unchanged(answer)
@@ -152,26 +156,28 @@ async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchan
     return answer
 
 
-async def _resolve_board(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
+async def _resolve_board(
+    ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
+) -> UUID:
     """The board that is named, or a new one; whoever names one may say who writes to it."""
-    if "board_id" not in given:
-        made = await create_handler(house.limits)(
+    if "board_id" not in arguments:
+        made = await create_handler(dependencies.limits)(
             ctx,
             {
-                "name": given["title"],
-                "description": f"The board of the workflow {given['title']}.",
+                "name": arguments["title"],
+                "description": f"The board of the workflow {arguments['title']}.",
                 "datasets": list(DATASETS),
             },
         )
         return UUID(made["id"])
     return await _use_named_board(
-        ctx, house, given["board_id"], given.get("templates", []), new=True
+        ctx, dependencies, arguments["board_id"], arguments.get("templates", []), new=True
     )
 
 
 async def _use_named_board(
     ctx: CallContext,
-    house: WorkflowDependencies,
+    dependencies: WorkflowDependencies,
     board_id: str,
     templates: Sequence[str],
     *,
@@ -184,22 +190,26 @@ async def _use_named_board(
     if templates:
         known = {one.name for one in await list_board_datasets(ctx, board)}
         lacking = [one for one in DATASETS if one["name"] not in known]
-        await keep_datasets(ctx, board, lacking, house.limits)
+        await keep_datasets(ctx, board, lacking, dependencies.limits)
     return board.id
 
 
 async def _resolve_other_board(
-    ctx: CallContext, house: WorkflowDependencies, workflow: Workflow, given: Arguments
+    ctx: CallContext, dependencies: WorkflowDependencies, workflow: Workflow, arguments: Arguments
 ) -> UUID | None:
     """The board that it is to have; its own templates write to the one that it has."""
-    asked = given.get("board_id", workflow.board_id)
+    asked = arguments.get("board_id", workflow.board_id)
     if asked is None or str(asked) == str(workflow.board_id):
         board_id = None if asked is None else UUID(str(asked))
     else:
-        board_id = await _use_named_board(ctx, house, asked, given.get("templates", []), new=True)
+        board_id = await _use_named_board(
+            ctx, dependencies, asked, arguments.get("templates", []), new=True
+        )
     if board_id == workflow.board_id:
-        if board_id is not None and given.get("templates"):
-            await _use_named_board(ctx, house, str(board_id), given["templates"], new=False)
+        if board_id is not None and arguments.get("templates"):
+            await _use_named_board(
+                ctx, dependencies, str(board_id), arguments["templates"], new=False
+            )
         return board_id
     rows = await automations.list_attached(ctx.tx, ctx.actor.workspace_id, workflow.id)
     if any(row["template"] is not None for row in rows):
@@ -212,13 +222,13 @@ async def _resolve_other_board(
 
 
 async def _change_people(
-    ctx: CallContext, workflow: Workflow, given: Arguments, *, moved: bool
+    ctx: CallContext, workflow: Workflow, arguments: Arguments, *, moved: bool
 ) -> None:
     space = ctx.actor.workspace_id
     before = await roster.load_roster(ctx.tx, space, workflow.id)
     people = before
-    if "roster" in given:
-        people = await roster.read_asked(ctx, given["roster"])
+    if "roster" in arguments:
+        people = await roster.read_asked(ctx, arguments["roster"])
         # Its only owner may have left; what is written back as it was read changes nothing.
         if people != before:
             roster.check_owner_stays(people)
@@ -229,34 +239,34 @@ async def _change_people(
 
 async def _bring_along(
     ctx: CallContext,
-    house: WorkflowDependencies,
+    dependencies: WorkflowDependencies,
     workflow: Workflow,
-    given: Arguments,
+    arguments: Arguments,
     *,
     replacing: bool = False,
 ) -> None:
     """The automations that are asked for: those that are there, and those of templates."""
     space = ctx.actor.workspace_id
-    wanted = [UUID(one) for one in given.get("automation_ids", [])]
+    wanted = [UUID(one) for one in arguments.get("automation_ids", [])]
     rows = await automations.list_attached(ctx.tx, space, workflow.id)
     known = {row["automation_id"] for row in rows}
-    if replacing and "automation_ids" in given:
+    if replacing and "automation_ids" in arguments:
         for row in rows:
             if row["template"] is None and row["automation_id"] not in wanted:
                 await automations.detach(ctx.tx, space, workflow.id, row["automation_id"])
-    if given.get("templates"):
+    if arguments.get("templates"):
         await automations.make_from_templates(
             ctx.tx,
-            house,
+            dependencies,
             space,
             ctx.actor,
             workflow,
-            given["templates"],
-            given.get("timezone", UTC_ZONE),
+            arguments["templates"],
+            arguments.get("timezone", UTC_ZONE),
         )
     new = [one for one in wanted if one not in known]
     if new:
-        await automations.attach(ctx.tx, house, space, workflow, new)
+        await automations.attach(ctx.tx, dependencies, space, workflow, new)
 
 
 def _check_board_for(templates: Sequence[str], *, there: bool) -> None:

@@ -274,11 +274,11 @@ async def _load_status(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> 
     )
 
 
-async def list_workflows_handler(ctx: CallContext, given: Arguments) -> dict[str, Any]:
-    space, most = ctx.actor.workspace_id, int(given.get("limit", DEFAULT_LISTED))
-    after = given.get("after")
+async def list_workflows_handler(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+    space, most = ctx.actor.workspace_id, int(arguments.get("limit", DEFAULT_LISTED))
+    after = arguments.get("after")
     found = await list_all(
-        ctx.tx, space, given.get("status"), None if after is None else UUID(after), most + 1
+        ctx.tx, space, arguments.get("status"), None if after is None else UUID(after), most + 1
     )
-    told = await describe_workflows(ctx.tx, space, found[:most])
-    return {"workflows": told, "next": told[-1]["id"] if len(found) > most else None}
+    entries = await describe_workflows(ctx.tx, space, found[:most])
+    return {"workflows": entries, "next": entries[-1]["id"] if len(found) > most else None}

@@ -88,17 +88,17 @@ _UNINSTALLED = """
 
 
 async def set_status(
-    ctx: CallContext, house: WorkflowDependencies, given: Arguments
+    ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
 ) -> dict[str, Any] | Unchanged:
     space = ctx.actor.workspace_id
-    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
     await _check_installed(ctx, workflow)
-    return await switch(ctx, house, workflow, given["status"])
+    return await switch(ctx, dependencies, workflow, arguments["status"])
 
 
 async def switch(
-    ctx: CallContext, house: WorkflowDependencies, workflow: Workflow, status: str
+    ctx: CallContext, dependencies: WorkflowDependencies, workflow: Workflow, status: str
 ) -> dict[str, Any] | Unchanged:
     """Gives a held workflow another status, and sets its automations going or at rest.
 
@@ -109,9 +109,9 @@ async def switch(
     paused: list[UUID] = []
     waiting: list[dict[str, str]] = []
     if status == "active":
-        going, waiting = await automations.resume(ctx.tx, house, space, workflow.id)
+        going, waiting = await automations.resume(ctx.tx, dependencies, space, workflow.id)
     else:
-        paused = await automations.pause_attached(ctx.tx, house, space, workflow.id)
+        paused = await automations.pause_attached(ctx.tx, dependencies, space, workflow.id)
     if status != workflow.status:
         await change_workflow(ctx.tx, space, workflow, {"status": status})
         await tell_status(ctx, workflow, status)
@@ -127,16 +127,18 @@ async def switch(
     return Unchanged(answer) if same else answer
 
 
-async def delete(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
+async def delete(
+    ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
+) -> dict[str, Any]:
     """Takes a workflow away with its automations; these can be restored, and so can its board."""
     space = ctx.actor.workspace_id
-    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_own(ctx, workflow, "deletes it")
-    takes_board = bool(given.get("delete_board", False)) and workflow.board_id is not None
+    takes_board = bool(arguments.get("delete_board", False)) and workflow.board_id is not None
     if takes_board:
         await _check_own_board(ctx, workflow)
         await archive_handler()(ctx, {"board_id": str(workflow.board_id)})
-    archived, kept = await automations.put_all_away(ctx.tx, house, space, workflow.id)
+    archived, kept = await automations.put_all_away(ctx.tx, dependencies, space, workflow.id)
     await roster.leave_board(ctx.tx, space, workflow.id)
     await remove_workflow(ctx.tx, space, workflow.id)
     return {
@@ -150,25 +152,25 @@ async def delete(ctx: CallContext, house: WorkflowDependencies, given: Arguments
 
 
 async def attach_one(
-    ctx: CallContext, house: WorkflowDependencies, given: Arguments
+    ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
 ) -> dict[str, Any] | Unchanged:
     space = ctx.actor.workspace_id
-    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
-    wanted = UUID(given["automation_id"])
+    wanted = UUID(arguments["automation_id"])
     rows = await automations.list_attached(ctx.tx, space, workflow.id)
     if any(row["automation_id"] == wanted for row in rows):
         return Unchanged(await describe_workflow(ctx, workflow.id))
-    await automations.attach(ctx.tx, house, space, workflow, [wanted], "/automation_id")
+    await automations.attach(ctx.tx, dependencies, space, workflow, [wanted], "/automation_id")
     return await describe_workflow(ctx, workflow.id)
 
 
-async def detach_one(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+async def detach_one(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
     """It stays as it is and goes its own way."""
     space = ctx.actor.workspace_id
-    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
-    if not await automations.detach(ctx.tx, space, workflow.id, UUID(given["automation_id"])):
+    if not await automations.detach(ctx.tx, space, workflow.id, UUID(arguments["automation_id"])):
         raise NotFound(
             "This automation is not attached to the workflow.",
             code="not_attached",

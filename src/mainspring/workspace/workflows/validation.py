@@ -38,13 +38,13 @@ def read_day(text: str) -> date | None:
         return None
 
 
-def find_workflow_problems(given: Mapping[str, Any]) -> list[Finding]:
+def find_workflow_problems(arguments: Mapping[str, Any]) -> list[Finding]:
     """Everything that is wrong with the fields that are given; the others are not looked at."""
     return [
-        *_find_kpi_problems(given.get("kpis", [])),
-        *_find_deadline_problems(given.get("deadlines", [])),
-        *_find_roster_problems(given.get("roster", [])),
-        *_find_duplicates("/automation_ids", given.get("automation_ids", []), "automation"),
+        *_find_kpi_problems(arguments.get("kpis", [])),
+        *_find_deadline_problems(arguments.get("deadlines", [])),
+        *_find_roster_problems(arguments.get("roster", [])),
+        *_find_duplicates("/automation_ids", arguments.get("automation_ids", []), "automation"),
     ]
 
 

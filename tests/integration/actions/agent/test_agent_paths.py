@@ -67,23 +67,23 @@ async def test_a_script_lets_agents_work_and_goes_on_after_a_crash(bench: Bench)
 
 
 async def test_a_program_with_the_run_s_token_has_agents_too(bench: Bench) -> None:
-    houses: list[Application] = []
+    applications: list[Application] = []
     got: list[Any] = []
 
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.house.database, (await ctx.start()).token)
         assert held is not None
-        visitor = CapabilityCaller(held.actor, held=held)
-        got.append((await houses[0].gate.serve(visitor, "agent.run", ASK))["output"])
+        caller = CapabilityCaller(held.actor, held=held)
+        got.append((await applications[0].gate.serve(caller, "agent.run", ASK))["output"])
         got.append((await ctx.called("agent.run", ASK)).value["output"])
         with pytest.raises(Problem) as refused:
-            await houses[0].gate.serve(visitor, "agent.run", {**ASK, "tools": ["test.note"]})
+            await applications[0].gate.serve(caller, "agent.run", {**ASK, "tools": ["test.note"]})
         got.append(refused.value.code)
 
     models = Minds(script=[POST, ends(1), POST, ends(2)])
     program = asking(work, uses=("agent.run", "inbox.post_notification"))
     async with agents_bench(bench, models, program) as one:
-        houses.append(one.house)
+        applications.append(one.house)
         run = await one.run(document(step("a", "test.program")))
     assert got == [{"n": 1}, {"n": 2}, "not_granted"]
     # Counted once: what the token did, and what the step's own agent did.

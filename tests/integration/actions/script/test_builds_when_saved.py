@@ -45,16 +45,16 @@ async def test_rest_refuses_what_cannot_be_built_with_its_place(api: Api) -> Non
 
 
 async def test_nested_steps_and_steps_after_a_failure_are_built_too(bench: Bench) -> None:
-    house = bench.house
+    application = bench.house
     loop = {"items": [1], "as": "one", "steps": [{**_with(WRONG[0]), "step_id": "inner"}]}
     wrong = document(
         _with("return 1;"),
         step("each", "for_each", loop),
         execution={"on_failure": [{**_with(WRONG[1]), "step_id": "after"}]},
     )
-    report = validate(wrong, house.registry, house.limits)
+    report = validate(wrong, application.registry, application.limits)
     assert report.ok, report.findings
-    told = await prebuild_scripts(house.workshop, house.workspace_id, report)
+    told = await prebuild_scripts(application.workshop, application.workspace_id, report)
     assert told.definition is None
     assert [finding.pointer for finding in told.findings] == [
         "/plan/1/config/steps/0/config/source",
@@ -70,9 +70,9 @@ class _NoSandbox(ScriptRunner):
 
 
 async def test_a_machine_without_a_sandbox_saves_all_the_same(bench: Bench, caplog: Any) -> None:
-    house = bench.house
-    report = validate(document(_with(WRONG[0])), house.registry, house.limits)
+    application = bench.house
+    report = validate(document(_with(WRONG[0])), application.registry, application.limits)
     assert report.definition is not None
     workshop = _NoSandbox(Limits(), address="http://127.0.0.1:1", warm=0)
-    await check_builds(workshop, house.workspace_id, report.definition)
+    await check_builds(workshop, application.workspace_id, report.definition)
     assert "without being built" in caplog.text

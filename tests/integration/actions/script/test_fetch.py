@@ -77,11 +77,13 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         service.pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({service.pair}))
         old = bench.house
-        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
-        await house.vault.set(bench.drawer, "api_key", SECRET)
-        yield Outward(Bench(house, bench.outside), service)
-        await house.waker.aclose()
-        await house.egress.aclose()
+        application = build_application(
+            settings, old.limits, old.registry, old.database, old.workshop
+        )
+        await application.vault.set(bench.drawer, "api_key", SECRET)
+        yield Outward(Bench(application, bench.outside), service)
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def test_http_fetch_answers_the_parsed_body(outward: Outward) -> None:

@@ -38,15 +38,15 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
     registry = build_registry(
         Limits(), workshop=workshop, capabilities=bench.outside.capabilities()
     )
-    house = build_application(
+    application = build_application(
         bench.house.settings, Limits(), registry, bench.house.database, workshop, outside
     )
     try:
-        yield Bench(house, bench.outside), outside
+        yield Bench(application, bench.outside), outside
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def _ledger(bench: Bench) -> list[tuple[str, bool, Decimal]]:

@@ -36,15 +36,15 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
     )
     workshop = bench.house.workshop
     registry = build_registry(Limits(), workshop=workshop)
-    house = build_application(
+    application = build_application(
         bench.house.settings, Limits(), registry, bench.house.database, workshop, outside
     )
     try:
-        yield Bench(house, bench.outside), outside
+        yield Bench(application, bench.outside), outside
     finally:
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.gate.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def test_a_script_is_answered_the_text_and_its_cost_is_on_record(

@@ -42,11 +42,13 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
         pairs = (f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}")
         settings = replace(bench.house.settings, egress_allow=frozenset(pairs))
         old = bench.house
-        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
-        await house.vault.set(bench.drawer, "api_key", SECRET)
-        yield Bench(house, bench.outside), one, other, pairs[0], pairs[1]
-        await house.waker.aclose()
-        await house.egress.aclose()
+        application = build_application(
+            settings, old.limits, old.registry, old.database, old.workshop
+        )
+        await application.vault.set(bench.drawer, "api_key", SECRET)
+        yield Bench(application, bench.outside), one, other, pairs[0], pairs[1]
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 def _plan(source: str, *hosts: str) -> dict[str, Any]:

@@ -100,8 +100,8 @@ async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_
                 saved.automation_id,
                 [{"capability": "act_on_integration", "params": bound}],
             )
-            asked = RunRequest(here.house.workspace_id, saved.automation_id)
-            return await here.until((await here.house.dispatcher.dispatch(asked)).run_id)
+            request = RunRequest(here.house.workspace_id, saved.automation_id)
+            return await here.until((await here.house.dispatcher.dispatch(request)).run_id)
 
         for config, bound in (
             (words, {"source": "parcels"}),

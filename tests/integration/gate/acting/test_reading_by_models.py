@@ -20,13 +20,15 @@ CHOSEN = Answer(calls=(Call("send_email", NOTE),), keep=True)
 KINDS = ("anthropic", "openai", "groq")
 
 
-async def _connect(house: Providing, server: ModelServer, name: str, **more: Any) -> None:
+async def _connect(connected_bench: Providing, server: ModelServer, name: str, **more: Any) -> None:
     base = server.url if name == "anthropic" else server.openai_url
-    await house.call("connect_model", name=name, base_url=base, key=KEY, **more)
+    await connected_bench.call("connect_model", name=name, base_url=base, key=KEY, **more)
 
 
-async def _act(house: Providing, request: str = "Tell Ada that it has come.") -> Mapping[str, Any]:
-    made: Mapping[str, Any] = await house.call(
+async def _act(
+    connected_bench: Providing, request: str = "Tell Ada that it has come."
+) -> Mapping[str, Any]:
+    made: Mapping[str, Any] = await connected_bench.call(
         "act_on_integration", source="email", request=request
     )
     return made
@@ -36,10 +38,10 @@ async def _act(house: Providing, request: str = "Tell Ada that it has come.") ->
 async def test_any_one_connection_is_enough_to_read_a_request(bench: Bench, kind: str) -> None:
     async with (
         model_server([CHOSEN], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, kind)
-        draft = await _act(house)
+        await _connect(connected_bench, server, kind)
+        draft = await _act(connected_bench)
     assert server.refusals == []
     assert (draft["kind"], draft["payload"]["input"]) == ("draft", NOTE)
     assert "note" not in draft
@@ -49,12 +51,14 @@ async def test_any_one_connection_is_enough_to_read_a_request(bench: Bench, kind
 async def test_a_model_with_few_settings_reads_a_request(bench: Bench, model: str) -> None:
     async with (
         model_server([CHOSEN], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "anthropic", usual_model=model)
+        await _connect(connected_bench, server, "anthropic", usual_model=model)
         given = {f"{one}_usd_per_million": 1 for one in ("input", "output")}
-        await house.call("admin_set_model_price", house.operator, model=model, **given)
-        draft = await _act(house)
+        await connected_bench.call(
+            "admin_set_model_price", connected_bench.operator, model=model, **given
+        )
+        draft = await _act(connected_bench)
     assert server.refusals == []
     assert draft["payload"]["input"] == NOTE
 
@@ -64,11 +68,11 @@ async def test_rules_read_what_the_provider_refuses_and_say_why(bench: Bench, st
     refused = Answer(status=status, error="temperature: Extra inputs are not permitted", keep=True)
     async with (
         model_server([refused], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "anthropic")
-        draft = await _act(house, PLAIN)
-        asked = await _act(house)
+        await _connect(connected_bench, server, "anthropic")
+        draft = await _act(connected_bench, PLAIN)
+        asked = await _act(connected_bench)
     assert draft["kind"] == "draft"
     assert draft["payload"]["input"]["to"] == ["ada@example.com"]
     assert "so rules did" in draft["note"]
@@ -81,10 +85,10 @@ async def test_rules_read_what_the_provider_refuses_and_say_why(bench: Bench, st
 async def test_rules_read_what_the_model_declines(bench: Bench) -> None:
     async with (
         model_server([Answer(finish="refusal", keep=True)], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "anthropic")
-        draft = await _act(house, PLAIN)
+        await _connect(connected_bench, server, "anthropic")
+        draft = await _act(connected_bench, PLAIN)
     assert server.count == 1
     assert draft["kind"] == "draft"
     assert "declined" in draft["note"]
@@ -93,11 +97,11 @@ async def test_rules_read_what_the_model_declines(bench: Bench) -> None:
 async def test_a_busy_provider_is_a_problem_that_can_be_tried_again(bench: Bench) -> None:
     async with (
         model_server([Answer(status=529, error="Overloaded", keep=True)], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "anthropic")
+        await _connect(connected_bench, server, "anthropic")
         with pytest.raises(Problem) as busy:
-            await _act(house, PLAIN)
+            await _act(connected_bench, PLAIN)
     assert (busy.value.code, busy.value.retryable) == ("model_busy", True)
 
 
@@ -106,11 +110,11 @@ async def test_the_input_of_an_action_may_come_as_text(bench: Bench, fence: str)
     text = fence.replace("{}", json.dumps(NOTE))
     async with (
         model_server([text, '{"question": "Which Ada?"}'], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "openai")
-        draft = await _act(house)
-        asked = await _act(house)
+        await _connect(connected_bench, server, "openai")
+        draft = await _act(connected_bench)
+        asked = await _act(connected_bench)
     assert draft["payload"]["input"] == NOTE
     assert asked == {"kind": "clarification", "question": "Which Ada?"}
 
@@ -120,10 +124,12 @@ async def test_words_become_a_definition_over_the_one_connection_there_is(bench:
     review = Answer(calls=(Call("review", {"summary": "A word every morning."}),))
     async with (
         model_server([handed, review], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "openai")
-        made = await house.call("propose_automation", text="every day at 9 leave me a word")
+        await _connect(connected_bench, server, "openai")
+        made = await connected_bench.call(
+            "propose_automation", text="every day at 9 leave me a word"
+        )
     assert server.refusals == []
     assert (made["made_by"]["by"], made["made_by"]["model"]) == ("model", "gpt-5.4")
 
@@ -141,11 +147,13 @@ async def test_agents_and_completions_find_the_one_connection_there_is(
     ]
     async with (
         model_server([Answer("Done.", keep=True)], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, kind)
+        await _connect(connected_bench, server, kind)
         for execution in ({}, {"model": "claude-sonnet-4-6"}):
-            run = await house.run(document(*plan, name=f"{execution}", execution=execution))
+            run = await connected_bench.run(
+                document(*plan, name=f"{execution}", execution=execution)
+            )
             assert (run["status"], run["error"]) == ("succeeded", None)
     assert server.refusals == []
     assert server.count == 4
@@ -154,10 +162,10 @@ async def test_agents_and_completions_find_the_one_connection_there_is(
 async def test_reading_a_request_is_in_the_ledger_with_who_asked(bench: Bench) -> None:
     async with (
         model_server([CHOSEN], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server, "anthropic")
-        await _act(house)
+        await _connect(connected_bench, server, "anthropic")
+        await _act(connected_bench)
     rows = await bench.house.database.fetch("SELECT caller, input_tokens FROM llm_usage")
     assert [row["caller"] for row in rows] == ["act_on_integration"]
     assert rows[0]["input_tokens"] > 0

@@ -162,9 +162,9 @@ async def test_each_member_has_their_own_and_nobody_uses_anothers(here: Accounts
     theirs = await here.house.gate.direct(other, "list_integrations", {})
     lists = [
         next(
-            one for one in await here.house.gate.offers(visitor) if one.capability.id == "test.pick"
+            one for one in await here.house.gate.offers(caller) if one.capability.id == "test.pick"
         )
-        for visitor in (OWNER, other)
+        for caller in (OWNER, other)
     ]
     with pytest.raises(Exception, match="not connected"):
         await here.house.gate.direct(other, "notebook.read", {})

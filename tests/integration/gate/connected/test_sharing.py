@@ -45,8 +45,8 @@ async def _person(here: Accounts, name: str, role: Role) -> AsyncIterator[tuple[
 
 async def _ask(page: Browser, method: str, path: str, body: Any = None) -> dict[str, Any]:
     answer = await page.ask(method, f"/integrations/keyed{path}", json=body)
-    told: dict[str, Any] = answer.json()
-    return told
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 def _reading(name: str) -> dict[str, Any]:
@@ -214,8 +214,8 @@ async def test_an_admin_signs_in_again_to_what_somebody_else_shared(here: Accoun
         answer = await person.ask("GET", f"{path}?{back.query}")
         assert answer.status_code < 400, answer.text
         found = (await person.ask("GET", "/integrations")).json()["integrations"]
-        told: dict[str, Any] = next(one for one in found if one["name"] == "notebook")
-        return told
+        result: dict[str, Any] = next(one for one in found if one["name"] == "notebook")
+        return result
 
     async with (
         _person(here, "hal", Role.ADMIN) as (hal, page),

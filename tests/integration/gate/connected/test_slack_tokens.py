@@ -17,7 +17,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
 from tests.kit.doubles.slack import SlackWorkspace, refusal, slack_workspace
 from tests.kit.house import Bench
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 
 
 @asynccontextmanager
@@ -28,7 +28,7 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             "slack.authorize_url": f"{slack.url}/authorize",
             "slack.token_url": f"{slack.url}/oauth.v2.access",
         }
-        async with own_house(
+        async with open_own_application(
             bench,
             slack_url=slack.url,
             integration_urls=places,

@@ -19,7 +19,7 @@ from tests.kit.boards import Boards
 from tests.kit.doubles.gmail import GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN
 from tests.kit.house import Bench
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 
 LONG_AGO, NOW = 1_780_000_000, 4_000_000_000
 
@@ -29,7 +29,7 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
     """A house whose owner is connected to a mailbox."""
     async with gmail_double() as double:
         places = {"gmail": double.url}
-        async with own_house(
+        async with open_own_application(
             bench, integration_urls=places, egress_allow=frozenset({double.pair})
         ) as here:
             space, own = here.house.workspace_id, generate_id()
@@ -59,8 +59,8 @@ async def _run(here: Bench, automation: UUID) -> dict[str, Any]:
 
 async def _revoke(here: Bench) -> None:
     own = await here.house.database.fetchval("SELECT id FROM integration_connections")
-    drawer = connection_scope(here.house.workspace_id, own)
-    await here.house.vault.set(drawer, "token", "revoked")
+    scope = connection_scope(here.house.workspace_id, own)
+    await here.house.vault.set(scope, "token", "revoked")
 
 
 async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench) -> None:

@@ -78,10 +78,10 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
             "parcels",
             "parcels:0",
         )
-        told = await here.house.database.fetchval(
+        result = await here.house.database.fetchval(
             "SELECT payload FROM events WHERE type = $1 AND source_id = 'parcels:0'", ARRIVED
         )
-        assert told == {"number": "0", "page_slug": found["page_slugs"][0]}
+        assert result == {"number": "0", "page_slug": found["page_slugs"][0]}
         listed = await member.call("list_ingest_problems", source="parcels")
         assert {one["source_ref"] for one in listed["problems"]} == {
             "parcels:bad",

@@ -48,8 +48,10 @@ async def breakable(shared: Toolshop) -> None:
 
 
 def watcher(shop: Toolshop) -> McpToolDiscovery:
-    house = shop.house
-    return McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
+    application = shop.house
+    return McpToolDiscovery(
+        application.database, application.outside, application.clock, application.limits
+    )
 
 
 def switchboard(shop: Toolshop) -> McpConnectionService:
@@ -199,10 +201,12 @@ def taken_threads(go_on: threading.Event) -> Iterator[None]:
 
 
 async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None:
-    house = shop.house
+    application = shop.house
     one = await left_behind(shop, "large")
-    small = replace(house.limits, workspace_tools_bytes=100)
-    harvester = McpToolDiscovery(house.database, house.outside, house.clock, small)
+    small = replace(application.limits, workspace_tools_bytes=100)
+    harvester = McpToolDiscovery(
+        application.database, application.outside, application.clock, small
+    )
     owner = Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER)
     with pytest.raises(LimitExceeded) as full:
         await harvester.harvest(FIRST_WORKSPACE, one, owner)
@@ -214,12 +218,14 @@ async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None
 
 
 async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Toolshop) -> None:
-    house = shop.house
+    application = shop.house
     await shop.connect("notes")
     given = {"alias": "theirs", "server_url": shop.notes.url}
     made = (await shop.beside("POST", "/connections", given)).json()["connection"]["id"]
-    roomy = McpToolRegistry(house.database, house.outside, house.limits)
-    narrow = McpToolRegistry(house.database, house.outside, house.limits, most_bytes=10)
+    roomy = McpToolRegistry(application.database, application.outside, application.limits)
+    narrow = McpToolRegistry(
+        application.database, application.outside, application.limits, most_bytes=10
+    )
 
     async def kept(tools: McpToolRegistry) -> tuple[bool, bool]:
         first = await tools.of(FIRST_WORKSPACE)

@@ -25,17 +25,20 @@ NOBODY = "01900000-0000-7000-8000-0000000000ff"
 
 async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolshop) -> None:
     one = await shop.connect("notes")
-    house = shop.house
+    application = shop.house
     watchers = [
-        McpToolDiscovery(house.database, house.outside, house.clock, house.limits) for _ in range(3)
+        McpToolDiscovery(
+            application.database, application.outside, application.clock, application.limits
+        )
+        for _ in range(3)
     ]
     idle = [await watcher.once() for watcher in watchers]
-    await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
+    await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     shop.notes.script.tools.append(tool("get_more"))
     shop.notes.sent.clear()
     done = await asyncio.gather(*(watcher.once() for watcher in watchers))
     tools = await shop.look(one)
-    due = await house.database.fetchval(
+    due = await application.database.fetchval(
         "SELECT harvest_due_at > now() + interval '20 hours' FROM mcp_connections"
     )
 
@@ -46,10 +49,12 @@ async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolsho
 
 async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop) -> None:
     one = await shop.connect("notes")
-    house = shop.house
-    await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
+    application = shop.house
+    await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     shop.notes.script.tools.append(tool("get_more"))
-    watcher = McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
+    watcher = McpToolDiscovery(
+        application.database, application.outside, application.clock, application.limits
+    )
     stop = asyncio.Event()
     watching = asyncio.create_task(watcher.run(stop))
     async with asyncio.timeout(60):
@@ -63,13 +68,15 @@ async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop
 
 async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Toolshop) -> None:
     one = await shop.connect("notes")
-    house = shop.house
+    application = shop.house
     shop.notes.script.mode = "server_error"
-    await house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
-    watcher = McpToolDiscovery(house.database, house.outside, house.clock, house.limits)
+    await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
+    watcher = McpToolDiscovery(
+        application.database, application.outside, application.clock, application.limits
+    )
     done = await watcher.once()
     shown = (await shop.ask("GET", f"/connections/{one}"))["connection"]
-    soon = await house.database.fetchval(
+    soon = await application.database.fetchval(
         "SELECT harvest_due_at < now() + interval '2 hours' FROM mcp_connections"
     )
 

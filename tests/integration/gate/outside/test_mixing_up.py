@@ -26,7 +26,7 @@ from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection, keep_oauth
 from mainspring.workspace.vault import connection_scope
-from tests.kit.connecting import BACK, HERE, OWNER, Room, open_room
+from tests.kit.connecting import BACK, HERE, OWNER, ConnectionBench, open_room
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 
 OTHER = Actor(HERE, "member", generate_id(), role=Role.OWNER)
@@ -37,7 +37,7 @@ def double(**script: Any) -> McpDouble:
     return McpDouble(Script(oauth=True, **script))
 
 
-async def sent_away(room: Room, connection: McpConnection, actor: Actor = OWNER) -> str:
+async def sent_away(room: ConnectionBench, connection: McpConnection, actor: Actor = OWNER) -> str:
     """Each connection has a place of its own to come back to."""
     back = f"{BACK}/{connection.id}"
     return await room.outside.begin_sign_in(actor, connection.id, back)
@@ -50,7 +50,7 @@ async def agreed(address: str) -> dict[str, str]:
 
 
 async def come_back(
-    room: Room, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
+    room: ConnectionBench, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
 ) -> McpConnection:
     return await room.outside.finish_sign_in(
         actor,
@@ -232,8 +232,8 @@ async def test_whoever_does_not_come_back_is_forgotten(database: Database, tmp_p
         await sent_away(room, connection)
         now = datetime.now(UTC)
 
-        keeper = Housekeeper(database, FolderStore(tmp_path / "kept"), SystemClock(), Limits())
+        housekeeper = Housekeeper(database, FolderStore(tmp_path / "kept"), SystemClock(), Limits())
 
-        assert (await keeper.once(now + timedelta(minutes=9))).sign_ins == 0
-        assert (await keeper.once(now + timedelta(minutes=11))).sign_ins == 1
+        assert (await housekeeper.once(now + timedelta(minutes=9))).sign_ins == 0
+        assert (await housekeeper.once(now + timedelta(minutes=11))).sign_ins == 1
         assert await database.fetchval("SELECT count(*) FROM mcp_sign_ins") == 0

@@ -12,12 +12,14 @@ import pytest
 from mainspring.contracts.errors import Conflict, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from tests.kit.connecting import HERE, Room, open_room
+from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.mcp_server import McpDouble, mcp_server
 
 
 @asynccontextmanager
-async def one_room(database: Database, folder: Path) -> AsyncIterator[tuple[McpDouble, Room]]:
+async def one_room(
+    database: Database, folder: Path
+) -> AsyncIterator[tuple[McpDouble, ConnectionBench]]:
     async with mcp_server() as double, open_room(database, folder, [double.pair]) as room:
         yield double, room
 

@@ -39,8 +39,8 @@ async def shop(shared: Toolshop) -> Toolshop:
     return shared
 
 
-def places(told: Any) -> dict[str, str]:
-    return {one["pointer"]: one["code"] for one in told["warnings"]}
+def places(result: Any) -> dict[str, str]:
+    return {one["pointer"]: one["code"] for one in result["warnings"]}
 
 
 async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
@@ -114,8 +114,8 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
         del settings
         yield application_services(shop.house)
 
-    desk = CommandContext(ApplicationFactory(enter, build_registry))
-    code = await run_file(desk, Screen(), str(file), (), None, 30.0, mode="dry_run")
+    context = CommandContext(ApplicationFactory(enter, build_registry))
+    code = await run_file(context, Screen(), str(file), (), None, 30.0, mode="dry_run")
     said = "".join(capsys.readouterr())
     before = said.partition("saved as version")[0]
 
@@ -202,9 +202,9 @@ async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Tool
     by_program = await shop.refused("POST", "/capabilities/answer_consent", answer, program=True)
     gate = shop.house.gate
 
-    async def said(role: Role, **given: Any) -> Any:
+    async def said(role: Role, **value: Any) -> Any:
         who = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))
-        return await gate.direct(who, "answer_consent", {**answer, **given})
+        return await gate.direct(who, "answer_consent", {**answer, **value})
 
     # What may edit may not decide about tools; and what changed again is not what was read.
     with pytest.raises(Problem) as small:

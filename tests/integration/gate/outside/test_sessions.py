@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamErr
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 from mainspring.workspace.connections.rows import McpConnection
-from tests.kit.connecting import HERE, Room, open_room
+from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import NEW, OLD, McpDouble, Script, mcp_server, tool
 
@@ -25,7 +25,7 @@ TOKEN = "Zx-own-token-of-the-connection-77"
 @asynccontextmanager
 async def both(
     database: Database, folder: Path, **limits: int
-) -> AsyncIterator[tuple[McpDouble, Room]]:
+) -> AsyncIterator[tuple[McpDouble, ConnectionBench]]:
     async with mcp_server() as double, open_room(database, folder, [double.pair], **limits) as room:
         yield double, room
 
@@ -190,7 +190,9 @@ async def test_a_server_that_means_harm_gets_a_problem_of_ours_and_nothing_more(
         assert told == TOLD
 
 
-async def _told(room: Room, double: McpDouble, connection: McpConnection, mode: str) -> str:
+async def _told(
+    room: ConnectionBench, double: McpDouble, connection: McpConnection, mode: str
+) -> str:
     double.script = Script(mode=mode)
     with pytest.raises(Problem) as problem:
         await _used(room, connection)
@@ -198,7 +200,7 @@ async def _told(room: Room, double: McpDouble, connection: McpConnection, mode: 
     return problem.value.code
 
 
-async def _used(room: Room, connection: McpConnection) -> None:
+async def _used(room: ConnectionBench, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id) as session:
         await session.tools()
         await session.call("echo", {}, key="k")

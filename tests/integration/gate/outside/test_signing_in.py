@@ -26,7 +26,7 @@ from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.connections.rows import McpConnection, keep_oauth
 from mainspring.workspace.vault import connection_scope
-from tests.kit.connecting import BACK, HERE, OWNER, Room, open_room
+from tests.kit.connecting import BACK, HERE, OWNER, ConnectionBench, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 
@@ -36,14 +36,14 @@ OTHER = Actor(HERE, "member", generate_id(), role=Role.OWNER)
 @asynccontextmanager
 async def ready(
     database: Database, folder: Path
-) -> AsyncIterator[tuple[McpDouble, Room, McpConnection]]:
+) -> AsyncIterator[tuple[McpDouble, ConnectionBench, McpConnection]]:
     """A server that wants to be signed in to, and a connection that waits for that."""
     async with mcp_server() as double, open_room(database, folder, [double.pair]) as room:
         double.script.oauth = True
         yield double, room, await room.connect(double, "oauth")
 
 
-async def sent_away(room: Room, connection: McpConnection) -> str:
+async def sent_away(room: ConnectionBench, connection: McpConnection) -> str:
     return await room.outside.begin_sign_in(OWNER, connection.id, BACK)
 
 
@@ -58,7 +58,7 @@ async def agreed(address: str) -> dict[str, str]:
 
 
 async def come_back(
-    room: Room, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
+    room: ConnectionBench, connection: McpConnection, brought: dict[str, str], actor: Actor = OWNER
 ) -> McpConnection:
     return await room.outside.finish_sign_in(
         actor,
@@ -293,8 +293,8 @@ async def test_a_client_that_a_person_made_there_is_used_with_its_secret(
         async with database.transaction() as tx:
             known = {"client_id": "by-hand", "client_given": True}
             await keep_oauth(tx, HERE, connection.id, known)
-        drawer = connection_scope(HERE, connection.id)
-        await room.vault.set(drawer, "client_secret", "Qy-client-secret")
+        scope = connection_scope(HERE, connection.id)
+        await room.vault.set(scope, "client_secret", "Qy-client-secret")
 
         await come_back(room, connection, await agreed(await sent_away(room, connection)))
 

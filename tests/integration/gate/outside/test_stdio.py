@@ -23,7 +23,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.vault import connection_scope
-from tests.kit.connecting import HERE, Room, open_room
+from tests.kit.connecting import HERE, ConnectionBench, open_room
 
 PROGRAM = Path(__file__).parents[3] / "kit" / "mcp_program.py"
 SECRET = "Wv-secret-of-the-program-31"
@@ -31,10 +31,10 @@ SECRET = "Wv-secret-of-the-program-31"
 
 @asynccontextmanager
 async def program(
-    database: Database, folder: Path, *words: str, seconds: int = 5
-) -> AsyncIterator[tuple[Room, McpConnection]]:
+    database: Database, folder: Path, *text: str, seconds: int = 5
+) -> AsyncIterator[tuple[ConnectionBench, McpConnection]]:
     async with open_room(database, folder, [], mcp_seconds=seconds) as room:
-        command = [sys.executable, str(PROGRAM), *words]
+        command = [sys.executable, str(PROGRAM), *text]
         async with database.transaction() as tx:
             made = await rows.add_stdio(tx, HERE, FIRST_MEMBER, "program", command)
         await room.vault.set(connection_scope(HERE, made.id), "env_greeting", SECRET)
@@ -154,7 +154,7 @@ async def test_a_program_that_ended_while_idle_is_started_again(
         assert second["pid"] != first["pid"]
 
 
-async def _ask_again(room: Room, connection: McpConnection) -> dict[str, Any] | None:
+async def _ask_again(room: ConnectionBench, connection: McpConnection) -> dict[str, Any] | None:
     try:
         answer: dict[str, Any] = await room.ask(connection, "process")
     except UpstreamError:
@@ -256,7 +256,7 @@ def _pids(folder: Path) -> list[int]:
     return [int(pid) for pid in (folder / "pids").read_text().split()]
 
 
-async def _hold(room: Room, connection: McpConnection) -> None:
+async def _hold(room: ConnectionBench, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id, fresh=True):
         await asyncio.Event().wait()
 

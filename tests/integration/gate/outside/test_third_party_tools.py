@@ -21,11 +21,13 @@ async def test_a_server_of_others_is_connected_harvested_and_called_in_every_way
     async with third_party_server() as url:
         there = McpDouble(port=urlsplit(url).port or 0)
         async with (
-            opened(settings_for(tmp_path, database_url, there)) as house,
-            served(house) as api,
+            opened(settings_for(tmp_path, database_url, there)) as application,
+            served(application) as api,
         ):
-            bench = Bench(house, Outside())
-            nobody = Person(house.workspace_id, house.workspace_id, "", house.workspace_id)
+            bench = Bench(application, Outside())
+            nobody = Person(
+                application.workspace_id, application.workspace_id, "", application.workspace_id
+            )
             shop = Toolshop(api, bench, there, there, nobody)
             one = await shop.connect("every")
             tools = await shop.look(one)

@@ -33,8 +33,8 @@ async def test_a_key_is_taken_into_the_vault_at_the_start_and_forgotten(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_ANTHROPIC_KEY", KEY)
     settings = replace(bench.house.settings, anthropic_key=read_settings().anthropic_key)
-    async with open_application(settings) as house:
-        shown = repr(house.settings) + repr(house)
+    async with open_application(settings) as application:
+        shown = repr(application.settings) + repr(application)
         [(made, key)] = await _there(bench)
 
     assert (made.name, made.workspace_id, key) == ("anthropic", None, KEY)
@@ -51,10 +51,10 @@ async def test_the_same_key_changes_nothing_and_another_takes_its_place(bench: B
     for settings in (elsewhere, Settings(openai_key=KEY), Settings(openai_key=KEY)):
         await take_in(database, vault, settings)
     [(made, key)] = await _there(bench)
-    told = await database.fetchval("SELECT count(*) FROM audit_log WHERE action LIKE '%model'")
+    result = await database.fetchval("SELECT count(*) FROM audit_log WHERE action LIKE '%model'")
 
     assert (made.base_url, key) == ("https://api.openai.com/v1", KEY)
-    assert told == 2
+    assert result == 2
 
 
 async def test_what_cannot_be_used_is_told_without_the_key_and_keeps_nobody_from_starting(

@@ -58,16 +58,18 @@ def _plan(**more: Any) -> dict[str, Any]:
     return document(step("ask", LLM, given, max_retries=0, **more))
 
 
-async def _connect(house: Providing, base_url: str) -> None:
-    await house.call(
+async def _connect(connected_bench: Providing, base_url: str) -> None:
+    await connected_bench.call(
         "connect_model", name="own", kind="compatible", base_url=base_url, key=KEY, models=["m"]
     )
-    await house.call("admin_set_model_price", house.operator, model="m", **PRICE)
+    await connected_bench.call(
+        "admin_set_model_price", connected_bench.operator, model="m", **PRICE
+    )
 
 
-async def _booked(house: Providing) -> tuple[int, int]:
+async def _booked(connected_bench: Providing) -> tuple[int, int]:
     """Rows of the ledger, and promises that are still open."""
-    database = house.house.database
+    database = connected_bench.house.database
     return (
         await database.fetchval("SELECT count(*) FROM llm_usage"),
         await database.fetchval("SELECT count(*) FROM reservations WHERE spent IS NULL"),
@@ -81,16 +83,20 @@ async def test_what_never_left_is_not_booked_and_what_left_is(
     bench: Bench, scheme: str, rows: int, end: str
 ) -> None:
     await asyncio.to_thread(importlib.import_module, SDK)
-    async with silent() as server, providing(bench, [server.pair]) as house:
-        await _connect(house, f"{scheme}://{server.pair}/v1")
-        made = await house.dispatch(_plan(**({"timeout_seconds": 2} if end == "step" else {})))
-        async with house.worker():
+    async with silent() as server, providing(bench, [server.pair]) as connected_bench:
+        await _connect(connected_bench, f"{scheme}://{server.pair}/v1")
+        made = await connected_bench.dispatch(
+            _plan(**({"timeout_seconds": 2} if end == "step" else {}))
+        )
+        async with connected_bench.worker():
             await asyncio.wait_for(server.called.wait(), 20)
             if end == "person":
-                await house.house.control.cancel(house.house.workspace_id, made.run_id)
-            run = await house.until(made.run_id)
+                await connected_bench.house.control.cancel(
+                    connected_bench.house.workspace_id, made.run_id
+                )
+            run = await connected_bench.until(made.run_id)
         assert (b"Hello" in server.heard) == bool(rows)
-        assert await _booked(house) == (rows, 0)
+        assert await _booked(connected_bench) == (rows, 0)
     assert run["status"] == {"step": "timed_out", "person": "cancelled"}[end]
     assert (run["cost_usd"] > 0) == bool(rows)
 
@@ -100,17 +106,17 @@ async def test_vectors_that_were_never_asked_for_are_not_booked(
     bench: Bench, scheme: str, rows: int
 ) -> None:
     await asyncio.to_thread(importlib.import_module, SDK)
-    async with silent() as server, providing(bench, [server.pair]) as house:
+    async with silent() as server, providing(bench, [server.pair]) as connected_bench:
         address = f"{scheme}://{server.pair}/v1"
         given = {"name": "openai", "base_url": address, "key": KEY}
-        await house.call("admin_connect_model", house.operator, **given)
-        inside = house.house
+        await connected_bench.call("admin_connect_model", connected_bench.operator, **given)
+        inside = connected_bench.house
         model = OpenAIEmbedder(inside.database, inside.providers, inside.clock)
         asking = asyncio.create_task(model.embed(inside.workspace_id, ["word"]))
         await asyncio.wait_for(server.called.wait(), 20)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-        assert await _booked(house) == (rows, 0)
+        assert await _booked(connected_bench) == (rows, 0)
 
 
 class SlowLoading(importlib.abc.MetaPathFinder):
@@ -145,12 +151,12 @@ async def test_the_first_ask_of_a_process_does_not_load_libraries_in_the_time_of
     answer = Answer("Yes.", input_tokens=10, output_tokens=1, keep=True)
     async with (
         model_server([answer], key=KEY) as server,
-        providing(bench, [server.pair]) as house,
+        providing(bench, [server.pair]) as connected_bench,
     ):
-        await _connect(house, server.openai_url)
+        await _connect(connected_bench, server.openai_url)
         plan = {**_plan(timeout_seconds=3), "execution": {"timeout_seconds": 3}}
-        run = await house.run(plan)
-        assert await _booked(house) == (1, 0)
+        run = await connected_bench.run(plan)
+        assert await _booked(connected_bench) == (1, 0)
     assert slow_loading.asked == 1
     assert (run["status"], run["output"]["text"]) == ("succeeded", "Yes.")
 
@@ -158,8 +164,11 @@ async def test_the_first_ask_of_a_process_does_not_load_libraries_in_the_time_of
 async def test_a_run_that_asks_no_model_loads_nothing(
     bench: Bench, slow_loading: SlowLoading
 ) -> None:
-    async with model_server([], key=KEY) as server, providing(bench, [server.pair]) as house:
-        await _connect(house, server.openai_url)
-        run = await house.run(document(step("say", "transform_data", {"output": 1})))
+    async with (
+        model_server([], key=KEY) as server,
+        providing(bench, [server.pair]) as connected_bench,
+    ):
+        await _connect(connected_bench, server.openai_url)
+        run = await connected_bench.run(document(step("say", "transform_data", {"output": 1})))
         assert run["status"] == "succeeded"
     assert slow_loading.asked == 0

@@ -30,7 +30,7 @@ BOTH: tuple[Kind, ...] = ("anthropic", "openai")
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_model_of_every_kind_is_asked_in_the_words_of_its_wire(kind: Kind) -> None:
-    asked = ModelRequest(
+    request = ModelRequest(
         "",
         (ModelMessage("user", "What is it?"),),
         system="Be short.",
@@ -39,7 +39,7 @@ async def test_a_model_of_every_kind_is_asked_in_the_words_of_its_wire(kind: Kin
     )
     answer = Answer("It is a lamp.", input_tokens=40, output_tokens=9)
     async with connected([answer], plain=kind == "compatible") as connection:
-        reply = await connection.ask(kind, asked)
+        reply = await connection.ask(kind, request)
         seen = connection.server.seen[0]
 
     assert (reply.text, reply.stop_reason, reply.calls) == ("It is a lamp.", "end_turn", ())
@@ -422,17 +422,17 @@ def _nested(levels: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize(
-    ("given", "taken"),
+    ("value", "taken"),
     [
         ({"at": "a\ud800\x00", "\udfff": 10**30}, {"at": "a\ufffd\ufffd", "\ufffd": str(10**30)}),
         (_nested(300), None),
     ],
 )
 async def test_an_odd_answer_is_put_right_and_the_conversation_goes_on(
-    kind: Kind, given: Any, taken: Any
+    kind: Kind, value: Any, taken: Any
 ) -> None:
     odd = "m\ud800\x1b[31m\x00"
-    first = Answer("I \ud800look.", calls=(Call("look_up", given),), model=odd)
+    first = Answer("I \ud800look.", calls=(Call("look_up", value),), model=odd)
     asked = said("Find it.", tools=(LOOK,))
     async with connected([first, "Found."]) as connection:
         one = await connection.ask(kind, asked)

@@ -187,8 +187,8 @@ async def test_the_obedient_one_obeys_each_order_once_and_then_hands_in_an_answe
         "$defs": {"one": {"type": "object", "properties": {"ok": {"type": "boolean"}}}},
     }
     tools = [TOOL, {"name": "final_answer", "input_schema": schema}]
-    words = 'ORDER: call look with {"at": 1}\nORDER: call look with {"at": 2}\nORDER: say Hi there'
-    messages: list[dict[str, Any]] = [{"role": "user", "content": words}]
+    text = 'ORDER: call look with {"at": 1}\nORDER: call look with {"at": 2}\nORDER: say Hi there'
+    messages: list[dict[str, Any]] = [{"role": "user", "content": text}]
     body = {**ANTHROPIC, "tools": tools, "messages": messages}
     async with model_server("obedient") as server, httpx2.AsyncClient() as client:
         first = await client.post(f"{server.url}/v1/messages", json=body, headers=HEADERS)

@@ -39,8 +39,8 @@ class Place:
     role: Role = Role.OWNER
 
     async def call(self, capability: str, **arguments: Any) -> Any:
-        visitor = CapabilityCaller(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
-        return await self.bench.house.gate.direct(visitor, capability, arguments)
+        caller = CapabilityCaller(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
+        return await self.bench.house.gate.direct(caller, capability, arguments)
 
     async def files(self, **more: Any) -> Files:
         found: Files = (await self.call("export_workspace", **more))["files"]
@@ -394,13 +394,13 @@ async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) 
         ]
         documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
     words = await bench.house.registry.of(place.space)
-    judged = await judge_import(
+    candidates = await judge_import(
         {"format": "mainspring.export", "version": 1, "automations": documents},
         words,
         bench.house.limits,
     )
     async with bench.house.database.transaction() as tx:
-        await import_judged(tx, place.space, judged, FIRST_MEMBER, words, bench.house.limits)
+        await import_judged(tx, place.space, candidates, FIRST_MEMBER, words, bench.house.limits)
     for name in chance.sample(PIECES, k=2):
         await place.call("save_prompt", name=name, text=chance.choice(PIECES))
 

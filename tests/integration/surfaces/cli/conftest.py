@@ -25,13 +25,13 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture
-def rooms(bench: Bench) -> ApplicationServices:
+def services(bench: Bench) -> ApplicationServices:
     return application_services(bench.house)
 
 
 @pytest.fixture
-def desk(
-    rooms: ApplicationServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def command_context(
+    services: ApplicationServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> CommandContext:
     """A desk whose door leads into the test's own house."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
@@ -39,7 +39,7 @@ def desk(
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms
+        yield services
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -56,8 +56,8 @@ def app() -> typer.Typer:
 
     @asynccontextmanager
     async def opened(found: Any) -> AsyncIterator[Any]:
-        async with open_application(found) as house:
-            yield application_services(house)
+        async with open_application(found) as application:
+            yield application_services(application)
 
     return build_app(ApplicationFactory(opened, build_registry))
 
@@ -74,12 +74,12 @@ def command(
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
     monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
 
-    async def run(*words: str, answers: Sequence[str | Typed] | None = None) -> tuple[int, str]:
+    async def run(*text: str, answers: Sequence[str | Typed] | None = None) -> tuple[int, str]:
         if answers is not None:
-            work = partial(run_cli, app, list(words))
+            work = partial(run_cli, app, list(text))
             return await asyncio.to_thread(answered, work, answers)
         capsys.readouterr()
-        code = await asyncio.to_thread(run_cli, app, list(words))
+        code = await asyncio.to_thread(run_cli, app, list(text))
         said = capsys.readouterr()
         return code, said.out + said.err
 

@@ -25,8 +25,8 @@ from mainspring.surfaces.cli.log_format import keep_logbook
 from mainspring.surfaces.cli.supervisor import ServerStateChange, Supervisor
 
 
-def say(**told: Any) -> None:
-    os.write(1, json.dumps(told).encode() + b"\n")
+def say(**result: Any) -> None:
+    os.write(1, json.dumps(result).encode() + b"\n")
 
 
 def live(name: str, how: str, line: ParentPipe) -> int:

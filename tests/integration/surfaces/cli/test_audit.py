@@ -36,11 +36,11 @@ def _write(path: Path, name: str, goal: str = "Show it.") -> str:
 
 
 async def _entries(
-    desk: CommandContext, capsys: pytest.CaptureFixture[str], **sought: Any
+    context: CommandContext, capsys: pytest.CaptureFixture[str], **sought: Any
 ) -> list[dict[str, Any]]:
     capsys.readouterr()
     screen = Screen(for_programs=True)
-    assert await show_audit(desk, screen, AuditQuery(**sought), most=100) == exits.DONE
+    assert await show_audit(context, screen, AuditQuery(**sought), most=100) == exits.DONE
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["entries"]
     return found
 
@@ -62,32 +62,37 @@ def test_a_bad_question_is_refused_before_anything_is_opened(words: dict[str, st
 
 
 async def test_every_command_that_changes_something_leaves_an_entry(
-    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     file = _write(tmp_path / "one.json", "One")
     waiting: dict[str, Any] = {"wait": False, "seconds": None}
     for _ in range(2):
         # The second time there is nothing to save, and so nothing to tell.
-        await save_file(desk, screen, file, None)
-    await save_file(desk, screen, _write(tmp_path / "two.json", "One", "Show more."), None)
-    await go_back(desk, screen, "One", 1)
+        await save_file(command_context, screen, file, None)
+    await save_file(
+        command_context, screen, _write(tmp_path / "two.json", "One", "Show more."), None
+    )
+    await go_back(command_context, screen, "One", 1)
     for act in ("activate", "pause", "acknowledge"):
-        await change_state(desk, screen, act, "One")
-    await make_token(desk, screen, "One", None)
-    await end_token(desk, screen, "One", None)
-    await fire(desk, screen, "One", (), None, **waiting)
-    await replay_run(desk, screen, "last", None, version="same", **waiting)
-    await cancel(desk, screen, "last")
-    await bring_in(desk, screen, _write(tmp_path / "three.json", "Three"), "refuse")
+        await change_state(command_context, screen, act, "One")
+    await make_token(command_context, screen, "One", None)
+    await end_token(command_context, screen, "One", None)
+    await fire(command_context, screen, "One", (), None, **waiting)
+    await replay_run(command_context, screen, "last", None, version="same", **waiting)
+    await cancel(command_context, screen, "last")
+    await bring_in(command_context, screen, _write(tmp_path / "three.json", "Three"), "refuse")
     capsys.readouterr()
-    await tell(desk, screen, "things.made", None, "here")
+    await tell(command_context, screen, "things.made", None, "here")
     event = json.loads(capsys.readouterr().out)["id"]
-    await tell_once_more(desk, screen, event)
-    await read_messages(desk, screen, None, everything=True)
+    await tell_once_more(command_context, screen, event)
+    await read_messages(command_context, screen, None, everything=True)
     for act in ("archive", "restore"):
-        await change_state(desk, screen, act, "One")
+        await change_state(command_context, screen, act, "One")
 
-    entries = await _entries(desk, capsys)
+    entries = await _entries(command_context, capsys)
 
     assert [entry["action"] for entry in reversed(entries)] == [
         "create_automation",
@@ -112,30 +117,41 @@ async def test_every_command_that_changes_something_leaves_an_entry(
         ("member", str(FIRST_MEMBER))
     }
     assert "mwh_" not in json.dumps(entries)
-    assert [entry["subject"] for entry in await _entries(desk, capsys, action="replay_event")] == [
-        event
-    ]
+    assert [
+        entry["subject"] for entry in await _entries(command_context, capsys, action="replay_event")
+    ] == [event]
 
 
 async def test_a_command_that_fails_leaves_none(
-    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
+    await save_file(command_context, screen, _write(tmp_path / "one.json", "One"), None)
     with pytest.raises(Exception, match="version"):
-        await go_back(desk, screen, "One", 7)
+        await go_back(command_context, screen, "One", 7)
 
-    assert [e["action"] for e in await _entries(desk, capsys)] == ["create_automation"]
+    assert [e["action"] for e in await _entries(command_context, capsys)] == ["create_automation"]
 
 
 async def test_a_person_sees_when_who_and_what(
-    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
+    await save_file(command_context, screen, _write(tmp_path / "one.json", "One"), None)
     capsys.readouterr()
 
-    assert await show_audit(desk, Screen(no_color=True), AuditQuery(), most=5) == exits.DONE
+    assert (
+        await show_audit(command_context, Screen(no_color=True), AuditQuery(), most=5) == exits.DONE
+    )
     shown = capsys.readouterr().out
-    assert await show_audit(desk, Screen(), AuditQuery(action="nothing"), most=5) == exits.DONE
+    assert (
+        await show_audit(command_context, Screen(), AuditQuery(action="nothing"), most=5)
+        == exits.DONE
+    )
 
     assert shown.splitlines()[0].split()[:4] == ["When", "Who", "Action", "Subject"]
     assert "create_automation" in shown

@@ -58,33 +58,33 @@ async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_HOME", str(bench.house.settings.home))
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        desk, screen, boards = _desk(here), Screen(for_programs=False), Boards(here.house)
+        context, screen, boards = _desk(here), Screen(for_programs=False), Boards(here.house)
         url = web.put_json("/rows", [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}])
         board_id = await boards.create("Work")
         with pytest.raises(NotFound) as nothing:
-            await refresh_board(desk, screen, "Work", None)
+            await refresh_board(context, screen, "Work", None)
         assert "boards links Work" in str(nothing.value.suggestion)
         given = {"kind": "http_json", "ref": {"url": url}, "display_name": "Rows"}
-        assert await link_board(desk, screen, "Work", given) == 0
+        assert await link_board(context, screen, "Work", given) == 0
         link_id = (await boards.call("list_board_links", board_id=board_id))["links"][0]["id"]
         assert f"boards fill {link_id} DATASET OPERATION" in capsys.readouterr().out
         recipe = {"link_id": link_id, "dataset_name": "rows", "adapter_op": "http_json.get"}
-        await fill_dataset(desk, screen, recipe)
+        await fill_dataset(context, screen, recipe)
         assert "rows: 2 rows, 2 appended." in capsys.readouterr().out
         web.put_json("/rows", [{"id": 1, "v": "c"}])
-        await refresh_board(desk, screen, "Work", "rows")
+        await refresh_board(context, screen, "Work", "rows")
         assert "rows: 1 row, 1 updated, 1 deleted." in capsys.readouterr().out
         web.script.append(http_answer(503, b""))
         with pytest.raises(UpstreamError):
-            await refresh_board(desk, screen, "Work", None)
-        await list_links(desk, screen, "Work")
-        said = capsys.readouterr().out
-        assert "http_json.get, by hand, refreshed" in said
-        assert "127.0.0.1 failed with status 503." in said
-        await show_board(desk, screen, "Work", {"dataset": "rows"})
+            await refresh_board(context, screen, "Work", None)
+        await list_links(context, screen, "Work")
+        text = capsys.readouterr().out
+        assert "http_json.get, by hand, refreshed" in text
+        assert "127.0.0.1 failed with status 503." in text
+        await show_board(context, screen, "Work", {"dataset": "rows"})
         assert "failed with status 503." in capsys.readouterr().out
-        await unlink(desk, screen, link_id, recipe=False)
-        await list_links(desk, screen, "Work")
+        await unlink(context, screen, link_id, recipe=False)
+        await list_links(context, screen, "Work")
         assert "linked to nothing" in capsys.readouterr().out
 
 

@@ -60,13 +60,13 @@ async def terminal(
 ) -> AsyncIterator[CommandContext]:
     """A desk whose door leads into one house that may reach the server."""
     monkeypatch.setenv("MAINSPRING_HOME", str(home))
-    async with opened(settings_for(home, url, server)) as house:
-        rooms = application_services(house)
+    async with opened(settings_for(home, url, server)) as application:
+        services = application_services(application)
 
         @asynccontextmanager
         async def enter(settings: Any) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield rooms
+            yield services
 
         yield CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -82,18 +82,18 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
         monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
         @asynccontextmanager
-        async def enter(given: Any) -> AsyncIterator[ApplicationServices]:
-            del given
-            async with opened(settings) as house:
-                yield application_services(house)
+        async def enter(value: Any) -> AsyncIterator[ApplicationServices]:
+            del value
+            async with opened(settings) as application:
+                yield application_services(application)
 
         app = build_app(ApplicationFactory(enter, build_registry))
 
-        async def run(*words: str, typed: str = "") -> tuple[int, str]:
+        async def run(*text: str, typed: str = "") -> tuple[int, str]:
             capsys.readouterr()
             stdin = io.TextIOWrapper(io.BytesIO(typed.encode()))
             monkeypatch.setattr(sys, "stdin", stdin)
-            code = await asyncio.to_thread(run_cli, app, ["connections", *words])
+            code = await asyncio.to_thread(run_cli, app, ["connections", *text])
             said = capsys.readouterr()
             return code, said.out + said.err
 
@@ -132,26 +132,26 @@ async def test_tools_are_refused_judged_and_forgotten(
 ) -> None:
     async with (
         mcp_server(McpDouble(Script(tools=[*three(), tool("get_more")]))) as server,
-        terminal(database_url, tmp_path, server, monkeypatch) as desk,
+        terminal(database_url, tmp_path, server, monkeypatch) as context,
     ):
         screen = Screen()
-        await add(desk, screen, {"alias": "notes", "server_url": server.url})
-        await refuse(desk, screen, "notes", ["get_more"])
-        await set_effect(desk, screen, "notes", "weather", "read")
-        said = capsys.readouterr().out
-        await list_connections(desk, Screen(for_programs=True))
+        await add(context, screen, {"alias": "notes", "server_url": server.url})
+        await refuse(context, screen, "notes", ["get_more"])
+        await set_effect(context, screen, "notes", "weather", "read")
+        text = capsys.readouterr().out
+        await list_connections(context, Screen(for_programs=True))
         listed = json.loads(capsys.readouterr().out)["connections"]
         with pytest.raises(NotFound) as unknown:
-            await show_connection(desk, screen, "no_such", None)
+            await show_connection(context, screen, "no_such", None)
         with pytest.raises(Invalid) as no_server:
-            await add(desk, screen, {"alias": "other", "server_url": "file:///etc/passwd"})
+            await add(context, screen, {"alias": "other", "server_url": "file:///etc/passwd"})
         with pytest.raises(Problem) as no_program:
-            await add_program(desk, screen, "prog", ["/no/such/program"], agree=True, ask=yes)
-        await remove(desk, screen, "notes")
-        await list_connections(desk, screen)
+            await add_program(context, screen, "prog", ["/no/such/program"], agree=True, ask=yes)
+        await remove(context, screen, "notes")
+        await list_connections(context, screen)
         after = capsys.readouterr().out
 
-    assert "notes.weather reads" in said
+    assert "notes.weather reads" in text
     assert listed[0]["tools"] == {"agreed": 3, "waiting": 0, "gone": 0, "refused": 1}
     assert unknown.value.suggestion == "There are: notes."
     assert "add-stdio" in str(no_server.value.suggestion)
@@ -167,26 +167,26 @@ async def test_signing_in_waits_for_the_browser_on_this_machine(
 ) -> None:
     async with (
         mcp_server(McpDouble(Script(tools=three(), oauth=True))) as server,
-        terminal(database_url, tmp_path, server, monkeypatch) as desk,
+        terminal(database_url, tmp_path, server, monkeypatch) as context,
         httpx2.AsyncClient(verify=False, follow_redirects=True) as away,
     ):
         given = {"alias": "notes", "server_url": server.url, "auth": "oauth", "agree": True}
-        adding = asyncio.create_task(add(desk, Screen(), given))
-        said = ""
+        adding = asyncio.create_task(add(context, Screen(), given))
+        text = ""
         async with asyncio.timeout(60):
-            while not (found := re.search(r"http://\S+/authorize\?\S+", said)):
+            while not (found := re.search(r"http://\S+/authorize\?\S+", text)):
                 await asyncio.sleep(0.02)
-                said += capsys.readouterr().out
+                text += capsys.readouterr().out
                 if adding.done():
                     await adding
         page = await away.get(found[0])
         code = await adding
-        said += capsys.readouterr().out
+        text += capsys.readouterr().out
 
     assert (page.status_code, "close this page" in page.text) == (200, True)
     assert code == 0
-    assert "notes: ok" in said
-    assert "agreed notes.search_notes" in said
+    assert "notes: ok" in text
+    assert "agreed notes.search_notes" in text
 
 
 async def test_only_a_browser_that_comes_back_is_heard() -> None:

@@ -50,53 +50,55 @@ async def _held(bench: Bench, capability: str, arguments: dict[str, Any]) -> str
 
 
 async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = step("note", "notification", {"title": "{{ steps.mail.noted }}"})
     async with bench.worker():
         made = await bench.dispatch(document(step("mail", "test.mail", {"mark": "yes"}), note))
         await bench.until(made.run_id, "waiting")
     draft = await bench.house.database.fetchval("SELECT id FROM drafts")
-    await show_logs(desk, Screen(for_programs=False), str(made.run_id), follow=False, calls=False)
-    said = capsys.readouterr().out
-    assert "mail waits for a person: Send yes." in said
-    assert f"drafts show {draft}" in said
+    await show_logs(
+        command_context, Screen(for_programs=False), str(made.run_id), follow=False, calls=False
+    )
+    text = capsys.readouterr().out
+    assert "mail waits for a person: Send yes." in text
+    assert f"drafts show {draft}" in text
 
 
 async def test_a_person_confirms_and_discards_by_command(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sent, dropped = [await _held(bench, "test.mail", {"mark": mark}) for mark in ("yes", "no")]
     waiting = await _held(bench, "send_email", MAIL)
     plain = Screen(for_programs=False)
 
     with pytest.raises(NotFound):
-        await confirm_draft(desk, plain, "ffffffff")
+        await confirm_draft(command_context, plain, "ffffffff")
     # Nobody is asked without a terminal, and nothing is sent.
     with pytest.raises(PermissionDenied) as program:
-        await confirm_draft(desk, plain, sent)
+        await confirm_draft(command_context, plain, sent)
     assert (program.value.code, "/inbox" in (program.value.suggestion or "")) == (
         "person_needed",
         True,
     )
-    assert await confirm_draft(desk, plain, sent, ask=no) == exits.DONE
+    assert await confirm_draft(command_context, plain, sent, ask=no) == exits.DONE
     assert "Nothing was sent" in capsys.readouterr().out
     assert bench.outside.keys == {}
-    assert await confirm_draft(desk, plain, sent.replace("-", ""), ask=yes) == exits.DONE
+    assert await confirm_draft(command_context, plain, sent.replace("-", ""), ask=yes) == exits.DONE
     assert "Send yes." in (said := capsys.readouterr().out)
     assert "It was sent." in said
     assert bench.outside.keys == {f"draft/{sent}": 1}
     # There is no mail server here, which it says, and how one is set; the draft waits on.
     for _ in range(2):
         with pytest.raises(Conflict) as refused:
-            await confirm_draft(desk, plain, waiting, ask=yes)
+            await confirm_draft(command_context, plain, waiting, ask=yes)
         assert "MAINSPRING_SMTP_URL" in str(refused.value.suggestion)
-    await show_draft(desk, plain, waiting)
+    await show_draft(command_context, plain, waiting)
     assert "pending" in capsys.readouterr().out
-    assert await discard_draft(desk, plain, dropped, "Not this one.") == exits.DONE
+    assert await discard_draft(command_context, plain, dropped, "Not this one.") == exits.DONE
     with pytest.raises(Conflict):
-        await confirm_draft(desk, plain, dropped)
-    await show_draft(desk, plain, dropped)
+        await confirm_draft(command_context, plain, dropped)
+    await show_draft(command_context, plain, dropped)
     assert "discarded" in capsys.readouterr().out
     assert bench.outside.order == ["yes"]
 
@@ -115,14 +117,14 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
             del settings
             yield application_services(nowhere.house)
 
-        desk = CommandContext(ApplicationFactory(enter, build_registry))
+        context = CommandContext(ApplicationFactory(enter, build_registry))
         # No mail can have a subject of two lines.
         failing = await _held(nowhere, "send_email", {**MAIL, "subject": "a\nb"})
-        assert await confirm_draft(desk, Screen(), failing, ask=yes) == exits.FAILED
+        assert await confirm_draft(context, Screen(), failing, ask=yes) == exits.FAILED
         assert "Nothing was sent." in capsys.readouterr().out
         # A program can read the result too.
         programs = Screen(for_programs=True)
-        assert await confirm_draft(desk, programs, failing) == exits.FAILED
+        assert await confirm_draft(context, programs, failing) == exits.FAILED
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "mail_invalid"
 
 
@@ -142,48 +144,48 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
             del settings
             yield application_services(box.house)
 
-        desk = CommandContext(ApplicationFactory(enter, build_registry))
+        context = CommandContext(ApplicationFactory(enter, build_registry))
         draft = (await box.draft("Hello", attachments=[FILE]))["draft_id"]
         with pytest.raises(Invalid):
-            await edit_draft(desk, plain, draft, ["body"])
+            await edit_draft(context, plain, draft, ["body"])
         with pytest.raises(Invalid):
-            await edit_draft(desk, plain, draft, ["seal=x"])
-        assert await edit_draft(desk, plain, draft, ["body=Hi=you", "to=b@x.org, c@x.org"]) == 0
-        said = capsys.readouterr().out
+            await edit_draft(context, plain, draft, ["seal=x"])
+        assert await edit_draft(context, plain, draft, ["body=Hi=you", "to=b@x.org, c@x.org"]) == 0
+        text = capsys.readouterr().out
         for words in ("to: b@x.org, c@x.org", "| Hi=you", "file a.txt: text/plain, 5 B", "hash "):
-            assert words in said, words
+            assert words in text, words
         with pytest.raises(Conflict):
-            await confirm_draft(desk, plain, draft, seen="abababab", ask=yes)
+            await confirm_draft(context, plain, draft, seen="abababab", ask=yes)
         now = (await box.row({"draft_id": draft}))["bound_hash"].hex()
-        assert await confirm_draft(desk, plain, draft, seen=now[:12], ask=yes) == exits.DONE
+        assert await confirm_draft(context, plain, draft, seen=now[:12], ask=yes) == exits.DONE
         assert box.sent[0]["to"] == ["b@x.org", "c@x.org"]
 
         for body in ("First", "Second"):
             await box.draft(body, batch_id=batch)
         capsys.readouterr()
-        assert await show_prompts(desk, plain, most=20) == exits.DONE
-        said = capsys.readouterr().out
-        assert said.count("<!-- mainspring:action ") == 2
-        assert "prompt: " in said
-        await show_drafts(desk, plain, "pending", most=20)
+        assert await show_prompts(context, plain, most=20) == exits.DONE
+        text = capsys.readouterr().out
+        assert text.count("<!-- mainspring:action ") == 2
+        assert "prompt: " in text
+        await show_drafts(context, plain, "pending", most=20)
         assert f"batch {batch}" in capsys.readouterr().out
         with pytest.raises(NotFound):
-            await answer_batch(desk, plain, draft, sends=True, reason=None)
+            await answer_batch(context, plain, draft, sends=True, reason=None)
         with pytest.raises(PermissionDenied):
-            await answer_batch(desk, plain, batch, sends=True, reason=None)
-        answer = partial(answer_batch, desk, plain, batch, sends=True, reason=None)
+            await answer_batch(context, plain, batch, sends=True, reason=None)
+        answer = partial(answer_batch, context, plain, batch, sends=True, reason=None)
         assert await answer(ask=no) == exits.DONE
         assert len(box.sent) == 1
         assert await answer(ask=yes) == exits.DONE
         assert [one["body"] for one in box.sent] == ["Hi=you", "First", "Second"]
         dropped = (await box.draft("Late", batch_id=batch))["draft_id"]
-        assert await answer_batch(desk, plain, batch, sends=False, reason="No.") == exits.DONE
+        assert await answer_batch(context, plain, batch, sends=False, reason="No.") == exits.DONE
         capsys.readouterr()
-        assert await repeat_draft(desk, programs, dropped) == exits.DONE
+        assert await repeat_draft(context, programs, dropped) == exits.DONE
         again = json.loads(capsys.readouterr().out)
         assert (again["redraft_of"], again["status"]) == (dropped, "pending")
         assert (
-            await confirm_draft(desk, plain, again["draft_id"], ["body=Later"], ask=yes)
+            await confirm_draft(context, plain, again["draft_id"], ["body=Later"], ask=yes)
             == exits.DONE
         )
         assert box.sent[-1]["body"] == "Later"

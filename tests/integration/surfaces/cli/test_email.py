@@ -50,47 +50,49 @@ async def test_a_person_sets_an_address_and_verifies_it(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
     post = Post()
-    async with _desk(bench, post) as desk:
+    async with _desk(bench, post) as context:
         _sit_down(monkeypatch)
-        await email.show_email(desk, Screen())
+        await email.show_email(context, Screen())
         assert "goes nowhere yet" in capsys.readouterr().out
-        await email.set_email(desk, Screen(), "ada@example.com")
+        await email.set_email(context, Screen(), "ada@example.com")
         assert "A code was mailed to ada@example.com" in capsys.readouterr().out
-        await email.send_code(desk, Screen())
+        await email.send_code(context, Screen())
         capsys.readouterr()
         found = CODE.search(post.letters[-1].get_content())
         assert found is not None
-        await email.verify_email(desk, Screen(), found[1])
+        await email.verify_email(context, Screen(), found[1])
         assert "ada@example.com is verified" in capsys.readouterr().out
-        await email.show_email(desk, Screen())
+        await email.show_email(context, Screen())
         assert "ada@example.com (verified)" in capsys.readouterr().out
 
 
 async def test_a_program_neither_sets_nor_verifies_an_address(
-    desk: CommandContext, screen: Screen, monkeypatch: pytest.MonkeyPatch
+    command_context: CommandContext, screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for asked in (screen, Screen()):
         for act in (
-            email.set_email(desk, asked, "eve@example.com"),
-            email.send_code(desk, asked),
-            email.verify_email(desk, asked, "AAAAA-AAAAA"),
+            email.set_email(command_context, asked, "eve@example.com"),
+            email.send_code(command_context, asked),
+            email.verify_email(command_context, asked, "AAAAA-AAAAA"),
         ):
             with pytest.raises(PermissionDenied) as refused:
                 await act
             assert refused.value.code == "person_needed"
     _sit_down(monkeypatch)
     with pytest.raises(PermissionDenied):
-        await email.set_email(desk, screen, "eve@example.com")
+        await email.set_email(command_context, screen, "eve@example.com")
 
 
 async def test_without_a_mail_server_the_way_out_is_named(
-    desk: CommandContext, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command_context: CommandContext,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     _sit_down(monkeypatch)
-    await email.set_email(desk, Screen(), "ada@example.com")
+    await email.set_email(command_context, Screen(), "ada@example.com")
     assert "MAINSPRING_SMTP_URL" in capsys.readouterr().out
     with pytest.raises(Conflict) as refused:
-        await email.send_code(desk, Screen())
+        await email.send_code(command_context, Screen())
     assert refused.value.code == "mail_not_set_up"
 
 

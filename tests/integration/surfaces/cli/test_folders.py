@@ -33,7 +33,7 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 async def test_a_workspace_lives_in_a_folder(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -44,17 +44,17 @@ async def test_a_workspace_lives_in_a_folder(
     await bench.save(document(read, name="Reader", grants=grants))
     folder, other = tmp_path / "repo", tmp_path / "other"
 
-    assert await export_folder(desk, screen, folder, rows=True) == exits.DONE
+    assert await export_folder(command_context, screen, folder, rows=True) == exits.DONE
     assert set(_answer(capsys)["written"]) == {
         "mainspring.json",
         "automations/reader.json",
         "boards/crm.json",
     }
-    await export_folder(desk, screen, other, rows=False)
+    await export_folder(command_context, screen, other, rows=False)
     capsys.readouterr()
     for places in ((folder, None), (folder, other)):
         named = [None if place is None else str(place) for place in places]
-        assert await diff_folders(desk, screen, str(named[0]), named[1]) == exits.DONE
+        assert await diff_folders(command_context, screen, str(named[0]), named[1]) == exits.DONE
         assert _answer(capsys) == {"same": True, "differences": []}
 
     # A person changes a file: what would be different is told before anything is.
@@ -65,32 +65,32 @@ async def test_a_workspace_lives_in_a_folder(
     path.write_text(json.dumps(written))
     for first, second in ((folder, None), (other, folder)):
         last = None if second is None else str(second)
-        assert await diff_folders(desk, screen, str(first), last) == exits.DIFFERS
+        assert await diff_folders(command_context, screen, str(first), last) == exits.DIFFERS
         (found,) = _answer(capsys)["differences"]
         assert (found["what"], found["path"]) == ("changed", "automations/reader.json")
         assert "/plan/1" in {one["pointer"] for one in found["changes"]}
         assert any("status.example.com" in one["says"] for one in found["widens"])
-    assert await diff_folders(desk, Screen(), str(folder), None) == exits.DIFFERS
+    assert await diff_folders(command_context, Screen(), str(folder), None) == exits.DIFFERS
     assert "status.example.com" in capsys.readouterr().out
 
     with pytest.raises(Conflict) as refusal:
-        await bring_folder(desk, screen, str(folder), "refuse", dry_run=False)
+        await bring_folder(command_context, screen, str(folder), "refuse", dry_run=False)
     assert "--on-clash" in str(refusal.value.suggestion)
-    await bring_folder(desk, screen, str(folder), "new_version", dry_run=True)
+    await bring_folder(command_context, screen, str(folder), "new_version", dry_run=True)
     dry = _answer(capsys)
     assert [one["what"] for one in dry["things"]] == ["unchanged", "changed"]
-    assert await diff_folders(desk, screen, str(folder), None) == exits.DIFFERS
+    assert await diff_folders(command_context, screen, str(folder), None) == exits.DIFFERS
     capsys.readouterr()
-    await bring_folder(desk, Screen(), str(folder), "new_version", dry_run=False)
+    await bring_folder(command_context, Screen(), str(folder), "new_version", dry_run=False)
     assert "agreed" in capsys.readouterr().out
-    assert await diff_folders(desk, screen, str(folder), None) == exits.DONE
+    assert await diff_folders(command_context, screen, str(folder), None) == exits.DONE
     capsys.readouterr()
 
     # One file with automations is compared with the automations alone.
     one = tmp_path / "all.json"
-    await export(desk, screen, None, one, over=False)
+    await export(command_context, screen, None, one, over=False)
     capsys.readouterr()
-    assert await diff_folders(desk, screen, str(one), str(one)) == exits.DONE
+    assert await diff_folders(command_context, screen, str(one), str(one)) == exits.DONE
     assert is_folder_or_file(str(one))
     assert is_folder_or_file(str(folder))
     assert not is_folder_or_file("Reader")
@@ -98,16 +98,16 @@ async def test_a_workspace_lives_in_a_folder(
 
 
 async def test_a_bad_folder_is_told_by_file_and_place(
-    desk: CommandContext, screen: Screen, tmp_path: Path
+    command_context: CommandContext, screen: Screen, tmp_path: Path
 ) -> None:
-    await export_folder(desk, screen, tmp_path / "a", rows=False)
+    await export_folder(command_context, screen, tmp_path / "a", rows=False)
     bad = tmp_path / "a" / "automations" / "x.json"
     bad.parent.mkdir()
     bad.write_text('{"name": "X", "plan": []}')
 
     for deed in (
-        bring_folder(desk, screen, str(tmp_path / "a"), "refuse", dry_run=False),
-        bring_folder(desk, screen, str(tmp_path / "a"), "refuse", dry_run=True),
+        bring_folder(command_context, screen, str(tmp_path / "a"), "refuse", dry_run=False),
+        bring_folder(command_context, screen, str(tmp_path / "a"), "refuse", dry_run=True),
     ):
         with pytest.raises(Invalid) as refusal:
             await deed

@@ -81,36 +81,36 @@ async def test_accounts_are_connected_tested_and_forgotten(
         settings = Settings(
             home=tmp_path, database_url=database_url, egress_allow=frozenset({provider.pair})
         )
-        async with house_of(settings, provider) as house:
-            rooms = application_services(house)
+        async with house_of(settings, provider) as application:
+            services = application_services(application)
 
             @asynccontextmanager
-            async def enter(given: Any) -> AsyncIterator[ApplicationServices]:
-                del given
-                yield rooms
+            async def enter(value: Any) -> AsyncIterator[ApplicationServices]:
+                del value
+                yield services
 
-            desk = CommandContext(ApplicationFactory(enter, build_registry))
+            context = CommandContext(ApplicationFactory(enter, build_registry))
             with pytest.raises(NotFound, match="no integration called 'keyd'"):
-                await commands.fields_of(desk, "keyd")
+                await commands.fields_of(context, "keyd")
             with pytest.raises(Invalid, match="does not accept"):
-                await commands.connect(desk, screen, "keyed", {"token": "not-the-key"})
-            asked = [one["name"] for one in await commands.fields_of(desk, "keyed")]
+                await commands.connect(context, screen, "keyed", {"token": "not-the-key"})
+            asked = [one["name"] for one in await commands.fields_of(context, "keyed")]
             codes = [
-                await commands.connect(desk, screen, "keyed", {"token": KEY, "team": "theirs"}),
-                await commands.list_integrations(desk, screen, connected=True),
-                await commands.test_connection(desk, screen, "keyed"),
+                await commands.connect(context, screen, "keyed", {"token": KEY, "team": "theirs"}),
+                await commands.list_integrations(context, screen, connected=True),
+                await commands.test_connection(context, screen, "keyed"),
                 await commands.set_client(
-                    desk, screen, "acme", CLIENT, CLIENT_SECRET, for_everyone=True
+                    context, screen, "acme", CLIENT, CLIENT_SECRET, for_everyone=True
                 ),
-                await commands.list_clients(desk, screen),
-                await commands.connect(desk, screen, "notebook", {}),
+                await commands.list_clients(context, screen),
+                await commands.connect(context, screen, "notebook", {}),
             ]
             provider.shut = True
-            shut = await commands.test_connection(desk, screen, "keyed")
+            shut = await commands.test_connection(context, screen, "keyed")
             codes += [
-                await commands.list_integrations(desk, screen, connected=False),
-                await commands.disconnect(desk, screen, "keyed"),
-                await commands.remove_client(desk, screen, "acme", for_everyone=True),
+                await commands.list_integrations(context, screen, connected=False),
+                await commands.disconnect(context, screen, "keyed"),
+                await commands.remove_client(context, screen, "acme", for_everyone=True),
             ]
     shown = capsys.readouterr()
     said = shown.out + shown.err

@@ -46,67 +46,67 @@ async def _saved(bench: Bench, name: str, **more: Any) -> UUID:
 
 
 async def test_a_name_an_id_and_the_beginning_of_an_id_mean_the_same(
-    bench: Bench, rooms: ApplicationServices
+    bench: Bench, services: ApplicationServices
 ) -> None:
     one = await _saved(bench, "One")
     await asyncio.sleep(0.002)
     await _saved(bench, "One more")
 
     for text in ("One", str(one), one.hex.upper(), str(one)[:-2]):
-        assert (await find_automation(rooms, text))["id"] == one
+        assert (await find_automation(services, text))["id"] == one
     with pytest.raises(Conflict) as refusal:
-        await find_automation(rooms, str(one)[:4])
+        await find_automation(services, str(one)[:4])
     assert refusal.value.code == "ambiguous_id"
 
 
 @pytest.mark.parametrize("text", ["Grete", "", "abc", "zzzzzz", "a" * 400, "\udcff", "x\x1b[0m"])
 async def test_a_name_that_nobody_has_is_a_sentence_with_a_way_out(
-    bench: Bench, rooms: ApplicationServices, text: str
+    bench: Bench, services: ApplicationServices, text: str
 ) -> None:
     await _saved(bench, "Greeter")
 
     with pytest.raises(NotFound) as refusal:
-        await find_automation(rooms, text)
+        await find_automation(services, text)
 
     wanted = "Greeter" if text == "Grete" else "list"
     assert wanted in str(refusal.value.suggestion)
 
 
 async def test_a_name_that_looks_like_an_id_is_a_name_first(
-    bench: Bench, rooms: ApplicationServices
+    bench: Bench, services: ApplicationServices
 ) -> None:
     other = await _saved(bench, "Other")
     misleading = await _saved(bench, str(other)[:8])
 
-    assert (await find_automation(rooms, str(other)[:8]))["id"] == misleading
+    assert (await find_automation(services, str(other)[:8]))["id"] == misleading
 
 
 async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_id(
     bench: Bench,
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     first = await _saved(bench, "Same")
-    await change_state(desk, screen, "archive", "Same")
-    assert (await find_automation(rooms, "Same"))["id"] == first
+    await change_state(command_context, screen, "archive", "Same")
+    assert (await find_automation(services, "Same"))["id"] == first
     with pytest.raises(Conflict) as refusal:
-        await find_in_use(rooms, "Same")
+        await find_in_use(services, "Same")
     assert f"restore {first}" in str(refusal.value.suggestion)
 
     second = await _saved(bench, "Same")
-    assert (await find_automation(rooms, "Same"))["id"] == second
+    assert (await find_automation(services, "Same"))["id"] == second
     with pytest.raises(Conflict) as refusal:
-        await change_state(desk, screen, "restore", "Same")
+        await change_state(command_context, screen, "restore", "Same")
     assert refusal.value.code == "name_taken"
 
-    await change_state(desk, screen, "archive", "Same")
+    await change_state(command_context, screen, "archive", "Same")
     with pytest.raises(Conflict) as refusal:
-        await change_state(desk, screen, "restore", "Same")
+        await change_state(command_context, screen, "restore", "Same")
     assert str(first) in str(refusal.value.suggestion)
     capsys.readouterr()
-    await change_state(desk, screen, "restore", str(first))
+    await change_state(command_context, screen, "restore", str(first))
     assert _answer(capsys)["state"] == "paused"
 
 
@@ -114,66 +114,72 @@ async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_i
 
 
 async def test_saving_again_makes_a_version_only_when_something_changed(
-    desk: CommandContext, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command_context: CommandContext,
+    screen: Screen,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(document(ANSWER, name="One")))
 
-    await save_file(desk, screen, str(path), None)
+    await save_file(command_context, screen, str(path), None)
     first = _answer(capsys)
-    await save_file(desk, screen, str(path), None)
+    await save_file(command_context, screen, str(path), None)
     again = _answer(capsys)
     assert (first["version"], again["version"], again["changed"]) == (1, 1, False)
 
     changed = document(ANSWER, step("tell", "notification", {"title": "x"}), name="Renamed")
     path.write_text(json.dumps(changed))
-    await save_file(desk, screen, str(path), "One")
+    await save_file(command_context, screen, str(path), "One")
     second = _answer(capsys)
     assert (second["id"], second["name"], second["version"]) == (first["id"], "Renamed", 2)
     assert [grant["capability"] for grant in second["widened"]] == ["inbox.post_notification"]
 
-    await show_diff(desk, screen, "Renamed", None, None)
+    await show_diff(command_context, screen, "Renamed", None, None)
     told = _answer(capsys)
     assert (told["from"], told["to"]) == (1, 2)
     assert {change["pointer"] for change in told["changes"]} == {"/name", "/plan/1"}
-    await go_back(desk, screen, "Renamed", 1)
+    await go_back(command_context, screen, "Renamed", 1)
     assert _answer(capsys)["name"] == "One"
 
 
 async def test_one_version_cannot_be_compared(
-    bench: Bench, desk: CommandContext, screen: Screen
+    bench: Bench, command_context: CommandContext, screen: Screen
 ) -> None:
     await _saved(bench, "One")
 
     with pytest.raises(NotFound):
-        await show_diff(desk, screen, "One", None, None)
+        await show_diff(command_context, screen, "One", None, None)
     with pytest.raises(NotFound):
-        await show_diff(desk, screen, "One", 1, 2**40)
+        await show_diff(command_context, screen, "One", 1, 2**40)
     with pytest.raises(NotFound):
-        await go_back(desk, screen, "One", 7)
+        await go_back(command_context, screen, "One", 7)
 
 
 async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     schedule = {"cron": "0 9 * * *", "timezone": "UTC"}
     triggers = [{"id": "hook", "type": "webhook"}]
     triggers.append({"id": "nine", "type": "schedule", "config": schedule})  # type: ignore[dict-item]
     one = await _saved(bench, "One", triggers=triggers)
-    await change_state(desk, screen, "activate", "One")
+    await change_state(command_context, screen, "activate", "One")
     assert _answer(capsys)["next_due_at"] is not None
 
-    await show_automation(desk, screen, "One")
+    await show_automation(command_context, screen, "One")
     told = {row["slug"]: row for row in _answer(capsys)["triggers"]}
     assert told["hook"]["url"].endswith(f"/api/v1/automations/{one}/fire")
     assert "secret_hash" not in told["hook"]
     assert told["nine"]["next_due_at"] is not None
 
-    await show_automation(desk, Screen(), "One")
+    await show_automation(command_context, Screen(), "One")
     text = capsys.readouterr().out
     assert "no token yet" in text
     assert "09:00 UTC" in text
-    await show_list(desk, Screen(), state=None, search="on", most=10)
+    await show_list(command_context, Screen(), state=None, search="on", most=10)
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["Name", "State", "Version"]
     assert row.split()[:3] == ["One", "active", "1"]
@@ -184,30 +190,30 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
 
 async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unasked(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _saved(bench, "One")
     file = tmp_path / "all.json"
-    await export(desk, screen, None, file, over=False)
+    await export(command_context, screen, None, file, over=False)
     assert _answer(capsys)["automations"] == 1
     before = file.read_text()
     with pytest.raises(Conflict) as refusal:
-        await export(desk, screen, "One", file, over=False)
+        await export(command_context, screen, "One", file, over=False)
     assert "--force" in str(refusal.value.suggestion)
     assert file.read_text() == before
 
     with pytest.raises(Conflict) as refusal:
-        await bring_in(desk, screen, str(file), "refuse")
+        await bring_in(command_context, screen, str(file), "refuse")
     assert refusal.value.findings[0].pointer == "/automations/0/name"
     assert "--on-clash" in str(refusal.value.suggestion)
-    await bring_in(desk, screen, str(file), "rename")
+    await bring_in(command_context, screen, str(file), "rename")
     (made,) = _answer(capsys)["imported"]
     assert (made["name"], made["renamed_from"], made["state"]) == ("One (2)", "One", "paused")
 
-    await export(desk, screen, "One", file, over=True)
+    await export(command_context, screen, "One", file, over=True)
     capsys.readouterr()
     assert json.loads(file.read_text())["name"] == "One"
 
@@ -216,7 +222,10 @@ async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unas
 
 
 async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _saved(bench, "None")
     await _saved(bench, "Two", triggers=HOOKS)
@@ -224,7 +233,7 @@ async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
     refused: list[Problem] = []
     for words in (("None", None), ("Two", None), ("Two", "lefd")):
         with pytest.raises(Problem) as refusal:
-            await make_token(desk, screen, *words)
+            await make_token(command_context, screen, *words)
         refused.append(refusal.value)
     assert [problem.code for problem in refused] == [
         "not_a_webhook",
@@ -234,19 +243,19 @@ async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
     assert "left, right" in str(refused[1].suggestion)
     assert "'left'" in str(refused[2].suggestion)
 
-    await make_token(desk, screen, "Two", "left")
+    await make_token(command_context, screen, "Two", "left")
     made = _answer(capsys)
     assert made["token"].startswith("mwh_")
     assert made["token"].endswith(made["hint"])
-    await end_token(desk, screen, "Two", "left")
+    await end_token(command_context, screen, "Two", "left")
     assert _answer(capsys)["revoked"] is True
-    await show_automation(desk, screen, "Two")
+    await show_automation(command_context, screen, "Two")
     assert [row["secret_hint"] for row in _answer(capsys)["triggers"]] == [None, None]
 
 
 async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -258,44 +267,47 @@ async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
     file.write_text(
         json.dumps(document(ANSWER, name="One", triggers=[hook], inputs={"schema": shape}))
     )
-    await save_file(desk, Screen(), str(file), None)
+    await save_file(command_context, Screen(), str(file), None)
     assert "webhook token One" in capsys.readouterr().out
-    await make_token(desk, Screen(), "One", None)
+    await make_token(command_context, Screen(), "One", None)
     first = capsys.readouterr().out
     assert """-d '{"build": {"number": 1, "by": "…"}}'""" in first
-    await save_file(desk, Screen(), str(file), None)
+    await save_file(command_context, Screen(), str(file), None)
     assert "webhook token" not in capsys.readouterr().out
 
     async def ending() -> str:
-        await show_automation(desk, screen, "One")
+        await show_automation(command_context, screen, "One")
         return str(_answer(capsys)["triggers"][0]["secret_hint"])
 
     before = await ending()
     for reader in (screen, Screen()):
         with pytest.raises(Conflict) as refusal:
-            await make_token(desk, reader, "One", None)
+            await make_token(command_context, reader, "One", None)
         assert refusal.value.code == "token_in_use"
         assert "--yes" in str(refusal.value.suggestion)
     assert await ending() == before
-    await make_token(desk, Screen(), "One", None, sure=True)
+    await make_token(command_context, Screen(), "One", None, sure=True)
     assert f"The token …{before} has ended" in capsys.readouterr().out
     assert await ending() != before
 
 
 async def test_an_import_says_that_tokens_are_made_anew(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _saved(bench, "Two", triggers=HOOKS)
     file = tmp_path / "all.json"
-    await export(desk, Screen(), None, file, over=False)
+    await export(command_context, Screen(), None, file, over=False)
     capsys.readouterr()
 
-    await bring_in(desk, Screen(), str(file), "rename")
+    await bring_in(command_context, Screen(), str(file), "rename")
 
-    told = capsys.readouterr().out
-    assert "made anew" in told
-    assert "webhook token 'Two (2)' left" in told
-    assert "webhook token 'Two (2)' right" in told
+    message = capsys.readouterr().out
+    assert "made anew" in message
+    assert "webhook token 'Two (2)' left" in message
+    assert "webhook token 'Two (2)' right" in message
 
 
 # --- narrow screens
@@ -303,7 +315,7 @@ async def test_an_import_says_that_tokens_are_made_anew(
 
 async def test_a_list_fits_eighty_columns_without_a_broken_word(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -311,18 +323,18 @@ async def test_a_list_fits_eighty_columns_without_a_broken_word(
     schedule = {"cron": "0 9 * * *", "timezone": "America/Argentina/Buenos_Aires"}
     entry = {"id": "nine", "type": "schedule", "config": schedule}
     await _saved(bench, "Every weekday morning", triggers=[entry])
-    await change_state(desk, screen, "activate", "Every weekday morning")
+    await change_state(command_context, screen, "activate", "Every weekday morning")
     capsys.readouterr()
     narrow = Screen()
     narrow.console.width = 80
 
     with monkeypatch.context() as patch:
         patch.setattr(narrow.console, "soft_wrap", False)
-        await show_list(desk, narrow, state=None, search=None, most=10)
+        await show_list(command_context, narrow, state=None, search=None, most=10)
 
-    told = capsys.readouterr().out
-    assert max(map(len, told.splitlines())) <= 80
-    words = told.split()
+    message = capsys.readouterr().out
+    assert max(map(len, message.splitlines())) <= 80
+    words = message.split()
     for word in ("Every", "weekday", "morning", "active", "09:00", schedule["timezone"]):
         assert word in words
 
@@ -331,11 +343,16 @@ async def test_a_list_fits_eighty_columns_without_a_broken_word(
 
 
 async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     only = step("only", "transform_data", {"output": "{{ trigger.ref }}"})
     await bench.save(document(only, name="One"))
-    await fire(desk, screen, "One", (), None, '{"ref": "main"}', wait=False, seconds=None)
+    await fire(
+        command_context, screen, "One", (), None, '{"ref": "main"}', wait=False, seconds=None
+    )
     run_id = UUID(_answer(capsys)["id"])
 
     async with bench.worker():
@@ -345,43 +362,46 @@ async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
 
 
 async def test_a_run_of_a_version_that_was_mended_is_replayed_not_retried(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = step("only", "transform_data", {"output": "{{ trigger.nothing }}"})
     run_id = str((await bench.run(document(bad, name="One")))["id"])
 
-    await show_logs(desk, Screen(), run_id, calls=False)
+    await show_logs(command_context, Screen(), run_id, calls=False)
     assert f"retry {run_id}" in capsys.readouterr().out
     await _saved(bench, "One")
-    await show_logs(desk, Screen(), run_id, calls=False)
-    told = capsys.readouterr().out
-    assert f"replay {run_id} --version active" in told
-    assert "retry" not in told
+    await show_logs(command_context, Screen(), run_id, calls=False)
+    message = capsys.readouterr().out
+    assert f"replay {run_id} --version active" in message
+    assert "retry" not in message
 
 
 async def test_a_cancelled_run_says_so_wherever_it_is_listed(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     await _saved(bench, "One")
-    await fire(desk, screen, "One", (), None, wait=False, seconds=None)
+    await fire(command_context, screen, "One", (), None, wait=False, seconds=None)
     run_id = _answer(capsys)["id"]
-    await cancel(desk, screen, run_id)
+    await cancel(command_context, screen, run_id)
     capsys.readouterr()
 
-    await show_runs(desk, Screen(), status=None, automation=None, most=5)
+    await show_runs(command_context, Screen(), status=None, automation=None, most=5)
     assert capsys.readouterr().out.splitlines()[1].split()[3:5] == ["cancelled"] * 2
-    await show_logs(desk, Screen(), run_id, calls=False)
+    await show_logs(command_context, Screen(), run_id, calls=False)
     assert "Cancelled by a person." in capsys.readouterr().out
 
 
 async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_version_in_force(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shape = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
     mapping = {"input_mapping": {"n": "$.n"}}
     hook = {"id": "hook", "type": "webhook", "config": mapping}
     one = await _saved(bench, "One", triggers=[hook], inputs={"schema": shape})
-    await change_state(desk, Screen(), "activate", "One")
+    await change_state(command_context, Screen(), "activate", "One")
     async with bench.house.database.acquire() as connection:
         (row,) = await read_triggers(connection, bench.house.workspace_id, one)
     problem = Invalid("It does not fit.", code="inputs_invalid")
@@ -391,28 +411,33 @@ async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_versio
         )
     )
 
-    await show_logs(desk, Screen(), str(made.run_id), calls=False)
+    await show_logs(command_context, Screen(), str(made.run_id), calls=False)
 
     assert f"replay {made.run_id} --version active" in capsys.readouterr().out
 
 
 async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await _saved(bench, "One")
 
-    assert await fire(desk, Screen(), "One", (), None, wait=False, seconds=None) == exits.DONE
+    assert (
+        await fire(command_context, Screen(), "One", (), None, wait=False, seconds=None)
+        == exits.DONE
+    )
     assert "No worker is alive" in capsys.readouterr().out
-    await fire(desk, Screen(), "One", (), None, wait=True, seconds=1.0)
+    await fire(command_context, Screen(), "One", (), None, wait=True, seconds=1.0)
     assert "is pending; it starts when there is a worker." in capsys.readouterr().out
-    code = await fire(desk, Screen(for_programs=True), "One", (), None, wait=True, seconds=None)
+    code = await fire(
+        command_context, Screen(for_programs=True), "One", (), None, wait=True, seconds=None
+    )
     assert code == exits.UNFINISHED
     told = _answer(capsys)
     assert (told["status"], told["worker"]) == ("pending", False)
 
 
 async def test_inputs_that_do_not_fit_start_nothing(
-    bench: Bench, desk: CommandContext, screen: Screen
+    bench: Bench, command_context: CommandContext, screen: Screen
 ) -> None:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
     await _saved(bench, "One", inputs={"schema": shape})
@@ -423,7 +448,7 @@ async def test_inputs_that_do_not_fit_start_nothing(
         (("n=1.5",), "/inputs/n"),
     ):
         with pytest.raises(Invalid) as refusal:
-            await fire(desk, screen, "One", words, None, wait=False, seconds=None)
+            await fire(command_context, screen, "One", words, None, wait=False, seconds=None)
         assert refusal.value.findings[0].pointer == pointer
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
 
@@ -431,7 +456,7 @@ async def test_inputs_that_do_not_fit_start_nothing(
 @pytest.mark.parametrize(("output", "code"), [(1, exits.DONE), (None, exits.FAILED)])
 async def test_waiting_for_a_run_ends_with_its_outcome(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
     output: int | None,
@@ -444,19 +469,21 @@ async def test_waiting_for_a_run_ends_with_its_outcome(
     given = json.dumps({"n": output})
 
     async with bench.worker():
-        assert await fire(desk, screen, "One", (), given, wait=True, seconds=None) == code
+        assert (
+            await fire(command_context, screen, "One", (), given, wait=True, seconds=None) == code
+        )
         run = _answer(capsys)
         assert run["automation_id"] == str(saved.automation_id)
         assert "replay" in run["story"]["next"]
         again = await replay_run(
-            desk, screen, run["id"], None, version="active", wait=True, seconds=None
+            command_context, screen, run["id"], None, version="active", wait=True, seconds=None
         )
         assert again == code
         assert _answer(capsys)["replay_of"] == run["id"]
 
 
 async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = [step("before", "transform_data", {"output": 1}), step("nap", "delay", {"seconds": 60})]
     made = await bench.dispatch(document(*plan, name="Sleeper"))
@@ -465,7 +492,9 @@ async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
     async with bench.worker():
         await bench.until(made.run_id, "waiting")
         loop.call_later(0.5, signal.raise_signal, signal.SIGINT)
-        code = await show_logs(desk, Screen(), str(made.run_id), calls=False, follow=True)
+        code = await show_logs(
+            command_context, Screen(), str(made.run_id), calls=False, follow=True
+        )
 
     assert code == exits.UNFINISHED
     lines = capsys.readouterr().out.splitlines()
@@ -474,65 +503,70 @@ async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
 
 
 async def test_following_a_run_that_has_ended_shows_all_of_it(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = await bench.run(document(ANSWER, name="Done"))
 
     for follow in (False, True):
-        code = await show_logs(desk, Screen(), str(run["id"]), calls=False, follow=follow)
+        code = await show_logs(
+            command_context, Screen(), str(run["id"]), calls=False, follow=follow
+        )
         assert code == exits.DONE
-    said = capsys.readouterr().out
-    half = said.index("Done (version 1)", 1)
-    assert said[:half] == said[half:]
-    assert "answer" in said
+    text = capsys.readouterr().out
+    half = text.index("Done (version 1)", 1)
+    assert text[:half] == text[half:]
+    assert "answer" in text
 
 
 # --- events and messages
 
 
 async def test_an_event_is_told_found_by_its_beginning_and_told_again(
-    desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    command_context: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await tell(desk, screen, "orders.paid", '{"total": 5}', "cli")
+    await tell(command_context, screen, "orders.paid", '{"total": 5}', "cli")
     first = _answer(capsys)["id"]
-    await tell_once_more(desk, screen, first[:-3])
+    await tell_once_more(command_context, screen, first[:-3])
     second = _answer(capsys)
 
     assert second["replay_of"] == first
-    await show_event(desk, screen, second["id"])
+    await show_event(command_context, screen, second["id"])
     shown = _answer(capsys)
     assert (shown["payload"], shown["consumed_by"]) == ({"total": 5}, [])
-    await show_events(desk, screen, kind="orders.paid", most=10)
+    await show_events(command_context, screen, kind="orders.paid", most=10)
     assert [event["id"] for event in _answer(capsys)["events"]] == [second["id"], first]
     for text in ("ffffffff", "nosuch", first[:4]):
         with pytest.raises(NotFound):
-            await show_event(desk, screen, text)
+            await show_event(command_context, screen, text)
 
 
 @pytest.mark.parametrize("kind", ["orders", "Orders.Paid", "automation.run.succeeded", ""])
 async def test_an_event_of_a_type_that_cannot_be_is_refused(
-    bench: Bench, desk: CommandContext, screen: Screen, kind: str
+    bench: Bench, command_context: CommandContext, screen: Screen, kind: str
 ) -> None:
     with pytest.raises(Invalid) as refusal:
-        await tell(desk, screen, kind, None, "cli")
+        await tell(command_context, screen, kind, None, "cli")
 
     assert refusal.value.findings[0].pointer == "/type"
     assert await bench.house.database.fetchval("SELECT count(*) FROM events") == 0
 
 
 async def test_messages_are_read_one_by_one_or_all_at_once(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for title in ("a", "b", "c"):
         await bench.run(document(step("tell", "notification", {"title": title}), name=title))
-    await show_inbox(desk, screen, unread=True, most=10)
+    await show_inbox(command_context, screen, unread=True, most=10)
     ids = [entry["id"] for entry in _answer(capsys)["notifications"]]
     assert len(ids) == 3
 
     for marked in (1, 0):
-        await read_messages(desk, screen, ids[0], everything=False)
+        await read_messages(command_context, screen, ids[0], everything=False)
         assert _answer(capsys)["marked"] == marked
-    await read_messages(desk, screen, None, everything=True)
+    await read_messages(command_context, screen, None, everything=True)
     assert _answer(capsys)["marked"] == 2
     with pytest.raises(NotFound):
-        await read_messages(desk, screen, "ffffffff", everything=False)
+        await read_messages(command_context, screen, "ffffffff", everything=False)

@@ -119,8 +119,8 @@ async def test_migrate_applies_what_is_missing_and_then_nothing(
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", older_url)
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
-    async def run(*words: str) -> tuple[int, str]:
-        code = await asyncio.to_thread(run_cli, command_line(), list(words))
+    async def run(*text: str) -> tuple[int, str]:
+        code = await asyncio.to_thread(run_cli, command_line(), list(text))
         said = capsys.readouterr()
         return code, said.out + said.err
 

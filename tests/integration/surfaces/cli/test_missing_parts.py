@@ -16,26 +16,26 @@ POST = step("post", "slack_post", {"channel": "#a", "text": "hello"})
 
 
 async def test_activate_refuses_what_cannot_run(
-    bench: Bench, desk: CommandContext, screen: Screen
+    bench: Bench, command_context: CommandContext, screen: Screen
 ) -> None:
     await bench.save(document(POST, name="Digest"))
     with pytest.raises(Conflict) as refused:
-        await change_state(desk, screen, "activate", "Digest")
+        await change_state(command_context, screen, "activate", "Digest")
     assert refused.value.code == "parts_missing"
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
-    await change_state(desk, screen, "activate", "Digest")
+    await change_state(command_context, screen, "activate", "Digest")
 
 
 async def test_doctor_names_an_active_automation_whose_part_went_missing(
-    bench: Bench, desk: CommandContext, screen: Screen
+    bench: Bench, command_context: CommandContext, screen: Screen
 ) -> None:
     await bench.save(document(POST, name="Digest"))
-    rooms = application_services(bench.house)
+    services = application_services(bench.house)
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
-    await change_state(desk, screen, "activate", "Digest")
-    assert (await automation_parts(rooms)).verdict == "ok"
+    await change_state(command_context, screen, "activate", "Digest")
+    assert (await automation_parts(services)).verdict == "ok"
     await bench.house.database.execute("DELETE FROM secrets WHERE name = 'slack_bot_token'")
-    check = await automation_parts(rooms)
+    check = await automation_parts(services)
     assert check.verdict == "doubtful"
     assert "Digest (Slack is not connected" in check.detail
     assert check.suggestion is not None

@@ -26,7 +26,7 @@ async def test_models_are_connected_priced_tried_and_disconnected(
         made = await command("models", "connect", "anthropic")
         piped(b"")
         without = await command("models", "connect", "openai")
-        house = await command(
+        application = await command(
             "models",
             "connect",
             "house",
@@ -53,7 +53,7 @@ async def test_models_are_connected_priced_tried_and_disconnected(
     assert (made[0], "its key is in the vault" in made[1]) == (0, True), made
     assert without[0] != 0
     assert "without a key" in without[1]
-    assert json.loads(house[1])["connection"]["has_key"] is False
+    assert json.loads(application[1])["connection"]["has_key"] is False
     assert (tried[0], "house/qwen3" in tried[1]) == (0, True), tried
     assert (half[0] != 0, "--output is missing" in half[1]) == (True, True), half
     assert priced[0] == 0, priced
@@ -65,5 +65,18 @@ async def test_models_are_connected_priced_tried_and_disconnected(
     assert (missing[0] != 0, "--for-everyone" in missing[1]) == (True, True), missing
     assert forgotten[0] == 0, forgotten
     assert [one["name"] for one in json.loads(left[1])["connections"]] == ["house"]
-    told = (empty, made, without, house, tried, half, priced, listed, prices, doctor, gone, left)
+    told = (
+        empty,
+        made,
+        without,
+        application,
+        tried,
+        half,
+        priced,
+        listed,
+        prices,
+        doctor,
+        gone,
+        left,
+    )
     assert all(KEY not in said for _, said in told)

@@ -27,51 +27,63 @@ async def _kept(bench: Bench) -> int:
 
 
 async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(PLAN))
-    await run_file(desk, Screen(for_programs=False), str(file), (), None, 30, "dry_run")
-    said = capsys.readouterr().out
-    assert "It was a dry run: nothing was changed" in said
-    assert "2 calls were only pretended." in said
-    assert "keep: automation_kv.set" in said
-    assert "What such a call answered is made up" in said
+    await run_file(command_context, Screen(for_programs=False), str(file), (), None, 30, "dry_run")
+    text = capsys.readouterr().out
+    assert "It was a dry run: nothing was changed" in text
+    assert "2 calls were only pretended." in text
+    assert "keep: automation_kv.set" in text
+    assert "What such a call answered is made up" in text
     assert await _kept(bench) == 0
-    await run_file(desk, Screen(for_programs=False), str(file), (), None, 30)
-    said = capsys.readouterr().out
-    assert "dry run" not in said
+    await run_file(command_context, Screen(for_programs=False), str(file), (), None, 30)
+    text = capsys.readouterr().out
+    assert "dry run" not in text
     assert await _kept(bench) == 1
-    assert "drafts   1: " in said
-    assert "Outside writes wait as drafts until a person confirms them" in said
-    await _shows_the_draft(desk, capsys)
+    assert "drafts   1: " in text
+    assert "Outside writes wait as drafts until a person confirms them" in text
+    await _shows_the_draft(command_context, capsys)
 
 
-async def _shows_the_draft(desk: CommandContext, capsys: pytest.CaptureFixture[str]) -> None:
-    await show_drafts(desk, Screen(for_programs=True), "pending", most=20)
+async def _shows_the_draft(context: CommandContext, capsys: pytest.CaptureFixture[str]) -> None:
+    await show_drafts(context, Screen(for_programs=True), "pending", most=20)
     (draft,) = json.loads(capsys.readouterr().out)["drafts"]
     plain = Screen(for_programs=False)
-    await show_drafts(desk, plain, None, most=20)
-    await show_draft(desk, plain, draft["id"])
-    await show_inbox(desk, plain, unread=False, most=20)
-    said = capsys.readouterr().out
-    assert said.count(draft["preview"]) == 2
-    assert f"step mail of run {draft['run_id']}" in said
-    assert f"drafts confirm {draft['id']}" in said
-    assert "1 draft waits for a person." in said
+    await show_drafts(context, plain, None, most=20)
+    await show_draft(context, plain, draft["id"])
+    await show_inbox(context, plain, unread=False, most=20)
+    text = capsys.readouterr().out
+    assert text.count(draft["preview"]) == 2
+    assert f"step mail of run {draft['run_id']}" in text
+    assert f"drafts confirm {draft['id']}" in text
+    assert "1 draft waits for a person." in text
 
 
 async def test_fire_starts_a_trial_and_lists_show_it(
-    bench: Bench, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = await bench.save(PLAN)
     screen = Screen(for_programs=True)
     async with bench.worker():
         await fire(
-            desk, screen, str(saved.automation_id), (), None, mode="verify", wait=True, seconds=30
+            command_context,
+            screen,
+            str(saved.automation_id),
+            (),
+            None,
+            mode="verify",
+            wait=True,
+            seconds=30,
         )
     answer = json.loads(capsys.readouterr().out)
     assert answer["mode"] == "verify"
     assert [one["step"] for one in answer["story"]["suppressed"]] == ["mail"]
-    await show_runs(desk, Screen(for_programs=False), status=None, automation=None, most=20)
+    await show_runs(
+        command_context, Screen(for_programs=False), status=None, automation=None, most=20
+    )
     assert "verify mode" in capsys.readouterr().out

@@ -30,7 +30,10 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_halting_by_command(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     people = Screen()
     await bench.save(document(step("a", "test.echo"), name="Digest"))
@@ -41,50 +44,55 @@ async def test_halting_by_command(
         (HaltSelection(automation="Digest"), None),
     ):
         with pytest.raises(Invalid):
-            await halt(desk, people, wish, reason, cancel=False)
+            await halt(command_context, people, wish, reason, cancel=False)
     with pytest.raises(NotFound):
-        await halt(desk, people, HaltSelection(automation="nobody"), "why", cancel=False)
+        await halt(command_context, people, HaltSelection(automation="nobody"), "why", cancel=False)
     with pytest.raises(NotFound):
-        await release(desk, people, HaltSelection(whole=True))
+        await release(command_context, people, HaltSelection(whole=True))
     with pytest.raises(NotFound, match="'Digest' is not halted by itself"):
-        await release(desk, people, HaltSelection(automation="Digest"))
-    await show_halts(desk, people)
+        await release(command_context, people, HaltSelection(automation="Digest"))
+    await show_halts(command_context, people)
     assert "Nothing is halted." in capsys.readouterr().out
 
     assert (
-        await halt(desk, people, HaltSelection(automation="Digest"), "Wrong list.", cancel=False)
+        await halt(
+            command_context, people, HaltSelection(automation="Digest"), "Wrong list.", cancel=False
+        )
         == 0
     )
     assert "It stands still." in capsys.readouterr().out
     # Whoever comes upon it is told, at the automation and at its runs.
-    await fire(desk, people, "Digest", (), None, wait=False, seconds=None)
+    await fire(command_context, people, "Digest", (), None, wait=False, seconds=None)
     assert "A halt holds it (Wrong list.)." in capsys.readouterr().out
-    await show_automation(desk, people, "Digest")
+    await show_automation(command_context, people, "Digest")
     assert "halted (Wrong list.)." in capsys.readouterr().out
-    await show_runs(desk, people, status=None, automation=None, most=5)
+    await show_runs(command_context, people, status=None, automation=None, most=5)
     assert "(held)" in capsys.readouterr().out
-    await show_logs(desk, people, "last", calls=False)
+    await show_logs(command_context, people, "last", calls=False)
     assert "held by a halt: Wrong list." in capsys.readouterr().out
-    await halt(desk, screen, HaltSelection(whole=True), "Everything.", cancel=True)
+    await halt(command_context, screen, HaltSelection(whole=True), "Everything.", cancel=True)
     assert _answer(capsys)["halt"]["scope"] == "workspace"
-    await show_halts(desk, people)
+    await show_halts(command_context, people)
     shown = capsys.readouterr().out
     assert "Digest" in shown
     assert "the workspace" in shown
-    await release(desk, people, HaltSelection(whole=True))
-    await release(desk, screen, HaltSelection(automation="Digest"))
-    await show_halts(desk, people)
+    await release(command_context, people, HaltSelection(whole=True))
+    await release(command_context, screen, HaltSelection(automation="Digest"))
+    await show_halts(command_context, people)
     assert "Nothing is halted." in capsys.readouterr().out
 
 
 async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     people = Screen()
-    await show_workers(desk, people)
+    await show_workers(command_context, people)
     assert "No worker is alive." in capsys.readouterr().out
     with pytest.raises(Invalid, match="Name one worker"):
-        await drain_workers(desk, people, None, None)
+        await drain_workers(command_context, people, None, None)
     plan = document(
         step("a", "test.hang"),
         step("b", "test.echo"),
@@ -95,7 +103,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         await bench.outside.started.wait()
         async with asyncio.timeout(60):
             while True:
-                await show_workers(desk, screen)
+                await show_workers(command_context, screen)
                 shown = _answer(capsys)
                 if shown["workers"] and shown["workers"][0]["in_flight"] == 1:
                     break
@@ -103,16 +111,16 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         assert (one["process"], one["slots"], one["drain_at"]) == (os.getpid(), 2, None)
         queue = next(entry for entry in shown["queues"] if entry["in_flight"])
         assert (queue["slots"], queue["workers"], queue["due_runs"]) == (2, 1, 0)
-        await drain_workers(desk, screen, str(one["worker_id"]), None)
+        await drain_workers(command_context, screen, str(one["worker_id"]), None)
         assert _answer(capsys)["workers"][0]["drain_at"] is not None
         # Asked twice it is the same, and people are told that there is no way back.
-        await drain_workers(desk, people, str(one["worker_id"]), None)
+        await drain_workers(command_context, people, str(one["worker_id"]), None)
         assert "It is not called back" in capsys.readouterr().out
         second = await bench.dispatch(plan)
         async with asyncio.timeout(60):
             while not worker.drained:
                 await asyncio.sleep(0.01)
-        await show_workers(desk, people)
+        await show_workers(command_context, people)
         assert "draining" in capsys.readouterr().out
         bench.outside.release.set()
         # The step under way is finished; what comes after it is for others.
@@ -127,7 +135,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
 
 async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_well(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -153,17 +161,17 @@ async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_we
     try:
         async with asyncio.timeout(60):
             while True:
-                await show_workers(desk, screen)
+                await show_workers(command_context, screen)
                 workers = _answer(capsys)["workers"]
                 if workers:
                     break
                 await asyncio.sleep(0.05)
             (one,) = workers
             assert (one["process"], one["queues"], one["slots"]) == (process.pid, ["long"], 3)
-            await drain_workers(desk, screen, None, one["host"])
+            await drain_workers(command_context, screen, None, one["host"])
             assert await process.wait() == exits.DONE
         capsys.readouterr()
-        await show_workers(desk, screen)
+        await show_workers(command_context, screen)
         assert _answer(capsys)["workers"] == []
     finally:
         if process.returncode is None:

@@ -39,50 +39,54 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 async def test_members_are_asked_in_changed_and_removed(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid):
-        await people.invite_member(desk, screen, "no email", Role.EDITOR)
+        await people.invite_member(command_context, screen, "no email", Role.EDITOR)
     for work in (
-        people.set_role(desk, screen, "x@y.example", Role.EDITOR),
-        people.drop_member(desk, screen, "x@y.example"),
+        people.set_role(command_context, screen, "x@y.example", Role.EDITOR),
+        people.drop_member(command_context, screen, "x@y.example"),
     ):
         with pytest.raises(NotFound):
             await work
     with pytest.raises(Conflict):
-        await people.drop_member(desk, screen, "owner@localhost")
+        await people.drop_member(command_context, screen, "owner@localhost")
 
-    await people.invite_member(desk, screen, "ada@example.org", Role.EDITOR)
+    await people.invite_member(command_context, screen, "ada@example.org", Role.EDITOR)
     plain = _answer(capsys)["link"].partition("#")[2]
-    joined = await sign_in_by_link(rooms.database, HERE, plain)
+    joined = await sign_in_by_link(services.database, HERE, plain)
     assert joined.workspace_id == FIRST_WORKSPACE
-    await people.set_role(desk, screen, " ADA@example.org", Role.VIEWER)
+    await people.set_role(command_context, screen, " ADA@example.org", Role.VIEWER)
     assert _answer(capsys)["role"] == "viewer"
-    await people.show_members(desk, screen)
+    await people.show_members(command_context, screen)
     listed = _answer(capsys)
     assert [row["role"] for row in listed["members"]] == ["owner", "viewer"]
     # Whoever is named by an email is found by it, in every command.
     with pytest.raises(NotFound):
-        await list_secrets(desk, screen, parse_secret_owner("x@y.example", publisher=False))
-    await list_secrets(desk, screen, parse_secret_owner("Ada@example.org", publisher=False))
+        await list_secrets(
+            command_context, screen, parse_secret_owner("x@y.example", publisher=False)
+        )
+    await list_secrets(
+        command_context, screen, parse_secret_owner("Ada@example.org", publisher=False)
+    )
     assert _answer(capsys)["secrets"] == []
     with pytest.raises(NotFound):
-        await show_audit(desk, screen, AuditQuery(), most=9, actor="x@y.example")
-    await show_audit(desk, screen, AuditQuery(), most=9, actor="ada@example.org")
+        await show_audit(command_context, screen, AuditQuery(), most=9, actor="x@y.example")
+    await show_audit(command_context, screen, AuditQuery(), most=9, actor="ada@example.org")
     assert {row["actor_id"] for row in _answer(capsys)["entries"]} == {str(joined.user_id)}
     # A way back in by command, for somebody who lost theirs.
     with pytest.raises(NotFound):
-        await people.show_link_for(desk, screen, "x@y.example")
-    await people.show_link_for(desk, screen, "ada@example.org")
+        await people.show_link_for(command_context, screen, "x@y.example")
+    await people.show_link_for(command_context, screen, "ada@example.org")
     plain = _answer(capsys)["link"].partition("#")[2]
-    again = await sign_in_by_link(rooms.database, HERE, plain)
+    again = await sign_in_by_link(services.database, HERE, plain)
     assert (again.user_id, again.workspace_id) == (joined.user_id, FIRST_WORKSPACE)
-    await people.drop_member(desk, screen, "ada@example.org")
+    await people.drop_member(command_context, screen, "ada@example.org")
 
-    told = await rooms.database.fetch(
+    told = await services.database.fetch(
         "SELECT action FROM audit_log WHERE actor_id = $1 AND action LIKE '%member' ORDER BY id",
         FIRST_MEMBER,
     )
@@ -91,97 +95,105 @@ async def test_members_are_asked_in_changed_and_removed(
         "change_member",
         "delete_member",
     ]
-    await people.show_members(desk, Screen())
+    await people.show_members(command_context, Screen())
     assert "owner@localhost" in capsys.readouterr().out
 
 
 async def test_tokens_are_made_listed_without_their_text_and_revoked(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, TokenOptions("ci", Role.EDITOR, ("htp_fetch",)))
+        await tokens.create_token(
+            command_context, screen, TokenOptions("ci", Role.EDITOR, ("htp_fetch",))
+        )
     assert refused.value.findings[0].pointer == "/capabilities/0"
 
     with pytest.raises(Invalid) as refused:
-        await tokens.create_token(desk, screen, TokenOptions("ci", Role.EDITOR, ("http_fetch",)))
+        await tokens.create_token(
+            command_context, screen, TokenOptions("ci", Role.EDITOR, ("http_fetch",))
+        )
     assert "http_fetch" in refused.value.findings[0].detail
 
-    await tokens.create_token(desk, screen, TokenOptions("ci", Role.OPERATOR, ("search",), 3))
+    await tokens.create_token(
+        command_context, screen, TokenOptions("ci", Role.OPERATOR, ("search",), 3)
+    )
     made = _answer(capsys)
-    holder = await find_holder(rooms.database, hash_token(made["text"]))
+    holder = await find_holder(services.database, hash_token(made["text"]))
     assert holder is not None
     assert (holder.role, holder.capabilities) == (Role.OPERATOR, frozenset({"search"}))
-    await tokens.show_tokens(desk, Screen())
+    await tokens.show_tokens(command_context, Screen())
     shown = capsys.readouterr().out
     assert made["text"] not in shown
     assert made["token"]["hint"] in shown
     assert "until" in shown
-    await rooms.database.execute("UPDATE access_tokens SET expires_at = now()")
-    await tokens.show_tokens(desk, Screen())
+    await services.database.execute("UPDATE access_tokens SET expires_at = now()")
+    await tokens.show_tokens(command_context, Screen())
     shown = capsys.readouterr().out
     assert "ended" in shown
     assert "until" not in shown
     # The text alone where a shell takes it, and what it gives where a person reads it.
-    await tokens.create_token(desk, Screen(), TokenOptions("other", Role.VIEWER, None, 3))
+    await tokens.create_token(
+        command_context, Screen(), TokenOptions("other", Role.VIEWER, None, 3)
+    )
     said = capsys.readouterr()
     assert re.fullmatch(r"msk_\S{43}\n", said.out)
     assert "viewer" in said.err
     assert said.out.strip() not in said.err
 
     with pytest.raises(Invalid) as refused:
-        await tokens.end_token(desk, screen, made["text"])
+        await tokens.end_token(command_context, screen, made["text"])
     assert made["text"] not in refused.value.detail
-    await tokens.end_token(desk, screen, made["token"]["id"])
-    assert await find_holder(rooms.database, hash_token(made["text"])) is None
+    await tokens.end_token(command_context, screen, made["token"]["id"])
+    assert await find_holder(services.database, hash_token(made["text"])) is None
 
 
 async def test_the_first_start_offers_a_link_until_the_owner_has_another_way_in(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    before = await first_link(rooms)
-    link = await first_link(rooms)
+    before = await first_link(services)
+    link = await first_link(services)
     assert link is not None
-    assert link.startswith(f"{rooms.settings.address}/sign-in#msl_")
+    assert link.startswith(f"{services.settings.address}/sign-in#msl_")
     # A newer link ends the one before.
     assert before is not None
     with pytest.raises(Exception, match="does not work"):
-        await sign_in_by_link(rooms.database, HERE, before.partition("#")[2])
-    signed_in = await sign_in_by_link(rooms.database, HERE, link.partition("#")[2])
+        await sign_in_by_link(services.database, HERE, before.partition("#")[2])
+    signed_in = await sign_in_by_link(services.database, HERE, link.partition("#")[2])
     assert signed_in.user_id == FIRST_MEMBER
-    assert await first_link(rooms) is None
-    await rooms.database.execute("DELETE FROM sessions")
-    assert await first_link(rooms) is not None
-    await set_password(rooms.database, FIRST_MEMBER, "$argon2id$…")
-    assert await first_link(rooms) is None
+    assert await first_link(services) is None
+    await services.database.execute("DELETE FROM sessions")
+    assert await first_link(services) is not None
+    await set_password(services.database, FIRST_MEMBER, "$argon2id$…")
+    assert await first_link(services) is None
 
-    await people.show_link(desk, screen, forget=True)
+    await people.show_link(command_context, screen, forget=True)
     plain = _answer(capsys)["link"].partition("#")[2]
-    await sign_in_by_link(rooms.database, HERE, plain)
-    assert await rooms.database.fetchval("SELECT password_hash FROM users") is None
-    assert (await make_person(rooms.database, "ada@example.org")).administrator is False
+    await sign_in_by_link(services.database, HERE, plain)
+    assert await services.database.fetchval("SELECT password_hash FROM users") is None
+    assert (await make_person(services.database, "ada@example.org")).administrator is False
 
 
 async def test_another_workspace_is_made_listed_and_worked_in_by_command(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(Invalid):
-        await people.create_workspace(desk, screen, " ")
-    await people.create_workspace(desk, screen, "Lab")
+        await people.create_workspace(command_context, screen, " ")
+    await people.create_workspace(command_context, screen, "Lab")
     made = _answer(capsys)["id"]
-    foreign = await make_person(rooms.database, "ada@example.org")
+    foreign = await make_person(services.database, "ada@example.org")
 
     def goes(command: str) -> CommandContext:
-        return CommandContext(select_workspace(desk.doors, command))
+        return CommandContext(select_workspace(command_context.doors, command))
 
     async def current(command: str = "workspaces") -> list[str]:
         await people.show_workspaces(goes(command), screen)
@@ -206,7 +218,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
         with pytest.raises(NotFound):
             await current()
     monkeypatch.setenv("MAINSPRING_WORKSPACE", "Lab")
-    await people.create_workspace(desk, screen, "Lab")
+    await people.create_workspace(command_context, screen, "Lab")
     _answer(capsys)
     with pytest.raises(Invalid):
         await current()
@@ -222,32 +234,32 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
 
 
 async def test_what_a_member_left_is_taken_over_after_a_yes(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ada = await make_person(
-        rooms.database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+        services.database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
-    await _automation_of(rooms, ada.id)
+    await _automation_of(services, ada.id)
     with pytest.raises(NotFound) as nothing:
-        await take_over(desk, screen, "ada@example.org")
+        await take_over(command_context, screen, "ada@example.org")
     assert nothing.value.code == "nothing_left"
 
     shown = Screen()
-    await people.drop_member(desk, shown, "ada@example.org")
+    await people.drop_member(command_context, shown, "ada@example.org")
     assert "members takeover ada@example.org" in capsys.readouterr().out
     with pytest.raises(Invalid) as refused:
-        await take_over(desk, screen, "ada@example.org")
+        await take_over(command_context, screen, "ada@example.org")
     assert refused.value.code == "not_asked"
     await make_person(
-        rooms.database, "bo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+        services.database, "bo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     with pytest.raises(Invalid) as refused:
-        await take_over(desk, screen, "ada@example.org", to="bo@example.org")
+        await take_over(command_context, screen, "ada@example.org", to="bo@example.org")
     assert refused.value.code == "not_yourself"
-    await take_over(desk, screen, "ada@example.org", show=True)
+    await take_over(command_context, screen, "ada@example.org", show=True)
     (left,) = _answer(capsys)["automations"]
     assert (left["name"], left["stopped"]) == ("Digest", True)
 
@@ -257,34 +269,34 @@ async def test_what_a_member_left_is_taken_over_after_a_yes(
     async def yes(question: str) -> str:
         return "yes"
 
-    made = await rooms.database.fetchval("SELECT id FROM automations")
+    made = await services.database.fetchval("SELECT id FROM automations")
     event = RunRequest(FIRST_WORKSPACE, made, trigger_type="event", payload={"n": 1})
-    await rooms.dispatcher.dispatch(event)
-    await take_over(desk, shown, "ada@example.org", ask=no)
+    await services.dispatcher.dispatch(event)
+    await take_over(command_context, shown, "ada@example.org", ask=no)
     assert "Nothing was taken over" in capsys.readouterr().out
-    await take_over(desk, shown, "ada@example.org", names=["Digest"], ask=yes)
-    said = capsys.readouterr().out
-    assert "Digest is yours now, and active." in said
-    assert "1 missed run can be started again now" in said
-    assert "1 missed run started again." in said
-    replayed = await rooms.database.fetch(
+    await take_over(command_context, shown, "ada@example.org", names=["Digest"], ask=yes)
+    text = capsys.readouterr().out
+    assert "Digest is yours now, and active." in text
+    assert "1 missed run can be started again now" in text
+    assert "1 missed run started again." in text
+    replayed = await services.database.fetch(
         "SELECT r.payload, r.status FROM runs r WHERE r.replay_of IS NOT NULL"
     )
     assert [tuple(one) for one in replayed] == [({"n": 1}, "pending")]
-    row = await rooms.database.fetchrow("SELECT created_by, state FROM automations")
+    row = await services.database.fetchrow("SELECT created_by, state FROM automations")
     assert row is not None
     assert tuple(row) == (FIRST_MEMBER, "active")
-    told = await rooms.database.fetchval(
+    result = await services.database.fetchval(
         "SELECT subject FROM audit_log WHERE action = 'take_over_from_member'"
     )
-    assert told == str(ada.id)
+    assert result == str(ada.id)
 
 
-async def _automation_of(rooms: ApplicationServices, owner: UUID) -> None:
-    words = await rooms.registry.of(FIRST_WORKSPACE)
+async def _automation_of(services: ApplicationServices, owner: UUID) -> None:
+    words = await services.registry.of(FIRST_WORKSPACE)
     echo = step("say", "transform_data", {"output": 1})
-    report = validate(document(echo, name="Digest"), words, rooms.limits)
+    report = validate(document(echo, name="Digest"), words, services.limits)
     assert report.definition is not None
-    async with rooms.database.transaction() as tx:
+    async with services.database.transaction() as tx:
         saved = await save(tx, FIRST_WORKSPACE, report.definition, report.grants, owner, via="page")
         await set_state(tx, FIRST_WORKSPACE, saved.automation_id, "active")

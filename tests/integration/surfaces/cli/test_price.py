@@ -24,30 +24,33 @@ PRICE = "What it costs is not known before it runs; at most $6 by its caps in 30
 
 
 async def test_the_price_is_shown_and_is_said_before_anything_is_set_going(
-    bench: Bench, desk: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     caps = {"budget_cap_usd": "0.2", "cost_cap_daily_usd": 1}
     await bench.save(document(SAY, ASK, name="Priced", triggers=[DAILY], execution=caps))
 
-    await show_automation(desk, Screen(), "Priced")
+    await show_automation(command_context, Screen(), "Priced")
     assert f"  {PRICE}" in capsys.readouterr().out
-    await show_automation(desk, screen, "Priced")
+    await show_automation(command_context, screen, "Priced")
     shown = json.loads(capsys.readouterr().out)["forecast"]
     assert shown["sentence"].startswith(PRICE)
 
     # One that is refused was priced all the same: the price comes first.
-    await change_state(desk, screen, "archive", "Priced")
+    await change_state(command_context, screen, "archive", "Priced")
     capsys.readouterr()
     with pytest.raises(Conflict):
-        await change_state(desk, Screen(), "activate", "Priced")
+        await change_state(command_context, Screen(), "activate", "Priced")
     assert capsys.readouterr().out.startswith(PRICE)
-    await change_state(desk, screen, "restore", "Priced")
+    await change_state(command_context, screen, "restore", "Priced")
     capsys.readouterr()
 
-    await change_state(desk, Screen(), "activate", "Priced")
+    await change_state(command_context, Screen(), "activate", "Priced")
     first, second, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith(PRICE)
     assert "Priced is active." in second
     assert not any("by its caps" in line for line in rest)
-    await change_state(desk, screen, "activate", "Priced")
+    await change_state(command_context, screen, "activate", "Priced")
     assert json.loads(capsys.readouterr().out)["forecast"] == shown

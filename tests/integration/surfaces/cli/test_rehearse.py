@@ -34,7 +34,10 @@ def _plan(subject: str, above: int) -> dict[str, Any]:
 
 
 async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     saved = await bench.save(_plan("Then", 3))
     sample, file = tmp_path / "sample.json", tmp_path / "new.json"
@@ -42,17 +45,19 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
     file.write_text(json.dumps(_plan("Now", 3)))
     people, programs = Screen(for_programs=False), Screen(for_programs=True)
     with pytest.raises(Invalid, match="not fired yet"):
-        await rehearse(desk, people, RehearseOptions("mails"))
+        await rehearse(command_context, people, RehearseOptions("mails"))
     with pytest.raises(Invalid, match="One thing"):
-        await rehearse(desk, people, RehearseOptions("mails", str(file), 1))
+        await rehearse(command_context, people, RehearseOptions("mails", str(file), 1))
     with pytest.raises(Invalid, match="not both"):
-        await rehearse(desk, people, RehearseOptions("mails", last=2, samples=(str(sample),)))
+        await rehearse(
+            command_context, people, RehearseOptions("mails", last=2, samples=(str(sample),))
+        )
     with pytest.raises(Problem) as unknown:
-        await rehearse(desk, people, RehearseOptions("mails", upgrade=True))
+        await rehearse(command_context, people, RehearseOptions("mails", upgrade=True))
     assert unknown.value.code == "no_install"
     capsys.readouterr()
     assert (
-        await rehearse(desk, programs, RehearseOptions("mails", samples=(str(sample),)))
+        await rehearse(command_context, programs, RehearseOptions("mails", samples=(str(sample),)))
         == exits.DONE
     )
     told = json.loads(capsys.readouterr().out)
@@ -63,9 +68,14 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
             RunRequest(bench.house.workspace_id, saved.automation_id)
         )
         await bench.until(made.run_id)
-    assert await rehearse(desk, people, RehearseOptions("mails", version=1)) == exits.DONE
+    assert (
+        await rehearse(command_context, people, RehearseOptions("mails", version=1)) == exits.DONE
+    )
     assert "nothing would have gone otherwise" in capsys.readouterr().out
-    assert await rehearse(desk, people, RehearseOptions("mails", str(file))) == exits.DIFFERS
+    assert (
+        await rehearse(command_context, people, RehearseOptions("mails", str(file)))
+        == exits.DIFFERS
+    )
     said = " ".join(capsys.readouterr().out.split())
     assert "~ It would have drafted send_email, with other /subject." in said
     assert 'then /subject: "Then"' in said

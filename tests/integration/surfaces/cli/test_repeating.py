@@ -17,19 +17,19 @@ REPEATS = [("retry", "--no-wait"), ("replay",)]
 FETCH = step("get", "http_fetch", {"url": "https://a.example/"})
 
 
-async def _narrowed(bench: Bench, rooms: ApplicationServices) -> UUID:
+async def _narrowed(bench: Bench, services: ApplicationServices) -> UUID:
     """A run of a version that was allowed more than the version a person agreed to since."""
     made = await bench.dispatch(document(NOTE, FETCH, name="Narrowed"))
-    await rooms.control.cancel(rooms.workspace_id, made.run_id)
+    await services.control.cancel(services.workspace_id, made.run_id)
     await bench.save(document(NOTE, name="Narrowed"))
     return made.run_id
 
 
 @pytest.mark.parametrize("repeat", REPEATS)
 async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
-    bench: Bench, rooms: ApplicationServices, command: Any, repeat: tuple[str, ...]
+    bench: Bench, services: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
-    run_id = await _narrowed(bench, rooms)
+    run_id = await _narrowed(bench, services)
     code, said = await command(*repeat, str(run_id))
     assert code == 1, said
     assert "a.example" in said
@@ -42,9 +42,9 @@ async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
 
 @pytest.mark.parametrize("repeat", REPEATS)
 async def test_a_person_at_a_terminal_repeats_what_ran_before(
-    bench: Bench, rooms: ApplicationServices, command: Any, repeat: tuple[str, ...]
+    bench: Bench, services: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
-    run_id = await _narrowed(bench, rooms)
+    run_id = await _narrowed(bench, services)
     code, said = await command(*repeat, str(run_id), answers=[])
     assert code == 0, said
     kept = await bench.house.database.fetch("SELECT status FROM runs ORDER BY id DESC")

@@ -49,9 +49,9 @@ def _json(folder: Path, plan: dict[str, Any]) -> str:
 
 
 async def _state(bench: Bench, automation_id: Any) -> dict[str, Any]:
-    house = bench.house
-    async with house.database.acquire() as connection:
-        return await read_automation(connection, house.workspace_id, automation_id)
+    application = bench.house
+    async with application.database.acquire() as connection:
+        return await read_automation(connection, application.workspace_id, automation_id)
 
 
 async def _runs(bench: Bench) -> int:
@@ -69,7 +69,7 @@ async def _runs(bench: Bench) -> int:
 )
 async def test_a_file_that_runs_never_replaces_what_others_count_on(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     tmp_path: Path,
     there: dict[str, Any],
     active: bool,
@@ -84,7 +84,9 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
 
     for file in (_script(tmp_path), _json(tmp_path, other)):
         with pytest.raises(Conflict) as refused:
-            await run_file(desk, Screen(for_programs=False), file, (), None, 30, "dry_run")
+            await run_file(
+                command_context, Screen(for_programs=False), file, (), None, 30, "dry_run"
+            )
         assert why in refused.value.detail
         assert refused.value.suggestion is not None
         assert " save " in refused.value.suggestion
@@ -94,7 +96,14 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
     odd.write_text("return 4;")
     with pytest.raises(Conflict) as refused:
         await run_file(
-            desk, Screen(for_programs=True), str(odd), (), None, 30, "live", "Log invoices"
+            command_context,
+            Screen(for_programs=True),
+            str(odd),
+            (),
+            None,
+            30,
+            "live",
+            "Log invoices",
         )
     assert "--to 'Log invoices' replaces it" in str(refused.value.suggestion)
     assert await _state(bench, saved.automation_id) == before
@@ -103,7 +112,7 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
 
 async def test_the_same_file_and_another_name_run_beside_what_is_active(
     bench: Bench,
-    desk: CommandContext,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -113,11 +122,11 @@ async def test_the_same_file_and_another_name_run_beside_what_is_active(
         await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
     before = await _state(bench, saved.automation_id)
 
-    await run_file(desk, screen, _json(tmp_path, PLAN), (), None, 30, "dry_run")
+    await run_file(command_context, screen, _json(tmp_path, PLAN), (), None, 30, "dry_run")
     same = json.loads(capsys.readouterr().out)
     assert (same["automation"], same["version"], same["saved_version"]) == ("Log invoices", 1, None)
 
-    await run_file(desk, screen, _script(tmp_path), (), None, 30, "dry_run", "Another")
+    await run_file(command_context, screen, _script(tmp_path), (), None, 30, "dry_run", "Another")
     other = json.loads(capsys.readouterr().out)
     assert (other["automation"], other["saved_version"]) == ("Another", 1)
     after = await _state(bench, saved.automation_id)
@@ -125,73 +134,89 @@ async def test_the_same_file_and_another_name_run_beside_what_is_active(
 
 
 async def test_a_new_version_is_said_before_the_run_and_by_the_end_of_a_dry_run(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     await bench.save(BARE)
     changed = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
     plain, file = Screen(for_programs=False), _json(tmp_path, changed)
 
-    await run_file(desk, plain, file, (), None, 30, "dry_run")
+    await run_file(command_context, plain, file, (), None, 30, "dry_run")
     first, _, closing = capsys.readouterr().out.partition("It was a dry run: nothing was changed")
     assert "  saved as version 2 of Log invoices\n" in first
     assert "the file was saved as version 2 of Log invoices; that stays." in closing
 
-    await run_file(desk, plain, file, (), None, 30, "dry_run")
+    await run_file(command_context, plain, file, (), None, 30, "dry_run")
     assert "saved as version" not in capsys.readouterr().out
 
     bare = _json(tmp_path, BARE)
-    await run_file(desk, Screen(for_programs=True), bare, (), None, 30, "dry_run")
+    await run_file(command_context, Screen(for_programs=True), bare, (), None, 30, "dry_run")
     assert json.loads(capsys.readouterr().out)["saved_version"] == 3
 
 
 async def test_run_shows_the_warnings_that_save_shows(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     del bench
     url = {"url": "https://api.example.com/", "headers": {"Authorization": "{{ secrets.prices }}"}}
     file = _json(tmp_path, document(step("a", "http_fetch", url), name="Prices"))
 
-    await run_file(desk, Screen(for_programs=False), file, (), None, 30, "dry_run")
+    await run_file(command_context, Screen(for_programs=False), file, (), None, 30, "dry_run")
     assert (
         ": The automation's owner has no secret called prices."
         in (capsys.readouterr().out.partition("→ a")[0])
     )
 
-    await run_file(desk, Screen(for_programs=True), file, (), None, 30, "dry_run")
+    await run_file(command_context, Screen(for_programs=True), file, (), None, 30, "dry_run")
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert "no secret called prices" in warning["detail"]
 
 
 async def test_a_script_that_returns_nothing_has_run(
-    bench: Bench, desk: CommandContext, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bench: Bench,
+    command_context: CommandContext,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     del bench
     file = _script(tmp_path, 'console.log("here");')
 
-    code = await run_file(desk, Screen(for_programs=False), file, (), None, 30)
+    code = await run_file(command_context, Screen(for_programs=False), file, (), None, 30)
 
-    said = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert code == exits.DONE
-    assert "Succeeded" in said
-    assert "It ran to its end, answered nothing and changed nothing." in said
-    assert "skipped" not in said
+    assert "Succeeded" in text
+    assert "It ran to its end, answered nothing and changed nothing." in text
+    assert "skipped" not in text
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "\udcff"])
 async def test_a_name_that_is_none_is_refused(
-    desk: CommandContext, tmp_path: Path, name: str
+    command_context: CommandContext, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(Invalid, match="The name must be text") as refused:
         await run_file(
-            desk, Screen(for_programs=False), _script(tmp_path), (), None, 30, "live", name
+            command_context,
+            Screen(for_programs=False),
+            _script(tmp_path),
+            (),
+            None,
+            30,
+            "live",
+            name,
         )
     assert refused.value.findings[0].pointer == "/name"
 
 
 async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
     bench: Bench,
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -199,20 +224,23 @@ async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield replace(rooms, by_program=True)
+        yield replace(services, by_program=True)
 
     alone, file = CommandContext(ApplicationFactory(enter, build_registry)), _json(tmp_path, PLAN)
     assert await run_file(alone, screen, file, (), None, 30, "live") == exits.DONE
     made = json.loads(capsys.readouterr().out)
     assert (made["status"], made["mode"], made["saved_version"]) == ("succeeded", "live", 1)
     # That it ran once is no agreement to what it may do from now on.
-    automation_id = (await find_automation(rooms, "Log invoices"))["id"]
+    automation_id = (await find_automation(services, "Log invoices"))["id"]
     assert (await _state(bench, automation_id))["agreed"] is None
     with pytest.raises(Conflict) as refused:
         await change_state(alone, screen, "activate", "Log invoices")
     assert refused.value.code == "consent_needed"
 
-    assert await change_state(desk, Screen(), "activate", "Log invoices", ask=yes) == exits.DONE
+    assert (
+        await change_state(command_context, Screen(), "activate", "Log invoices", ask=yes)
+        == exits.DONE
+    )
     before = await _state(bench, automation_id)
     assert before["state"] == "active"
     capsys.readouterr()
@@ -223,13 +251,13 @@ async def test_without_a_terminal_a_file_runs_and_what_is_active_stays_so(
 
 
 @pytest.fixture
-def alone(rooms: ApplicationServices) -> CommandContext:
+def alone(services: ApplicationServices) -> CommandContext:
     """A command without a terminal."""
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield replace(rooms, by_program=True)
+        yield replace(services, by_program=True)
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 

@@ -19,13 +19,13 @@ return 7;
 """
 
 
-async def _started(*words: str) -> tuple[int, str]:
+async def _started(*text: str) -> tuple[int, str]:
     """A command in a process of its own: one that stays obeys signals."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "mainspring",
-        *words,
+        *text,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

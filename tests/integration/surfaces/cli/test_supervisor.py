@@ -12,7 +12,7 @@ from typing import Any
 
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
 from tests.kit.processes import is_running, module_process, wait_until
-from tests.kit.told import Told
+from tests.kit.told import JsonLineReader
 
 MODULE = "tests.integration.surfaces.cli.supervised_process"
 # Nothing waits for this long when all is well.
@@ -25,7 +25,7 @@ class Supervised:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         self.process = process
-        self.told = Told(process.stdout)
+        self.told = JsonLineReader(process.stdout)
 
     def until(self, **wanted: Any) -> dict[str, Any]:
         return self.told.until(PATIENCE, **wanted)

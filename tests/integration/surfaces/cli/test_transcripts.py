@@ -21,7 +21,7 @@ EVIL = "Look\x1b[2J at\u202e this."
 
 
 async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
-    bench: Bench, command: Any, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    bench: Bench, command: Any, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models = Minds(script=[calls(("test_echo", {"q": "launch"}), thoughts=EVIL)], reply=ends("x"))
     async with agents_bench(bench, models) as one:
@@ -49,7 +49,7 @@ async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
     code, said = await command("runs", "transcript", "last", "--json")
     (one_told,) = json.loads(said)["transcripts"]
     assert (one_told["artifact_id"], one_told["transcript"]) == (str(kept.artifact_id), whole)
-    assert await show_logs(desk, Screen(), run_id, calls=False) == exits.DONE
+    assert await show_logs(command_context, Screen(), run_id, calls=False) == exits.DONE
     said = capsys.readouterr().out
     assert f"think: artifact {kept.artifact_id}" in said
     assert f"runs transcript {run_id}" in said
@@ -57,7 +57,7 @@ async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
     assert (code, "Steps that have one: think." in said) == (exits.FAILED, True)
 
     # Whoever follows the run, also afterwards, is led to it.
-    assert await watch_run(desk, Screen(), run_id, None) == exits.FAILED
+    assert await watch_run(command_context, Screen(), run_id, None) == exits.FAILED
     said = capsys.readouterr().out
     places = [said.index(one) for one in ("thinks: ", "test.echo", "was not done", "Failed")]
     assert places == sorted(places)

@@ -59,11 +59,11 @@ def _says(name: str, **arguments: Any) -> ModelReply:
 REVIEWED = _says("review", summary="It reminds you.", flags=[])
 
 
-def _desk(rooms: ApplicationServices) -> CommandContext:
+def _desk(services: ApplicationServices) -> CommandContext:
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms
+        yield services
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -84,8 +84,8 @@ def _json(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-async def _automations(rooms: ApplicationServices) -> Sequence[Any]:
-    async with rooms.database.acquire() as connection:
+async def _automations(services: ApplicationServices) -> Sequence[Any]:
+    async with services.database.acquire() as connection:
         return await connection.fetch("SELECT name, state, id FROM automations ORDER BY id")
 
 
@@ -96,91 +96,100 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_words_become_an_automation_in_a_conversation(
-    rooms: ApplicationServices, desk: CommandContext, capsys: pytest.CaptureFixture[str]
+    services: ApplicationServices,
+    command_context: CommandContext,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     person = Person("Mars", "Berlin", "what?", "d", "y", "y")
 
-    assert await new(desk, Screen(), NewAutomationOptions(OPEN, making=RULES), person) == exits.DONE
+    assert (
+        await new(command_context, Screen(), NewAutomationOptions(OPEN, making=RULES), person)
+        == exits.DONE
+    )
 
-    told = capsys.readouterr().out
-    assert "time zone" in told
-    assert "There is no time zone of this name." in told, "a wrong answer is asked for again"
-    assert "no model was used" in told
-    assert "One letter is enough" in told
-    assert '"cron": "0 9 * * 1"' in told, "the definition was asked for"
-    assert "is saved as version 1, paused." in told
-    assert "is active." in told
+    message = capsys.readouterr().out
+    assert "time zone" in message
+    assert "There is no time zone of this name." in message, "a wrong answer is asked for again"
+    assert "no model was used" in message
+    assert "One letter is enough" in message
+    assert '"cron": "0 9 * * 1"' in message, "the definition was asked for"
+    assert "is saved as version 1, paused." in message
+    assert "is active." in message
     assert person.asked[-1] == "Activate it now? [y/N]"
-    (saved,) = await _automations(rooms)
+    (saved,) = await _automations(services)
     assert saved["state"] == "active"
 
     # The change of it is a new version, of just what was shown.
     person = Person("y")
-    wanted = NewAutomationOptions(
+    options = NewAutomationOptions(
         "every Tuesday at 10 Berlin time instead", saved["name"], making=RULES
     )
-    assert await new(desk, Screen(), wanted, person) == exits.DONE
-    told = capsys.readouterr().out
-    assert "a change of version 1" in told
-    assert "What changes" in told
-    assert "/triggers/0/config/cron" in told
-    assert "is saved as version 2, active." in told
-    assert await new(desk, Screen(), wanted, Person()) == exits.INVALID
+    assert await new(command_context, Screen(), options, person) == exits.DONE
+    message = capsys.readouterr().out
+    assert "a change of version 1" in message
+    assert "What changes" in message
+    assert "/triggers/0/config/cron" in message
+    assert "is saved as version 2, active." in message
+    assert await new(command_context, Screen(), options, Person()) == exits.INVALID
     assert "With this nothing would change." in capsys.readouterr().out
 
 
 async def test_whoever_stops_early_loses_nothing_and_nothing_is_saved(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # No words, a number that is none, a starter, every question left for later, and away.
     person = Person("99", "5", "", "", "", "q")
-    assert await new(desk, Screen(), NewAutomationOptions("", making=RULES), person) == exits.DONE
-    told = capsys.readouterr().out
-    assert "There is no number 99." in told
-    assert "It is kept until" in told
-    assert await new(desk, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
+    assert (
+        await new(command_context, Screen(), NewAutomationOptions("", making=RULES), person)
+        == exits.DONE
+    )
+    message = capsys.readouterr().out
+    assert "There is no number 99." in message
+    assert "It is kept until" in message
+    assert await new(command_context, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
     assert _json(capsys)["starters"]
-    assert await _automations(rooms) == []
-    kept = (await proposals.call(rooms, "list_proposals", {}))["proposals"]
+    assert await _automations(services) == []
+    kept = (await proposals.call(services, "list_proposals", {}))["proposals"]
     assert len(kept) == 1
 
     short = kept[0]["proposal_id"][:13]
-    assert await proposals.show_proposal(desk, screen, short) == exits.DONE
+    assert await proposals.show_proposal(command_context, screen, short) == exits.DONE
     assert _json(capsys)["proposal_id"] == kept[0]["proposal_id"]
-    assert await proposals.show_proposals(desk, Screen(), 20) == exits.DONE
+    assert await proposals.show_proposals(command_context, Screen(), 20) == exits.DONE
     assert kept[0]["request"][:40] in capsys.readouterr().out
-    assert await proposals.discard_proposal(desk, Screen(), "last") == exits.DONE
+    assert await proposals.discard_proposal(command_context, Screen(), "last") == exits.DONE
 
     # More words come before everything else, because all of it is read again with them.
     person = Person("remind me to plan the week", "every Monday at 9 Berlin time", "q")
     assert (
-        await new(desk, Screen(), NewAutomationOptions("blah", making=RULES), person) == exits.DONE
+        await new(command_context, Screen(), NewAutomationOptions("blah", making=RULES), person)
+        == exits.DONE
     )
     assert "ready to be saved" in capsys.readouterr().out
     assert person.left == []
     for gone in (kept[0]["proposal_id"], str(UUID(int=7)), "no id"):
         with pytest.raises(NotFound):
-            await proposals.show_proposal(desk, screen, gone)
+            await proposals.show_proposal(command_context, screen, gone)
     with pytest.raises(Invalid):
-        await proposals.show_proposal(desk, screen, "01")
+        await proposals.show_proposal(command_context, screen, "01")
 
 
 async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs_a_reason(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async def proposed(name: str) -> str:
         capsys.readouterr()
-        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES))
+        await new(command_context, screen, NewAutomationOptions(REMIND, making=RULES))
         one: str = _json(capsys)["proposal_id"]
         writes = {"boards": [str(UUID(int=7))], "dedupe_target_field": "id"}
         edits = [f"/name={name}", f"/writes={json.dumps(writes)}"]
-        assert await proposals.edit_proposal(desk, screen, one, edits, []) == exits.DONE
+        assert await proposals.edit_proposal(command_context, screen, one, edits, []) == exits.DONE
         capsys.readouterr()
         return one
 
@@ -191,34 +200,36 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
 
         async def __call__(self, question: str) -> str | None:
             if not self.asked:
-                await proposals.edit_proposal(desk, screen, first, ["/name=Other"], [])
+                await proposals.edit_proposal(command_context, screen, first, ["/name=Other"], [])
             return await super().__call__(question)
 
-    assert await save_proposal(desk, Screen(), first, ask=Slow("y", "q")) == exits.DONE
-    told = capsys.readouterr().out
-    assert "it has changed since" in told
-    assert "Other  ready to be saved" in told, "what it is now is shown before it is asked again"
-    assert await _automations(rooms) == []
-    assert await save_proposal(desk, Screen(), first, sure=True, ask=yes) == exits.DONE
+    assert await save_proposal(command_context, Screen(), first, ask=Slow("y", "q")) == exits.DONE
+    message = capsys.readouterr().out
+    assert "it has changed since" in message
+    assert "Other  ready to be saved" in message, "what it is now is shown before it is asked again"
+    assert await _automations(services) == []
+    assert await save_proposal(command_context, Screen(), first, sure=True, ask=yes) == exits.DONE
     second = await proposed("Second")
     with pytest.raises(Conflict) as beside:
-        await save_proposal(desk, Screen(), second, sure=True, ask=yes)
+        await save_proposal(command_context, Screen(), second, sure=True, ask=yes)
     assert "--note WHY" in (beside.value.suggestion or "")
     person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
-    assert await save_proposal(desk, Screen(), second, ask=person) == exits.DONE
-    told = capsys.readouterr().out
-    assert "Other (paused) writes to the same place at the same moment" in told
-    assert "Second is saved as version 1, paused." in told
-    assert [row["name"] for row in await _automations(rooms)] == ["Other", "Second"]
+    assert await save_proposal(command_context, Screen(), second, ask=person) == exits.DONE
+    message = capsys.readouterr().out
+    assert "Other (paused) writes to the same place at the same moment" in message
+    assert "Second is saved as version 1, paused." in message
+    assert [row["name"] for row in await _automations(services)] == ["Other", "Second"]
 
 
 async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_shown(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert await new(desk, screen, NewAutomationOptions(OPEN, making=RULES)) == exits.DONE
+    assert (
+        await new(command_context, screen, NewAutomationOptions(OPEN, making=RULES)) == exits.DONE
+    )
     first = _json(capsys)
     name, (question,) = first["proposal_id"], first["questions"]
 
@@ -227,124 +238,137 @@ async def test_a_program_answers_and_edits_and_a_person_saves_what_they_were_sho
         ([f"{question['id']}=Mars"], f"/answers/{question['id']}"),
     ):
         with pytest.raises(Invalid) as wrong:
-            await proposals.answer_proposal(desk, screen, name, words)
+            await proposals.answer_proposal(command_context, screen, name, words)
         assert [one.pointer for one in wrong.value.findings] == [at]
     ways: list[dict[str, Any]] = [{}, {"sure": True}, {"digest": first["digest"]}]
     for given in ways:
         with pytest.raises(PermissionDenied) as asked:
-            await save_proposal(desk, screen, name, **given)
+            await save_proposal(command_context, screen, name, **given)
         assert asked.value.code == "person_needed"
         assert f"/proposals/{name}" in (asked.value.suggestion or "")
     with pytest.raises(Invalid) as unanswered:
-        await save_proposal(desk, Screen(), name, sure=True, ask=yes)
+        await save_proposal(command_context, Screen(), name, sure=True, ask=yes)
     assert unanswered.value.code == "questions_open"
     with pytest.raises(Problem) as nowhere:
-        await proposals.edit_proposal(desk, screen, name, ["/plan/77/config/x=1"], [])
+        await proposals.edit_proposal(command_context, screen, name, ["/plan/77/config/x=1"], [])
     assert nowhere.value.findings[0].pointer.startswith("/edits/0")
 
     answers = [f"{question['id']}=Berlin"]
     capsys.readouterr()
-    assert await proposals.answer_proposal(desk, screen, name, answers) == exits.DONE
+    assert await proposals.answer_proposal(command_context, screen, name, answers) == exits.DONE
     assert _json(capsys)["status"] == "ready"
-    assert await proposals.edit_proposal(desk, screen, name, ["/name=Bills"], []) == exits.DONE
+    assert (
+        await proposals.edit_proposal(command_context, screen, name, ["/name=Bills"], [])
+        == exits.DONE
+    )
     edited = _json(capsys)
     with pytest.raises(Conflict) as other:
-        await save_proposal(desk, Screen(), name, digest=first["digest"], ask=yes)
+        await save_proposal(command_context, Screen(), name, digest=first["digest"], ask=yes)
     assert other.value.code == "proposal_changed"
-    shown = partial(save_proposal, desk, Screen(), name, digest=edited["digest"])
+    shown = partial(save_proposal, command_context, Screen(), name, digest=edited["digest"])
     assert await shown(ask=no) == exits.FAILED
-    assert await _automations(rooms) == []
+    assert await _automations(services) == []
     assert await shown(ask=yes) == exits.DONE
     assert "Bills is saved as version 1, paused." in capsys.readouterr().out
     with pytest.raises(Conflict) as twice:
-        await save_proposal(desk, Screen(), name, sure=True, ask=yes)
+        await save_proposal(command_context, Screen(), name, sure=True, ask=yes)
     assert twice.value.code == "proposal_saved"
-    assert [row["name"] for row in await _automations(rooms)] == ["Bills"]
+    assert [row["name"] for row in await _automations(services)] == ["Bills"]
 
     # A review of it, and of a file that would change it.
     capsys.readouterr()
-    assert await review(desk, screen, "Bills", None, RULES) == exits.DONE
+    assert await review(command_context, screen, "Bills", None, RULES) == exits.DONE
     assert _json(capsys)["review"]["summary"]
 
 
 async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_what_is_open(
-    rooms: ApplicationServices,
-    desk: CommandContext,
+    services: ApplicationServices,
+    command_context: CommandContext,
     screen: Screen,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(Invalid) as unknown:
-        await new(desk, screen, NewAutomationOptions(REMIND, timezone="Mars/Base"))
+        await new(command_context, screen, NewAutomationOptions(REMIND, timezone="Mars/Base"))
     assert unknown.value.findings[0].pointer == "/timezone"
     with pytest.raises(Invalid):
-        await new(desk, screen, NewAutomationOptions("\udcff"))
+        await new(command_context, screen, NewAutomationOptions("\udcff"))
     with pytest.raises(NotFound):
-        await new(desk, screen, NewAutomationOptions("at 10 instead", "Nosuch", making=RULES))
+        await new(
+            command_context, screen, NewAutomationOptions("at 10 instead", "Nosuch", making=RULES)
+        )
     with pytest.raises(PermissionDenied) as program:
-        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, save=True))
+        await new(command_context, screen, NewAutomationOptions(REMIND, making=RULES, save=True))
     assert program.value.code == "person_needed"
     with pytest.raises(Invalid) as still_open:
-        await new(desk, Screen(), NewAutomationOptions(OPEN, making=RULES, save=True), yes)
+        await new(
+            command_context, Screen(), NewAutomationOptions(OPEN, making=RULES, save=True), yes
+        )
     assert still_open.value.code == "not_ready"
     assert [one.code for one in still_open.value.findings] == ["unanswered"]
     with pytest.raises(Invalid) as wrong:
-        await new(desk, screen, NewAutomationOptions(OPEN, making=RULES, answers=("x=1",)))
+        await new(
+            command_context, screen, NewAutomationOptions(OPEN, making=RULES, answers=("x=1",))
+        )
     assert "The proposal is kept" in (wrong.value.suggestion or "")
 
     file = tmp_path / "remind.json"
     assert (
-        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
+        await new(command_context, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
         == exits.DONE
     )
     capsys.readouterr()
     assert json.loads(file.read_text())["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
     with pytest.raises(Conflict):
-        await new(desk, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
-    assert await review(desk, Screen(), str(file), None, RULES) == exits.DONE
+        await new(command_context, screen, NewAutomationOptions(REMIND, making=RULES, output=file))
+    assert await review(command_context, Screen(), str(file), None, RULES) == exits.DONE
     assert "Who reviewed it" in capsys.readouterr().out
     file.write_text('{"schema_version": "1.2", "name": "X", "plan": [{"action": "nosuch"}]}')
-    assert await review(desk, Screen(), str(file), None, RULES) == exits.INVALID
+    assert await review(command_context, Screen(), str(file), None, RULES) == exits.INVALID
     assert "/plan/0/action" in capsys.readouterr().out
 
-    assert await _automations(rooms) == []
+    assert await _automations(services) == []
     assert (
-        await new(desk, Screen(), NewAutomationOptions(REMIND, making=RULES, save=True), yes)
+        await new(
+            command_context, Screen(), NewAutomationOptions(REMIND, making=RULES, save=True), yes
+        )
         == exits.DONE
     )
     assert "is saved as version 1, paused." in capsys.readouterr().out
 
     for work in (
-        prompts.save_prompt(desk, Screen(), "Bills", REMIND),
-        prompts.list_prompts(desk, Screen()),
-        prompts.forget_prompt(desk, Screen(), "Bills"),
+        prompts.save_prompt(command_context, Screen(), "Bills", REMIND),
+        prompts.list_prompts(command_context, Screen()),
+        prompts.forget_prompt(command_context, Screen(), "Bills"),
     ):
         assert await work == exits.DONE
     assert f" 1. Bills: {REMIND}" in capsys.readouterr().out
     with pytest.raises(NotFound):
-        await prompts.forget_prompt(desk, Screen(), "Bills")
+        await prompts.forget_prompt(command_context, Screen(), "Bills")
 
 
 async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models = FakeModels([_says("hand_in", definition=MADE), REVIEWED] * 2)
-    async with models_bench(bench, models) as house:
-        desk = _desk(application_services(house.house))
+    async with models_bench(bench, models) as own_bench:
+        context = _desk(application_services(own_bench.house))
         # It is shown before it is saved, whatever was said.
         assert (
-            await new(desk, Screen(), NewAutomationOptions(REMIND, save=True), no) == exits.FAILED
+            await new(context, Screen(), NewAutomationOptions(REMIND, save=True), no)
+            == exits.FAILED
         )
-        assert await _automations(application_services(house.house)) == []
+        assert await _automations(application_services(own_bench.house)) == []
         assert (
-            await new(desk, Screen(), NewAutomationOptions(REMIND), Person("y", "n")) == exits.DONE
+            await new(context, Screen(), NewAutomationOptions(REMIND), Person("y", "n"))
+            == exits.DONE
         )
-        assert [row["name"] for row in await _automations(application_services(house.house))] == [
-            "Bills"
-        ]
-    told = capsys.readouterr().out
-    assert "outside-1 made this in 1 round for $0.002." in told
-    assert "It reminds you." in told
+        assert [
+            row["name"] for row in await _automations(application_services(own_bench.house))
+        ] == ["Bills"]
+    message = capsys.readouterr().out
+    assert "outside-1 made this in 1 round for $0.002." in message
+    assert "It reminds you." in message
 
 
 async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) -> None:
@@ -379,10 +403,10 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
 async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
     command: Command, bench: Bench
 ) -> None:
-    words = "every Monday at 9 Berlin time email me 'the invoices are due'"
-    told = "Mail is not set up here"
-    code, said = await command("new", *words.split(), "--by", "rules")
-    assert (code, told in said) == (exits.DONE, True), said
+    text = "every Monday at 9 Berlin time email me 'the invoices are due'"
+    message = "Mail is not set up here"
+    code, said = await command("new", *text.split(), "--by", "rules")
+    assert (code, message in said) == (exits.DONE, True), said
     assert "the invoices are due" in said
     _, shown = await command("proposals", "list", "--json")
     (proposal,) = json.loads(shown)["proposals"]
@@ -394,11 +418,11 @@ async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
         proposal["digest"],
         answers=["y"],
     )
-    assert (code, told in said) == (exits.DONE, True), said
+    assert (code, message in said) == (exits.DONE, True), said
     _, listed = await command("list", "--json")
     (automation,) = json.loads(listed)["automations"]
     code, said = await command("activate", automation["name"])
-    assert (code, told in said) == (exits.FAILED, True), said
+    assert (code, message in said) == (exits.FAILED, True), said
     assert "MAINSPRING_SMTP_URL" in said
     _, listed = await command("list", "--json")
     assert [one["state"] for one in json.loads(listed)["automations"]] == ["paused"]

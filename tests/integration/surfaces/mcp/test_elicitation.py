@@ -123,9 +123,9 @@ async def test_a_client_that_accepts_everything_gets_nothing_sent(
 
     url = ""
     for one in (answer, again):
-        told: Any = one.structured_content
-        url = told["url"]
-        assert (told["status"], told["outcome"]) == ("pending", "not_sent")
+        result: Any = one.structured_content
+        url = result["url"]
+        assert (result["status"], result["outcome"]) == ("pending", "not_sent")
         assert url.endswith(f"/inbox?draft={draft}")
     assert place.office.telegram.requests == []
     assert (await place.office.row(draft))["status"] == "pending"
@@ -149,10 +149,10 @@ async def test_the_call_answers_what_came_of_the_persons_yes(place: Place, over:
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
         again = await client.call_tool("confirm_action", {"draft_id": draft})
 
-    told: Any = answer.structured_content
-    assert (told["status"], told["outcome"]) == ("confirmed", "sent")
-    assert told["result"] == {"message_id": 101}
-    assert again.structured_content == told
+    result: Any = answer.structured_content
+    assert (result["status"], result["outcome"]) == ("confirmed", "sent")
+    assert result["result"] == {"message_id": 101}
+    assert again.structured_content == result
     assert place.sent == ["with a yes"]
     row = await place.office.row(draft)
     assert row["answered_kind"] == "member"
@@ -168,8 +168,8 @@ async def test_the_call_answers_the_persons_no(place: Place, over: str) -> None:
         draft = await place.draft(client)
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
 
-    told: Any = answer.structured_content
-    assert (told["status"], told["outcome"]) == ("declined", "not_sent")
+    result: Any = answer.structured_content
+    assert (result["status"], result["outcome"]) == ("declined", "not_sent")
     assert place.sent == []
 
 
@@ -217,13 +217,13 @@ async def test_what_the_person_writes_on_the_page_is_what_is_sent(place: Place, 
         given = {"draft_id": draft, "edits": {"text": "the program's words"}}
         answer = await client.call_tool("confirm_action", given)
 
-    told: Any = answer.structured_content
-    assert told["outcome"] == "sent"
+    result: Any = answer.structured_content
+    assert result["outcome"] == "sent"
     assert place.sent == ["the person's words"]
 
 
 @pytest.mark.parametrize(
-    ("capability", "given", "page"),
+    ("capability", "arguments", "page"),
     [
         ("answer_approval", {"approval_id": AN_ID, "decision": "approved"}, f"item={AN_ID}"),
         (
@@ -235,11 +235,11 @@ async def test_what_the_person_writes_on_the_page_is_what_is_sent(place: Place, 
     ],
 )
 async def test_every_other_answer_of_a_person_leads_to_its_page_too(
-    place: Place, capability: str, given: dict[str, Any], page: str
+    place: Place, capability: str, arguments: dict[str, Any], page: str
 ) -> None:
     opened = Opened()
     async with _client(place.api, "legacy", opened) as client:
-        answer = await client.call_tool(capability, given)
+        answer = await client.call_tool(capability, arguments)
 
     assert answer.is_error
     told = problem_of(answer.model_dump(by_alias=True))
@@ -336,12 +336,12 @@ async def test_several_drafts_are_answered_by_a_person_on_one_page(place: Place,
     opened = Opened(then=answer)
     async with _client(place.api, over, opened) as client:
         drafts += [await place.draft(client, text) for text in ("the first", "the second")]
-        told: Any = (
+        result: Any = (
             await client.call_tool("confirm_actions", {"draft_ids": drafts})
         ).structured_content
 
-    assert [one["status"] for one in told["results"]] == ["confirmed", "declined"]
-    assert [one["draft_id"] for one in told["results"]] == drafts
+    assert [one["status"] for one in result["results"]] == ["confirmed", "declined"]
+    assert [one["draft_id"] for one in result["results"]] == drafts
     assert place.sent == ["the first"]
     (asked,) = opened.asked
     assert isinstance(asked, ElicitRequestURLParams)
@@ -358,7 +358,7 @@ async def test_a_client_that_accepts_everything_gets_none_of_several_sent(
     _patience(monkeypatch, 0.5)
     async with _client(place.api, over, Opened()) as client:
         drafts = [await place.draft(client, text) for text in ("one", "two")]
-        told: Any = (
+        result: Any = (
             await client.call_tool("confirm_actions", {"draft_ids": drafts})
         ).structured_content
     async with _client(place.api, over, None) as client:
@@ -366,7 +366,7 @@ async def test_a_client_that_accepts_everything_gets_none_of_several_sent(
             await client.call_tool("confirm_actions", {"draft_ids": drafts})
         ).structured_content
 
-    for draft, one in zip(drafts, told["results"], strict=True):
+    for draft, one in zip(drafts, result["results"], strict=True):
         assert (one["status"], one["outcome"]) == ("pending", "not_sent")
         assert one["url"].startswith("http")
         assert one["url"].endswith(f"/inbox?draft={draft}")
@@ -378,10 +378,10 @@ async def test_the_page_is_that_of_the_workspace_for_a_person_of_several(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _patience(monkeypatch, 0.5)
-    house = place.api.house
-    async with house.database.transaction() as tx:
+    application = place.api.house
+    async with application.database.transaction() as tx:
         await add_workspace(tx, FIRST_MEMBER, "Another", Role.OWNER)
-        await rename_workspace(tx, house.workspace_id, "The team")
+        await rename_workspace(tx, application.workspace_id, "The team")
     opened = Opened()
     async with _client(place.api, "legacy", opened) as client:
         draft = await place.draft(client)
@@ -389,7 +389,7 @@ async def test_the_page_is_that_of_the_workspace_for_a_person_of_several(
         given = {"approval_id": AN_ID, "decision": "approved"}
         await client.call_tool("answer_approval", given)
 
-    named = f"workspace={house.workspace_id}"
+    named = f"workspace={application.workspace_id}"
     assert [one.url.partition("/inbox?")[2] for one in opened.asked] == [
         f"draft={draft}&{named}",
         f"item={AN_ID}&{named}",

@@ -277,12 +277,12 @@ def _counted(number: int) -> Capability:
 async def crowded(bench: Bench) -> AsyncIterator[Application]:
     """A house with more tools than one page holds."""
     registry = build_registry(Limits(), capabilities=[_counted(number) for number in range(450)])
-    house = build_application(bench.house.settings, Limits(), registry, bench.house.database)
+    application = build_application(bench.house.settings, Limits(), registry, bench.house.database)
     try:
-        yield house
+        yield application
     finally:
-        await house.waker.aclose()
-        await house.egress.aclose()
+        await application.waker.aclose()
+        await application.egress.aclose()
 
 
 async def test_a_long_list_comes_in_pages_and_a_list_is_put_into_an_object(

@@ -19,7 +19,7 @@ from mainspring.surfaces.mcp import server
 from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
-from tests.kit.authoring import Desk
+from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench
 from tests.kit.mcp import NEW, OLD, Wire, connected
 
@@ -53,7 +53,7 @@ async def _client(api: Api, over: str) -> AsyncIterator[Client]:
 async def test_a_client_hears_of_its_run_and_is_answered_before_it_gives_up(
     api: Api, bench: Bench, over: str
 ) -> None:
-    automation = await Desk(bench).save(source="return 1;")
+    automation = await CapabilityClient(bench).save(source="return 1;")
     heard: list[tuple[float, str]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -64,13 +64,13 @@ async def test_a_client_hears_of_its_run_and_is_answered_before_it_gives_up(
         late = await client.call_tool(RUN, asked, progress_callback=hear)
         again = await client.call_tool(RUN, asked)
 
-    told: Any = late.structured_content
-    assert (told["terminal"], told["timed_out"]) == (False, True)
-    assert f"run_id {told['run_id']}" in told["next_step"]
+    result: Any = late.structured_content
+    assert (result["terminal"], result["timed_out"]) == (False, True)
+    assert f"run_id {result['run_id']}" in result["next_step"]
     assert heard
-    assert told["run_id"] in heard[0][1]
+    assert result["run_id"] in heard[0][1]
     assert again.structured_content is not None
-    assert again.structured_content["run_id"] == told["run_id"]
+    assert again.structured_content["run_id"] == result["run_id"]
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
@@ -79,7 +79,7 @@ async def test_progress_comes_as_a_stream_only_where_there_is_any(
     wire: Wire, bench: Bench, version: str
 ) -> None:
     wire = replace(wire, version=version)
-    automation = await Desk(bench).save(source="return 1;")
+    automation = await CapabilityClient(bench).save(source="return 1;")
     meta = {"_meta": {"progressToken": "p-1"}}
     envelope = {"io.modelcontextprotocol/protocolVersion": NEW} if version == NEW else {}
 

@@ -30,7 +30,7 @@ ECHO = {"name": "test.echo", "arguments": {}}
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class TokenIssuer:
     """Makes tokens, and lets their holders speak."""
 
     bench: Bench
@@ -39,16 +39,16 @@ class Desk:
     async def holder(
         self, bounds: TokenLimits | None = None, workspace_id: UUID | None = None
     ) -> Wire:
-        house = self.bench.house
-        async with house.database.transaction() as tx:
-            place = workspace_id or house.workspace_id
+        application = self.bench.house
+        async with application.database.transaction() as tx:
+            place = workspace_id or application.workspace_id
             _, plain = await make_token(tx, place, FIRST_MEMBER, "a test", bounds)
         return replace(self.wire, token=plain)
 
 
 @pytest_asyncio.fixture
-async def desk(bench: Bench, wire: Wire) -> Desk:
-    return Desk(bench, wire)
+async def issuer(bench: Bench, wire: Wire) -> TokenIssuer:
+    return TokenIssuer(bench, wire)
 
 
 async def test_without_a_known_token_there_is_nothing(wire: Wire, bench: Bench) -> None:
@@ -87,27 +87,29 @@ async def test_a_token_in_the_address_is_refused_even_beside_a_good_one(
     assert not bench.outside.tries
 
 
-async def test_a_token_is_refused_once_it_is_revoked_or_has_expired(desk: Desk) -> None:
-    house = desk.bench.house
-    async with house.database.transaction() as tx:
-        stored, plain = await make_token(tx, house.workspace_id, FIRST_MEMBER, "a test")
-    revoked = replace(desk.wire, token=plain)
+async def test_a_token_is_refused_once_it_is_revoked_or_has_expired(issuer: TokenIssuer) -> None:
+    application = issuer.bench.house
+    async with application.database.transaction() as tx:
+        stored, plain = await make_token(tx, application.workspace_id, FIRST_MEMBER, "a test")
+    revoked = replace(issuer.wire, token=plain)
     soon = datetime.now(UTC) + timedelta(seconds=1)
-    expiring = await desk.holder(TokenLimits(expires_at=soon))
+    expiring = await issuer.holder(TokenLimits(expires_at=soon))
     assert (await revoked.send("tools/list")).status_code == 200
 
-    async with house.database.transaction() as tx:
-        await revoke_token(tx, house.workspace_id, stored.id)
+    async with application.database.transaction() as tx:
+        await revoke_token(tx, application.workspace_id, stored.id)
     assert (await revoked.send("tools/list")).status_code == 401
     async with asyncio.timeout(60):
         while (await expiring.send("tools/list")).status_code != 401:
             await asyncio.sleep(0.05)
     assert (await expiring.send("tools/call", ECHO)).status_code == 401
-    assert not desk.bench.outside.tries
+    assert not issuer.bench.outside.tries
 
 
-async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(desk: Desk) -> None:
-    limited = await desk.holder(TokenLimits(capabilities=("test.echo",)))
+async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(
+    issuer: TokenIssuer,
+) -> None:
+    limited = await issuer.holder(TokenLimits(capabilities=("test.echo",)))
     for version in (OLD, NEW):
         one = replace(limited, version=version)
         assert (await one.tools()).keys() == {"test_echo"}
@@ -118,8 +120,10 @@ async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(des
         assert other["message"] == missing["message"].replace("no_such_tool", "publish_event")
 
 
-async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(desk: Desk) -> None:
-    viewer = await desk.holder(TokenLimits(role=Role.VIEWER))
+async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(
+    issuer: TokenIssuer,
+) -> None:
+    viewer = await issuer.holder(TokenLimits(role=Role.VIEWER))
     tools = await viewer.tools()
 
     assert tools
@@ -128,23 +132,23 @@ async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(de
     refused = await viewer.call("test.note", {})
     assert refused["isError"] is True
     assert problem_of(refused)["code"] == "role_too_small"
-    assert not desk.bench.outside.keys
+    assert not issuer.bench.outside.keys
 
 
-async def test_a_token_of_another_workspace_sees_only_its_own(desk: Desk) -> None:
-    house, elsewhere = desk.bench.house, generate_id()
-    async with house.database.transaction() as tx:
+async def test_a_token_of_another_workspace_sees_only_its_own(issuer: TokenIssuer) -> None:
+    application, elsewhere = issuer.bench.house, generate_id()
+    async with application.database.transaction() as tx:
         await ensure_workspace(tx, elsewhere, "Elsewhere")
         await tx.execute(
             "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')",
             elsewhere,
             FIRST_MEMBER,
         )
-    there = await desk.holder(workspace_id=elsewhere)
-    tools = await desk.wire.tools()
+    there = await issuer.holder(workspace_id=elsewhere)
+    tools = await issuer.wire.tools()
     made = await there.call("publish_event", {"type": "mcp.elsewhere"})
     assert made["isError"] is False, made
-    row = await house.database.fetchrow(
+    row = await application.database.fetchrow(
         "SELECT workspace_id FROM events WHERE type = 'mcp.elsewhere'"
     )
     assert row is not None
@@ -185,16 +189,16 @@ async def _running(
 
 
 async def test_a_run_sees_its_grants_with_their_pins_and_its_token_dies_with_it(
-    desk: Desk,
+    issuer: TokenIssuer,
 ) -> None:
     grants = [{"capability": "publish_event", "params": {"type": "mcp.pinned"}}]
-    async with _running(desk.bench, desk.wire, grants) as going:
+    async with _running(issuer.bench, issuer.wire, grants) as going:
         tools = await going.wire.tools()
         fits = await going.wire.call("publish_event", {"type": "mcp.pinned"})
         wider = await going.wire.call("publish_event", {"type": "mcp.other"})
         other = await going.wire.error("tools/call", ECHO)
-        over_rest = await desk.wire.http.get(
-            f"{desk.wire.address}/api/v1/automations",
+        over_rest = await issuer.wire.http.get(
+            f"{issuer.wire.address}/api/v1/automations",
             headers={"authorization": f"Bearer {going.wire.token}"},
         )
         await going.end()
@@ -216,10 +220,12 @@ async def test_a_token_is_never_sent_on_to_another_system(bench: Bench) -> None:
     async with local_server(speak) as upstream, AsyncExitStack() as stack:
         pair = f"127.0.0.1:{upstream.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        house = build_application(settings, Limits(), bench.house.registry, bench.house.database)
-        stack.push_async_callback(house.waker.aclose)
-        stack.push_async_callback(house.egress.aclose)
-        api = await stack.enter_async_context(served(house))
+        application = build_application(
+            settings, Limits(), bench.house.registry, bench.house.database
+        )
+        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.egress.aclose)
+        api = await stack.enter_async_context(served(application))
         http = await stack.enter_async_context(httpx2.AsyncClient(timeout=30))
         grants = [{"capability": "http_fetch", "params": {"hosts": [pair]}}]
         wire = Wire(http, api.address, api.token)

@@ -16,12 +16,15 @@ __all__ = ["ada", "people"]
 @pytest_asyncio.fixture
 async def ada(people: Api) -> AsyncIterator[Browser]:
     """An editor who is signed in."""
-    house = people.house
+    application = people.house
     user = await make_person(
-        house.database, "ada@example.org", workspace_id=house.workspace_id, role=Role.EDITOR
+        application.database,
+        "ada@example.org",
+        workspace_id=application.workspace_id,
+        role=Role.EDITOR,
     )
     async with browser(people, user.id) as made:
         answer = await made.ask(
-            "POST", "/session/workspace", json={"workspace_id": str(house.workspace_id)}
+            "POST", "/session/workspace", json={"workspace_id": str(application.workspace_id)}
         )
         yield Browser(made.client, answer.json())

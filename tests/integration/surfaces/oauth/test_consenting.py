@@ -84,10 +84,10 @@ async def test_a_wrong_request_is_told_to_the_client_with_its_state(
         answer = await guest.authorize(redirect_uri=where, **changed)
         assert answer.status_code == 303
         assert answer.headers["location"].startswith(where + "?"), changed
-        told = query_of(answer.headers["location"])
-        assert (told["error"], told["state"]) == (error, "st/ate+1 &ü"), changed
-        assert told["iss"] == people.address
-        assert "code" not in told
+        result = query_of(answer.headers["location"])
+        assert (result["error"], result["state"]) == (error, "st/ate+1 &ü"), changed
+        assert result["iss"] == people.address
+        assert "code" not in result
     twice = urlencode([*guest.query().items(), ("scope", "read")])
     doubled = await people.stranger.get("/oauth/authorize", params=twice)
     assert query_of(doubled.headers["location"])["error"] == "invalid_request"
@@ -97,14 +97,14 @@ async def test_a_wrong_request_is_told_to_the_client_with_its_state(
 async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     people: Api, ada: Browser
 ) -> None:
-    house = people.house
+    application = people.house
     guest = await register(people)
     request_id = await guest.ask()
     shown = await read_request(ada, request_id)
 
     assert shown["client"]["name"] == "Assistant"
     assert shown["redirect"] == {"kind": "loopback", "name": "127.0.0.1"}
-    assert shown["workspace"]["id"] == str(house.workspace_id)
+    assert shown["workspace"]["id"] == str(application.workspace_id)
     assert (shown["asked"], shown["own_role"], shown["suggested"]) == ("editor",) * 3
     assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator", "editor"]
     assert shown["choices"][0]["allows"] == ["See what the workspace keeps and what its runs did."]
@@ -136,10 +136,10 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     assert (await read_request(ada, request_id))["expires_at"] == shown["expires_at"]
 
     refusal = await answer_request(ada, request_id, agree=False, role=None)
-    told = query_of(refusal.json()["redirect"])
-    assert (told["error"], told["state"]) == ("access_denied", "st/ate+1 &ü")
+    result = query_of(refusal.json()["redirect"])
+    assert (result["error"], result["state"]) == ("access_denied", "st/ate+1 &ü")
     assert (await answer_request(ada, request_id)).status_code == 410
-    assert await house.database.fetchval("SELECT count(*) FROM client_consents") == 0
+    assert await application.database.fetchval("SELECT count(*) FROM client_consents") == 0
 
     # Whoever asks for nothing is given the least, unless the person says otherwise.
     open_one = await read_request(ada, await guest.ask(scope=None))
@@ -153,15 +153,15 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
 async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     people: Api, ada: Browser
 ) -> None:
-    house = people.house
+    application = people.house
     guest = await register(people)
     request_id = await guest.ask()
     path = f"/api/v1/oauth/requests/{request_id}"
-    body = {"agree": True, "role": "viewer", "workspace_id": str(house.workspace_id)}
-    bob = await make_person(house.database, "bob@example.org")
+    body = {"agree": True, "role": "viewer", "workspace_id": str(application.workspace_id)}
+    bob = await make_person(application.database, "bob@example.org")
 
     assert (await people.stranger.get(path)).status_code == 401
-    token = await token_of(house.database, house.workspace_id, FIRST_MEMBER)
+    token = await token_of(application.database, application.workspace_id, FIRST_MEMBER)
     for answer in (
         await people.stranger.get(path, headers=token),
         await people.stranger.post(f"{path}/answer", json=body, headers=token),
@@ -190,9 +190,9 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
     door = await people.stranger.get("/sign-in")
     assert door.headers["cross-origin-opener-policy"] == "same-origin"
-    await house.database.execute("UPDATE client_requests SET expires_at = now()")
+    await application.database.execute("UPDATE client_requests SET expires_at = now()")
     assert (await answer_request(ada, request_id)).status_code == 410
-    assert await house.database.fetchval("SELECT count(*) FROM client_codes") == 0
+    assert await application.database.fetchval("SELECT count(*) FROM client_codes") == 0
 
 
 async def test_agreement_holds_for_the_address_it_was_given_for_and_for_no_other(
@@ -280,10 +280,10 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
 ) -> None:
     guest = await register(people)
     location = await agreed(ada, await guest.ask(redirect_uri=WEB), Role.OPERATOR)
-    told = query_of(location)
+    result = query_of(location)
     assert urlsplit(location)._replace(query="").geturl() == WEB
-    assert (told["state"], told["iss"]) == ("st/ate+1 &ü", people.address)
-    given = (await guest.exchange(told["code"], redirect_uri=WEB)).json()
+    assert (result["state"], result["iss"]) == ("st/ate+1 &ü", people.address)
+    given = (await guest.exchange(result["code"], redirect_uri=WEB)).json()
     assert given["scope"] == "read operate"
 
     same = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read operate"))

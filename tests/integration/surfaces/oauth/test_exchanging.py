@@ -10,7 +10,7 @@ import httpx2
 from mainspring.contracts.roles import Role
 from tests.kit.api import Api
 from tests.kit.mcp import Wire
-from tests.kit.oauth import WEB, Guest, register
+from tests.kit.oauth import WEB, OAuthTestClient, register
 from tests.kit.people import Browser
 
 NO_GOOD = "invalid_grant"
@@ -207,7 +207,7 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
         assert await database.fetchval(left, me) == 0
 
 
-async def _with_basic(guest: Guest, code: str, secret: str | None) -> httpx2.Response:
+async def _with_basic(guest: OAuthTestClient, code: str, secret: str | None) -> httpx2.Response:
     shown = base64.b64encode(f"{guest.id}:{secret or ''}".encode()).decode()
     form = {
         "grant_type": "authorization_code",

@@ -31,10 +31,10 @@ async def test_a_token_that_is_being_made_does_not_outlive_the_password(
 ) -> None:
     began, goes_on = asyncio.Event(), asyncio.Event()
 
-    async def held_up(*given: Any, **more: Any) -> Any:
+    async def held_up(*value: Any, **more: Any) -> Any:
         began.set()
         await goes_on.wait()
-        return await make_token(*given, **more)
+        return await make_token(*value, **more)
 
     monkeypatch.setattr(tokens, "make_token", held_up)
     making = asyncio.create_task(ada.ask("POST", "/tokens", json={"name": "mine, too"}))

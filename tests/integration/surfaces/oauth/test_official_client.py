@@ -62,8 +62,10 @@ class Person:
         self.brought = query_of(await agreed(self.browser, request_id, self.role))
 
     async def come_back(self) -> AuthorizationCodeResult:
-        told = self.brought
-        return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
+        result = self.brought
+        return AuthorizationCodeResult(
+            code=result["code"], state=result["state"], iss=result["iss"]
+        )
 
 
 @asynccontextmanager

@@ -67,8 +67,8 @@ async def test_a_person_is_added_shut_out_let_in_and_helped_back(people: Api) ->
         ["ada@example.org"],
         None,
     )
-    rooms = (await people.client.get(f"{ROOT}/admin/workspaces")).json()["workspaces"]
-    assert [room["members"] for room in rooms] == [1, 1]
+    services = (await people.client.get(f"{ROOT}/admin/workspaces")).json()["workspaces"]
+    assert [room["members"] for room in services] == [1, 1]
 
     told = await database.fetch(
         "SELECT action, subject FROM audit_log WHERE workspace_id = $1 ORDER BY id", INSTALLATION
@@ -113,8 +113,8 @@ async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before
         assert (await people.stranger.post(SESSION, json=given)).status_code == 401
         # Whoever had got in before has left no way back.
         assert (await people.stranger.get(SESSION, headers=header)).status_code == 401
-    told = "SELECT detail FROM audit_log WHERE workspace_id = $1 AND action = 'end_tokens'"
-    ended = await people.house.database.fetchval(told, ada.default_workspace_id)
+    message = "SELECT detail FROM audit_log WHERE workspace_id = $1 AND action = 'end_tokens'"
+    ended = await people.house.database.fetchval(message, ada.default_workspace_id)
     assert ended == {"because": "password", "tokens": 1}
 
 
@@ -149,8 +149,8 @@ async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people
     ]
     words = await people.stranger.get(f"{ROOT}/vocabulary", headers=header)
     assert words.status_code == 200
-    told = (listed + everything + words.text).replace("admin_url", "")
-    assert "admin_" not in told
+    notified = (listed + everything + words.text).replace("admin_url", "")
+    assert "admin_" not in notified
     fetch = f"{ROOT}/capabilities/http_fetch"
     named = ['"id":"http_fetch"' in text.replace(" ", "") for text in (listed, everything)]
     assert named == [False, True]

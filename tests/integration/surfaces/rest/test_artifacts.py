@@ -31,7 +31,7 @@ from tests.kit.house import Bench
 BASE = "/api/v1/artifacts"
 
 
-class Shelf:
+class ArtifactServer:
     """A server with artifacts that the test puts there."""
 
     def __init__(self, bench: Bench, api: Api) -> None:
@@ -71,9 +71,9 @@ class Shelf:
 
 
 @pytest_asyncio.fixture
-async def shelf(bench: Bench) -> AsyncIterator[Shelf]:
+async def artifacts(bench: Bench) -> AsyncIterator[ArtifactServer]:
     async with served(bench.house) as api:
-        yield Shelf(bench, api)
+        yield ArtifactServer(bench, api)
 
 
 def _code(answer: httpx2.Response) -> tuple[int, str]:
@@ -81,11 +81,13 @@ def _code(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
-async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(shelf: Shelf) -> None:
-    made = [await shelf.add() for _ in range(3)]
+async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(
+    artifacts: ArtifactServer,
+) -> None:
+    made = [await artifacts.add() for _ in range(3)]
     run_id = generate_id()
-    image = await shelf.add(kind="image", run_id=run_id)
-    client = shelf.api.client
+    image = await artifacts.add(kind="image", run_id=run_id)
+    client = artifacts.api.client
     first = (await client.get(BASE, params={"limit": 3})).json()
     second = (await client.get(BASE, params={"limit": 3, "cursor": first["next"]})).json()
     listed = [entry["id"] for entry in first["items"] + second["items"]]
@@ -100,33 +102,33 @@ async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(shelf:
     assert _code(unknown) == (404, "no_run")
 
 
-async def test_an_artifact_tells_everything_but_its_bytes(shelf: Shelf) -> None:
-    one = await shelf.add()
-    told = (await shelf.api.client.get(f"{BASE}/{one.id}")).json()
+async def test_an_artifact_tells_everything_but_its_bytes(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add()
+    told = (await artifacts.api.client.get(f"{BASE}/{one.id}")).json()
     assert told["id"] == str(one.id)
     assert told["sha256"] == hashlib.sha256(b"hello").hexdigest()
     assert (told["size"], told["visibility"], told["run_id"]) == (5, "workspace", None)
     assert "workspace_id" not in told
 
 
-async def test_nothing_is_told_without_a_token(shelf: Shelf) -> None:
-    one = await shelf.add()
+async def test_nothing_is_told_without_a_token(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add()
     for path in (BASE, f"{BASE}/{one.id}", f"{BASE}/{one.id}/content"):
-        assert (await shelf.api.stranger.get(path)).status_code == 401
-    assert (await shelf.api.stranger.post(f"{BASE}/{one.id}/link", json={})).status_code == 401
-    assert (await shelf.api.stranger.delete(f"{BASE}/{one.id}")).status_code == 401
+        assert (await artifacts.api.stranger.get(path)).status_code == 401
+    assert (await artifacts.api.stranger.post(f"{BASE}/{one.id}/link", json={})).status_code == 401
+    assert (await artifacts.api.stranger.delete(f"{BASE}/{one.id}")).status_code == 401
     forged = {"Authorization": "Bearer msk_" + "0" * 43}
-    refused = await shelf.api.stranger.get(f"{BASE}/{one.id}/content", headers=forged)
+    refused = await artifacts.api.stranger.get(f"{BASE}/{one.id}/content", headers=forged)
     assert refused.status_code == 401
 
 
-async def test_content_comes_as_a_file_that_no_browser_runs(shelf: Shelf) -> None:
+async def test_content_comes_as_a_file_that_no_browser_runs(artifacts: ArtifactServer) -> None:
     name = 'Größe "100%" €.txt'
-    one = await shelf.add(name=name)
-    answer = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+    one = await artifacts.add(name=name)
+    answer = await artifacts.api.client.get(f"{BASE}/{one.id}/content")
     assert answer.content == b"hello"
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-    described = describe(shelf.api.app)["paths"][f"{BASE}/{{artifact_id}}/content"]["get"]
+    described = describe(artifacts.api.app)["paths"][f"{BASE}/{{artifact_id}}/content"]["get"]
     assert "403" in described["responses"], "for a token that works elsewhere alone"
     kinds = described["responses"]["200"]["content"].keys()
     assert {"text/plain", "application/octet-stream"} <= kinds
@@ -139,29 +141,33 @@ async def test_content_comes_as_a_file_that_no_browser_runs(shelf: Shelf) -> Non
 
 
 @pytest.mark.parametrize("media_type", ["text/html", "image/svg+xml", "application/xhtml+xml"])
-async def test_a_type_that_could_act_is_sent_as_plain_bytes(shelf: Shelf, media_type: str) -> None:
-    one = await shelf.add(b"<script>", media_type=media_type)
-    answer = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+async def test_a_type_that_could_act_is_sent_as_plain_bytes(
+    artifacts: ArtifactServer, media_type: str
+) -> None:
+    one = await artifacts.add(b"<script>", media_type=media_type)
+    answer = await artifacts.api.client.get(f"{BASE}/{one.id}/content")
     assert answer.headers["content-type"] == "application/octet-stream"
 
 
-async def test_a_link_needs_no_token_until_it_expires(shelf: Shelf) -> None:
-    one = await shelf.add()
-    answer = await shelf.api.stranger.get(await shelf.link(one, seconds=60))
+async def test_a_link_needs_no_token_until_it_expires(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add()
+    answer = await artifacts.api.stranger.get(await artifacts.link(one, seconds=60))
     assert (answer.status_code, answer.content) == (200, b"hello")
-    short = await shelf.link(one, seconds=1)
+    short = await artifacts.link(one, seconds=1)
     async with asyncio.timeout(60):
-        while (answer := await shelf.api.stranger.get(short)).status_code == 200:
+        while (answer := await artifacts.api.stranger.get(short)).status_code == 200:
             await asyncio.sleep(0.1)
     assert _code(answer) == (410, "link_expired")
 
 
-async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(shelf: Shelf) -> None:
-    one, other = await shelf.add(), await shelf.add(b"other")
-    url = await shelf.link(one)
+async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(
+    artifacts: ArtifactServer,
+) -> None:
+    one, other = await artifacts.add(), await artifacts.add(b"other")
+    url = await artifacts.link(one)
     moment = url.partition("expires=")[2].partition("&")[0]
     signature = url.partition("signature=")[2]
-    unknown = await shelf.api.client.get(f"{BASE}/{generate_id()}/content")
+    unknown = await artifacts.api.client.get(f"{BASE}/{generate_id()}/content")
     assert _code(unknown) == (404, "no_artifact")
     changed = [
         url.replace(str(one.id), str(other.id)),
@@ -177,30 +183,30 @@ async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(shel
         url.partition("&")[0],
     ]
     for wrong in changed:
-        answer = await shelf.api.stranger.get(wrong)
+        answer = await artifacts.api.stranger.get(wrong)
         assert _code(answer) == (404, "no_artifact"), wrong
-    assert (await shelf.api.client.get(changed[0])).status_code == 404, "a token mends no link"
+    assert (await artifacts.api.client.get(changed[0])).status_code == 404, "a token mends no link"
 
 
-async def test_there_is_no_link_to_a_private_artifact(shelf: Shelf) -> None:
-    one = await shelf.add(visibility="private")
-    refused = await shelf.api.client.post(f"{BASE}/{one.id}/link", json={})
+async def test_there_is_no_link_to_a_private_artifact(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add(visibility="private")
+    refused = await artifacts.api.client.post(f"{BASE}/{one.id}/link", json={})
     assert _code(refused) == (403, "artifact_private")
-    fetched = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+    fetched = await artifacts.api.client.get(f"{BASE}/{one.id}/content")
     assert fetched.content == b"hello"
 
 
-async def test_a_link_ends_when_its_artifact_becomes_private(shelf: Shelf) -> None:
-    one = await shelf.add(visibility="shared")
-    url = await shelf.link(one)
-    await shelf.add(id=one.id, visibility="private")
-    assert (await shelf.api.stranger.get(url)).status_code == 404
+async def test_a_link_ends_when_its_artifact_becomes_private(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add(visibility="shared")
+    url = await artifacts.link(one)
+    await artifacts.add(id=one.id, visibility="private")
+    assert (await artifacts.api.stranger.get(url)).status_code == 404
 
 
-async def test_a_link_does_not_outlive_its_artifact(shelf: Shelf) -> None:
+async def test_a_link_does_not_outlive_its_artifact(artifacts: ArtifactServer) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
-    one = await shelf.add(expires_at=soon)
-    answer = await shelf.api.client.post(f"{BASE}/{one.id}/link", json={"seconds": 604_800})
+    one = await artifacts.add(expires_at=soon)
+    answer = await artifacts.api.client.post(f"{BASE}/{one.id}/link", json={"seconds": 604_800})
     told = datetime.fromisoformat(answer.json()["expires_at"])
     assert soon - timedelta(seconds=1) <= told <= soon
 
@@ -216,36 +222,43 @@ async def test_a_link_does_not_outlive_its_artifact(shelf: Shelf) -> None:
     ],
 )
 async def test_a_wish_for_a_link_that_cannot_be_is_refused_where_it_stands(
-    shelf: Shelf, body: dict[str, Any], pointer: str
+    artifacts: ArtifactServer, body: dict[str, Any], pointer: str
 ) -> None:
-    one = await shelf.add()
-    refused = await shelf.api.client.post(f"{BASE}/{one.id}/link", json=body)
+    one = await artifacts.add()
+    refused = await artifacts.api.client.post(f"{BASE}/{one.id}/link", json=body)
     assert refused.status_code == 422
     assert [entry["pointer"] for entry in refused.json()["errors"]] == [pointer]
 
 
-async def test_an_expired_artifact_is_gone_before_it_is_swept_up(shelf: Shelf) -> None:
-    one = await shelf.add(expires_at=datetime.now(UTC) - timedelta(seconds=1))
-    assert (await shelf.api.client.get(f"{BASE}/{one.id}")).status_code == 404
-    assert (await shelf.api.client.get(f"{BASE}/{one.id}/content")).status_code == 404
-    assert (await shelf.api.client.get(BASE)).json()["items"] == []
+async def test_an_expired_artifact_is_gone_before_it_is_swept_up(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add(expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert (await artifacts.api.client.get(f"{BASE}/{one.id}")).status_code == 404
+    assert (await artifacts.api.client.get(f"{BASE}/{one.id}/content")).status_code == 404
+    assert (await artifacts.api.client.get(BASE)).json()["items"] == []
 
 
-async def test_a_deleted_artifact_is_gone(shelf: Shelf) -> None:
-    one = await shelf.add()
-    answer = await shelf.api.client.delete(f"{BASE}/{one.id}")
+async def test_a_deleted_artifact_is_gone(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add()
+    answer = await artifacts.api.client.delete(f"{BASE}/{one.id}")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert (await shelf.api.client.delete(f"{BASE}/{one.id}")).status_code == 404
-    assert await shelf.blobs.get(one.blob) is None
+    assert (await artifacts.api.client.delete(f"{BASE}/{one.id}")).status_code == 404
+    assert await artifacts.blobs.get(one.blob) is None
 
 
-async def test_a_link_of_another_installation_opens_nothing(shelf: Shelf, tmp_path: Path) -> None:
-    one = await shelf.add()
-    house = shelf.bench.house
+async def test_a_link_of_another_installation_opens_nothing(
+    artifacts: ArtifactServer, tmp_path: Path
+) -> None:
+    one = await artifacts.add()
+    application = artifacts.bench.house
     now = datetime.now(UTC)
     ours, theirs = (
-        LinkSigner(house.vault, ""),
-        LinkSigner(type(house.vault)(house.database, tmp_path / "other.key", house.limits), ""),
+        LinkSigner(application.vault, ""),
+        LinkSigner(
+            type(application.vault)(
+                application.database, tmp_path / "other.key", application.limits
+            ),
+            "",
+        ),
     )
     link = await ours.make(one, now, 60)
     moment = int(link.url.partition("expires=")[2].partition("&")[0])
@@ -285,39 +298,39 @@ def _tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-async def test_no_id_leads_out_of_the_folder(shelf: Shelf) -> None:
-    one = await shelf.add()
-    home = shelf.bench.house.settings.home
+async def test_no_id_leads_out_of_the_folder(artifacts: ArtifactServer) -> None:
+    one = await artifacts.add()
+    home = artifacts.bench.house.settings.home
     before = _tree(home)
     written = _traversals()
     assert len(written) >= 100
     for text in written:
         for spelled in {text, quote(text, safe="")}:
             for path in (f"{BASE}/{spelled}/content", f"{BASE}/{spelled}"):
-                url = httpx2.URL(shelf.api.address).copy_with(
+                url = httpx2.URL(artifacts.api.address).copy_with(
                     raw_path=path.encode("ascii", "ignore").replace(b" ", b"")
                 )
-                got = await shelf.api.client.get(url)
+                got = await artifacts.api.client.get(url)
                 assert 400 <= got.status_code < 500, (path, got.status_code)
                 assert b"root:" not in got.content
-    gone = await shelf.api.client.delete(f"{BASE}/{quote('../' * 6 + 'master.key', safe='')}")
+    gone = await artifacts.api.client.delete(f"{BASE}/{quote('../' * 6 + 'master.key', safe='')}")
     assert 400 <= gone.status_code < 500
     assert _tree(home) == before
-    assert await shelf.blobs.get(one.blob) == b"hello"
+    assert await artifacts.blobs.get(one.blob) == b"hello"
 
 
-async def test_no_name_leads_out_of_the_folder(shelf: Shelf) -> None:
+async def test_no_name_leads_out_of_the_folder(artifacts: ArtifactServer) -> None:
     """A name that is taken is only ever a name: the bytes lie under ids."""
-    home = shelf.bench.house.settings.home
+    home = artifacts.bench.house.settings.home
     before = set(_tree(home))
-    save = artifacts_capability(shelf.blobs, shelf.bench.house.limits).handler
+    save = artifacts_capability(artifacts.blobs, artifacts.bench.house.limits).handler
     taken: list[UUID] = []
     refusals: set[str] = set()
     for text in _traversals():
         try:
-            async with shelf.bench.house.database.transaction() as tx:
+            async with artifacts.bench.house.database.transaction() as tx:
                 run = RunRef(generate_id(), generate_id(), text)
-                told = await save(Call(shelf.bench, tx, run), {"name": text, "text": "x"})
+                told = await save(Call(artifacts.bench, tx, run), {"name": text, "text": "x"})
             taken.append(UUID(told["artifact_id"]))
         except Invalid as refused:
             refusals.add(refused.code)
@@ -326,6 +339,6 @@ async def test_no_name_leads_out_of_the_folder(shelf: Shelf) -> None:
     assert len(new) == len(taken) > 0
     assert all(path.startswith("artifacts/") and ".." not in path for path in new)
     for artifact_id in taken:
-        got = await shelf.api.client.get(f"{BASE}/{artifact_id}/content")
+        got = await artifacts.api.client.get(f"{BASE}/{artifact_id}/content")
         assert got.status_code == 200
         assert "/" not in got.headers["content-disposition"].partition("filename*")[0]

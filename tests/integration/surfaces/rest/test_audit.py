@@ -121,10 +121,12 @@ async def test_reading_and_failing_leave_no_entry(api: Api) -> None:
 
 
 async def test_entries_are_found_by_action_actor_and_moment(api: Api) -> None:
-    house = api.house
+    application = api.house
     begun = datetime.now(UTC) - timedelta(minutes=1)
     await _lived(api)
-    viewer = await add_person(house.database, house.workspace_id, Role.VIEWER, name="Vera")
+    viewer = await add_person(
+        application.database, application.workspace_id, Role.VIEWER, name="Vera"
+    )
     refused = await api.client.post(
         f"{ROOT}/events", json={}, headers={"Authorization": f"Bearer {viewer.token}"}
     )
@@ -157,7 +159,7 @@ async def test_only_who_may_reads_it_and_only_of_their_own_workspace(api: Api) -
     database = api.house.database
     await _lived(api)
     await add_workspace(database, NEIGHBOUR, "Next door")
-    neighbour = await add_person(database, NEIGHBOUR, Role.OWNER)
+    other_person = await add_person(database, NEIGHBOUR, Role.OWNER)
     editor = await add_person(database, api.house.workspace_id, Role.EDITOR)
 
     refused = await api.client.get(
@@ -165,5 +167,5 @@ async def test_only_who_may_reads_it_and_only_of_their_own_workspace(api: Api) -
     )
 
     assert refused.status_code == 403
-    assert (await _get(api, neighbour))["items"] == []
+    assert (await _get(api, other_person))["items"] == []
     assert len((await _get(api, actor=str(editor.id)))["items"]) == 1

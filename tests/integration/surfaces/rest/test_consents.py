@@ -31,14 +31,17 @@ async def test_a_person_in_a_browser_agrees_and_a_token_cannot(api: Api) -> None
     assert (await api.client.get(ROOT + answer)).status_code == 405
     assert (await api.stranger.post(ROOT + answer, json=body)).status_code == 401
 
-    house = api.house
+    application = api.house
     editor = await make_person(
-        house.database, "ed@example.test", workspace_id=house.workspace_id, role=Role.EDITOR
+        application.database,
+        "ed@example.test",
+        workspace_id=application.workspace_id,
+        role=Role.EDITOR,
     )
     async with browser(api, editor.id) as page:
         elsewhere = await page.ask("POST", answer, json=body)
         assert (elsewhere.status_code, elsewhere.json()["code"]) == (404, "no_consent")
-        moved = {"workspace_id": str(house.workspace_id)}
+        moved = {"workspace_id": str(application.workspace_id)}
         assert (await page.ask("POST", "/session/workspace", json=moved)).status_code == 200
         listed = await page.ask("GET", f"/consents?status=any&limit=1&automation_id={made['id']}")
         assert listed.json()["consents"][0]["digest"] == consent["digest"]

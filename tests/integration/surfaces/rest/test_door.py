@@ -263,15 +263,17 @@ async def test_two_headers_are_nobodys(api: Api) -> None:
 
 
 async def test_a_revoked_token_is_refused_from_the_next_request_on(api: Api) -> None:
-    house = api.house
-    stored, plain = await make_token(house.database, house.workspace_id, FIRST_MEMBER, "guest")
+    application = api.house
+    stored, plain = await make_token(
+        application.database, application.workspace_id, FIRST_MEMBER, "guest"
+    )
     headers = {"Authorization": f"Bearer {plain}"}
     assert await _status(api, "GET", f"{ROOT}/metrics", headers) == 200
 
-    await revoke_token(house.database, house.workspace_id, stored.id)
+    await revoke_token(application.database, application.workspace_id, stored.id)
 
     assert await _status(api, "GET", f"{ROOT}/metrics", headers) == 401
-    assert len(await list_tokens(house.database, house.workspace_id)) == 2
+    assert len(await list_tokens(application.database, application.workspace_id)) == 2
 
 
 async def test_a_public_address_is_open_to_those_with_a_bad_token_too(api: Api) -> None:

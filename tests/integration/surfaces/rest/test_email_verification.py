@@ -35,16 +35,18 @@ class Page:
     async def set_email(self, email: str) -> dict[str, Any]:
         answer = await self.at.ask("PATCH", "/me", json={"email": email})
         assert answer.status_code == 200, answer.text
-        said: dict[str, Any] = answer.json()
-        return said
+        body: dict[str, Any] = answer.json()
+        return body
 
     async def enter(self, code: str) -> int:
         answer = await self.at.ask("POST", "/me/email/verify", json={"code": code})
         return int(answer.status_code)
 
     async def reached(self) -> str | None:
-        house = self.api.house
-        return await find_member_address(house.database, house.workspace_id, FIRST_MEMBER, None)
+        application = self.api.house
+        return await find_member_address(
+            application.database, application.workspace_id, FIRST_MEMBER, None
+        )
 
     def code(self, to: str) -> str:
         """The newest code that was mailed to an address."""
@@ -140,8 +142,8 @@ async def test_codes_and_tries_are_limited(bench: Bench) -> None:
 async def test_a_token_neither_sets_nor_verifies_an_address(bench: Bench) -> None:
     async with _page(bench, Post()) as page:
         await page.set_email(OLD)
-        code, house = page.code(OLD), page.api.house
-        token = await token_of(house.database, house.workspace_id, FIRST_MEMBER)
+        code, application = page.code(OLD), page.api.house
+        token = await token_of(application.database, application.workspace_id, FIRST_MEMBER)
         asks: list[tuple[str, str, dict[str, Any] | None]] = [
             ("PATCH", "/me", {"email": "eve@example.com"}),
             ("POST", "/me/email/code", None),

@@ -130,9 +130,11 @@ async def test_the_numbers_are_in_the_text_format_of_prometheus(bench: Bench, ap
     asked = {"method": "GET", "route": "/api/v1/metrics", "status": "200"}
     assert value(found, "mainspring_http_requests_total", **asked) == 1
     # What the machine has is not for every workspace on it.
-    house = bench.house
-    user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
-    known = await token_of(house.database, house.workspace_id, user.id)
+    application = bench.house
+    user = await make_person(
+        application.database, "eve@example.org", workspace_id=application.workspace_id
+    )
+    known = await token_of(application.database, application.workspace_id, user.id)
     theirs = (await api.stranger.get("/api/v1/metrics", headers=known)).text
     assert "mainspring_runs" in theirs
     for secret in ("disk", "process_", "http_requests", "database_bytes"):

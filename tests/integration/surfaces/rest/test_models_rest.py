@@ -56,8 +56,8 @@ async def test_a_model_is_connected_priced_listed_and_disconnected(api: Api) -> 
 async def test_a_connection_is_tried_for_nothing(bench: Bench) -> None:
     async with (
         model_server("echo", models=["qwen3", "qwen3-mini"]) as server,
-        providing(bench) as house,
-        served(house.house) as api,
+        providing(bench) as connected_bench,
+        served(connected_bench.house) as api,
     ):
         shared = f"{ROOT}/admin/models/connections/house"
         await api.client.put(shared, json={"base_url": server.openai_url})

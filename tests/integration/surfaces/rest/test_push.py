@@ -27,7 +27,7 @@ from mainspring.workspace.people.sessions import IDLE, delete_expired_sessions
 from mainspring.workspace.push_subscriptions import MOST_SUBSCRIPTIONS, TRIES
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
-from tests.kit.own_house import own_house
+from tests.kit.own_house import open_own_application
 from tests.kit.people import PASSWORD, ROOT, Browser, browser, cheap, make_person
 from tests.kit.push_service import PushServiceDouble, SubscribedBrowser, push_service
 from tests.kit.scripted import http_answer
@@ -85,10 +85,10 @@ class World:
 
     async def draft(self, member_id: UUID = FIRST_MEMBER, role: Role = Role.OWNER) -> str:
         """A write that a person's client has asked for, and that waits for them."""
-        visitor = CapabilityCaller(
+        caller = CapabilityCaller(
             Actor(self.api.house.workspace_id, "member", member_id, role=role)
         )
-        made = await self.api.house.gate.direct(visitor, "test.mail", {"mark": PRIVATE})
+        made = await self.api.house.gate.direct(caller, "test.mail", {"mark": PRIVATE})
         return str(made["draft_id"])
 
     async def waits(self, action: str, config: dict[str, Any], name: str) -> UUID:
@@ -114,7 +114,7 @@ async def world(bench: Bench) -> AsyncIterator[World]:
 @asynccontextmanager
 async def _world(bench: Bench, service: PushServiceDouble) -> AsyncIterator[World]:
     async with (
-        own_house(bench, egress_allow=frozenset({service.pair})) as own,
+        open_own_application(bench, egress_allow=frozenset({service.pair})) as own,
         served(replace(own.house, passwords=cheap())) as api,
         browser(api, FIRST_MEMBER) as at,
     ):
@@ -153,7 +153,7 @@ async def test_a_test_notification_reaches_the_browser(world: World) -> None:
 
 async def test_the_key_is_made_once_and_is_in_the_vault(world: World) -> None:
     keys = await asyncio.gather(*(world.api.house.push.public_key() for _ in range(4)))
-    async with own_house(world.bench) as other:
+    async with open_own_application(world.bench) as other:
         keys.append(await other.house.push.public_key())
     assert len(set(keys)) == 1
     database = world.api.house.database
@@ -236,9 +236,12 @@ async def test_a_person_has_only_so_many_subscriptions(world: World) -> None:
 
 async def test_another_members_subscription_is_neither_listed_nor_changed(world: World) -> None:
     made, saved = await world.subscribe()
-    house = world.api.house
+    application = world.api.house
     eve = await make_person(
-        house.database, "eve@example.com", workspace_id=house.workspace_id, role=Role.OWNER
+        application.database,
+        "eve@example.com",
+        workspace_id=application.workspace_id,
+        role=Role.OWNER,
     )
     async with browser(world.api, eve.id) as at:
         assert await world.listed(at) == []
@@ -348,9 +351,11 @@ async def test_what_was_answered_meanwhile_is_not_sent(world: World) -> None:
 
 async def test_failures_and_the_pause_are_shown(world: World) -> None:
     made, _ = await world.subscribe()
-    house = world.api.house
-    limits = replace(house.limits, failures_in_row=2)
-    reader = EventLogReader(house.database, CONSUMER, FailureAlerts(limits, mail=False).handle)
+    application = world.api.house
+    limits = replace(application.limits, failures_in_row=2)
+    reader = EventLogReader(
+        application.database, CONSUMER, FailureAlerts(limits, mail=False).handle
+    )
     await reader.begin()
     config = {"failures": 99, "permanent": True, "note": PRIVATE}
     broken = document(
@@ -359,16 +364,16 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
         triggers=[{"id": "hook", "type": "webhook"}],
     )
     saved = await world.bench.save(broken)
-    async with house.database.transaction() as tx:
-        await set_state(tx, house.workspace_id, saved.automation_id, "active")
-    trigger = await house.database.fetchval("SELECT id FROM triggers")
+    async with application.database.transaction() as tx:
+        await set_state(tx, application.workspace_id, saved.automation_id, "active")
+    trigger = await application.database.fetchval("SELECT id FROM triggers")
     runs: list[UUID] = []
 
     async def fails(kind: str, trigger_id: UUID | None) -> None:
-        asked = RunRequest(house.workspace_id, saved.automation_id, kind, trigger_id)
-        runs.append((await house.dispatcher.dispatch(asked)).run_id)
+        request = RunRequest(application.workspace_id, saved.automation_id, kind, trigger_id)
+        runs.append((await application.dispatcher.dispatch(request)).run_id)
         await world.bench.until(runs[-1])
-        while await house.database.fetchval(_AHEAD, CONSUMER):
+        while await application.database.fetchval(_AHEAD, CONSUMER):
             await reader.once()
         await world.deliver()
 
@@ -381,7 +386,7 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
         await fails("webhook", trigger)
     first, second = made.shown
     assert (first["title"], first["body"]) == ("An automation failed", "Nightly sync")
-    assert first["link"] == f"/runs/{runs[1]}?workspace={house.workspace_id}"
+    assert first["link"] == f"/runs/{runs[1]}?workspace={application.workspace_id}"
     assert second["title"] == "An automation was paused after failures"
     assert "never work" not in json.dumps(made.shown)
     assert PRIVATE not in json.dumps(made.shown)
@@ -484,7 +489,7 @@ async def test_an_address_that_turns_private_is_not_called(world: World) -> None
     """A name may lead elsewhere later than when it was subscribed."""
     await world.subscribe()
     await world.draft()
-    async with own_house(world.bench, egress_allow=frozenset()) as other:
+    async with open_own_application(world.bench, egress_allow=frozenset()) as other:
         assert await PushDelivery(other.house.database, other.house.push).once() == 1
     assert world.service.requests == []
     assert [one["state"] for one in await world.messages()] == ["given_up"]
@@ -559,10 +564,13 @@ async def test_a_session_that_ran_out_still_gets_notifications(world: World) -> 
 
 
 async def test_a_removed_or_disabled_member_gets_nothing_more(world: World) -> None:
-    house = world.api.house
+    application = world.api.house
     people = [
         await make_person(
-            house.database, f"{name}@example.com", workspace_id=house.workspace_id, role=Role.EDITOR
+            application.database,
+            f"{name}@example.com",
+            workspace_id=application.workspace_id,
+            role=Role.EDITOR,
         )
         for name in ("removed", "disabled", "there")
     ]
@@ -576,17 +584,22 @@ async def test_a_removed_or_disabled_member_gets_nothing_more(world: World) -> N
     await world.deliver()
     gone = await world.at.ask("DELETE", f"/members/{people[0].id}")
     assert gone.status_code in (200, 204), gone.text
-    await house.database.execute("UPDATE users SET disabled_at = now() WHERE id = $1", people[1].id)
-    await house.database.execute("UPDATE push_messages SET due_at = now()")
+    await application.database.execute(
+        "UPDATE users SET disabled_at = now() WHERE id = $1", people[1].id
+    )
+    await application.database.execute("UPDATE push_messages SET due_at = now()")
     await world.deliver()
     assert [len(one.shown) for one in devices] == [0, 0, 1]
 
 
 async def test_another_members_drafts_are_not_shown(world: World) -> None:
     made, _ = await world.subscribe()
-    house = world.api.house
+    application = world.api.house
     eve = await make_person(
-        house.database, "eve@example.com", workspace_id=house.workspace_id, role=Role.EDITOR
+        application.database,
+        "eve@example.com",
+        workspace_id=application.workspace_id,
+        role=Role.EDITOR,
     )
     await world.draft(eve.id, Role.EDITOR)
     await world.deliver()

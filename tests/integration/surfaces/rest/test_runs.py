@@ -119,11 +119,14 @@ async def test_an_operator_cannot_replay_what_the_owner_has_taken_out(
         return document(step("a", "http_fetch", {"url": f"https://{host}/", "headers": headers}))
 
     run = f"/api/v1/runs/{(await bench.dispatch(calls('one.test'))).run_id}/replay"
-    house = api.house
+    application = api.house
     olga = await make_person(
-        house.database, "olga@example.org", workspace_id=house.workspace_id, role=Role.OPERATOR
+        application.database,
+        "olga@example.org",
+        workspace_id=application.workspace_id,
+        role=Role.OPERATOR,
     )
-    hers = await token_of(house.database, house.workspace_id, olga.id)
+    hers = await token_of(application.database, application.workspace_id, olga.id)
     assert (await api.stranger.post(run, headers=hers)).status_code == 202
     await bench.save(calls("two.test"))
     refused = await api.stranger.post(run, headers=hers)
@@ -308,13 +311,15 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
 async def test_a_stream_ends_when_its_reader_is_in_the_workspace_no_longer(
     api: Api, removed: bool
 ) -> None:
-    house = api.house
-    user = await make_person(house.database, "eve@example.org", workspace_id=house.workspace_id)
+    application = api.house
+    user = await make_person(
+        application.database, "eve@example.org", workspace_id=application.workspace_id
+    )
     async with asyncio.timeout(60), browser(api, user.id) as eve:
         own = {"workspace_id": eve.who["workspace"]["id"]}
-        here = {"workspace_id": str(house.workspace_id)}
+        here = {"workspace_id": str(application.workspace_id)}
         assert (await eve.ask("POST", "/session/workspace", json=here)).status_code == 200
-        path = f"/api/v1/stream?workspace={house.workspace_id}"
+        path = f"/api/v1/stream?workspace={application.workspace_id}"
         async with eve.client.stream("GET", path) as answer:
             assert answer.status_code == 200, await answer.aread()
             if removed:

@@ -42,13 +42,13 @@ for (const wrong of [
 """
 
 
-async def _deno(folder: Path, *words: str, **env: str) -> tuple[int, str]:
+async def _deno(folder: Path, *text: str, **env: str) -> tuple[int, str]:
     """Deno as somebody has it on their own machine."""
     # Its engine sets aside far more than it uses, and its cache belongs to this test.
     around = {"PATH": os.defpath, "HOME": str(folder), "DENO_DIR": str(folder / "deno")}
     process = await asyncio.create_subprocess_exec(
         DENO,
-        *words,
+        *text,
         cwd=folder,
         env={**around, "NO_COLOR": "1", **env},
         stdout=asyncio.subprocess.PIPE,
@@ -105,10 +105,10 @@ async def _check_digests(api: Api, own: str) -> None:
 
 
 async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_path: Path) -> None:
-    words = build_registry(Limits(), capabilities=Outside().capabilities())
+    vocabulary = build_registry(Limits(), capabilities=Outside().capabilities())
     script = SCRIPT.replace("ADDRESS/sdks/", "./")
-    (tmp_path / "automation-sdk-v1.ts").write_text(generate_sdk(words))
-    (tmp_path / "mainspring.d.ts").write_text(generate_types(words))
+    (tmp_path / "automation-sdk-v1.ts").write_text(generate_sdk(vocabulary))
+    (tmp_path / "mainspring.d.ts").write_text(generate_types(vocabulary))
     (tmp_path / "imported.ts").write_text(script)
     (tmp_path / "good.ts").write_text(
         'import "./mainspring.d.ts";\nconst b = await brains.get_board({ name: "CRM" });\n'

@@ -57,22 +57,22 @@ async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) 
 
 
 async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> None:
-    rooms = application_services(api.house)
-    settings = replace(rooms.settings, port=int(api.address.rpartition(":")[2]))
+    services = application_services(api.house)
+    settings = replace(services.settings, port=int(api.address.rpartition(":")[2]))
 
     with pytest.raises(Conflict) as told:
-        await serve(build_api(rooms), settings, ready=lambda _: None, stop=asyncio.Event())
+        await serve(build_api(services), settings, ready=lambda _: None, stop=asyncio.Event())
 
     assert (told.value.code, str(settings.port) in told.value.detail) == ("port_in_use", True)
     assert "MAINSPRING_PORT" in str(told.value.suggestion)
 
 
 async def test_an_address_that_is_not_ours_is_a_problem_too(api: Api) -> None:
-    rooms = application_services(api.house)
-    settings = replace(rooms.settings, host="192.0.2.1")
+    services = application_services(api.house)
+    settings = replace(services.settings, host="192.0.2.1")
 
     with pytest.raises(Invalid) as told:
-        await serve(build_api(rooms), settings, ready=lambda _: None, stop=asyncio.Event())
+        await serve(build_api(services), settings, ready=lambda _: None, stop=asyncio.Event())
 
     assert told.value.code == "cannot_listen"
 
@@ -204,24 +204,24 @@ async def test_a_large_body_that_is_refused_does_not_break_the_client(bench: Ben
 
 
 async def test_what_runs_with_a_router_ends_with_the_server(bench: Bench) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     made = _echo()
 
     async def close() -> None:
-        told.append("closed")
+        lines.append("closed")
 
-    made.lifespan_context = _told(told)
-    rooms = application_services(bench.house)
-    settings = replace(rooms.settings, port=0)
-    app, stop = build_api(rooms, on_close=[close], more=[made]), asyncio.Event()
+    made.lifespan_context = _told(lines)
+    services = application_services(bench.house)
+    settings = replace(services.settings, port=0)
+    app, stop = build_api(services, on_close=[close], more=[made]), asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(app, settings, ready=port.set_result, stop=stop))
     await asyncio.wait_for(port, PATIENCE)
 
-    assert told == ["begun"]
+    assert lines == ["begun"]
     stop.set()
     await asyncio.wait_for(task, PATIENCE)
-    assert told == ["begun", "ended", "closed"]
+    assert lines == ["begun", "ended", "closed"]
 
 
 async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
@@ -262,14 +262,14 @@ def _echo() -> APIRouter:
     return made
 
 
-def _told(told: list[str]) -> Any:
+def _told(lines: list[str]) -> Any:
     from contextlib import asynccontextmanager
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         del app
-        told.append("begun")
+        lines.append("begun")
         yield
-        told.append("ended")
+        lines.append("ended")
 
     return lifespan

@@ -136,8 +136,8 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
             ("GET", "/runs", {"headers": {"X-Workspace": "nonsense"}}),
             ("GET", f"/stream?workspace={first}", {"headers": {}}),
         ):
-            asked: dict[str, Any] = {"headers": shows, **more}
-            answer = await owner.ask(method, path, **asked)
+            request: dict[str, Any] = {"headers": shows, **more}
+            answer = await owner.ask(method, path, **request)
             assert (answer.status_code, answer.json()["code"]) == (409, "other_workspace"), path
         assert await _state(people) == before
         # Where the session is can be asked and changed; without a word all is as before.
@@ -287,8 +287,8 @@ async def test_a_password_change_ends_every_other_session_and_every_token(people
         assert (await people.stranger.get(SESSION, headers=token)).status_code == 401
         # The token in the data folder of this machine still works.
         assert (await people.client.get(SESSION)).status_code == 200
-        told = await database.fetchval("SELECT detail FROM audit_log WHERE action = 'end_tokens'")
-        assert told == {"because": "password", "tokens": 1}
+        result = await database.fetchval("SELECT detail FROM audit_log WHERE action = 'end_tokens'")
+        assert result == {"because": "password", "tokens": 1}
         wrong = {"password": "another good one", "current_password": "not the password"}
         for sent in ({"password": "another good one"}, wrong):
             refused = await here.ask("POST", "/me/password", json=sent)
@@ -436,9 +436,9 @@ async def test_somebody_removed_or_shut_out_is_refused_at_the_next_request(peopl
 
 async def test_over_https_the_cookie_is_bound_to_this_host(bench: Bench) -> None:
     settings = replace(bench.house.settings, public_url="https://spring.example")
-    house = replace(bench.house, settings=settings, passwords=cheap())
-    await make_person(house.database, "ada@example.org")
-    async with served(house) as api:
+    application = replace(bench.house, settings=settings, passwords=cheap())
+    await make_person(application.database, "ada@example.org")
+    async with served(application) as api:
         given = {"email": "ada@example.org", "password": PASSWORD}
         answer = await api.stranger.post(
             SESSION, json=given, headers={"Origin": "https://spring.example"}

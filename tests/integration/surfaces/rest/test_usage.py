@@ -163,14 +163,14 @@ async def _check_others(api: Api, one: Bench) -> None:
     database = one.house.database
     await add_workspace(database, NEIGHBOUR, "next door")
     viewer = await add_person(database, one.house.workspace_id, Role.VIEWER, name="looker")
-    neighbour = await add_person(database, NEIGHBOUR, name="neighbour")
+    other_person = await add_person(database, NEIGHBOUR, name="neighbour")
     assert (await _get(api, "/usage", viewer.token))["total"]["asks"] == 6
     assert len((await _get(api, "/usage/calls", viewer.token))["items"]) == 6
-    assert (await _get(api, "/usage", neighbour.token))["total"]["asks"] == 0
+    assert (await _get(api, "/usage", other_person.token))["total"]["asks"] == 0
     first = (await _get(api, "/usage/calls", limit=1))["next"]
     for query in ({}, {"cursor": first}):
-        assert (await _get(api, "/usage/calls", neighbour.token, **query))["items"] == []
-    capability = await _get(api, f"/capabilities/{LLM}", neighbour.token)
+        assert (await _get(api, "/usage/calls", other_person.token, **query))["items"] == []
+    capability = await _get(api, f"/capabilities/{LLM}", other_person.token)
     assert capability["history"]["calls"] == 0
     assert (await api.stranger.get(f"{ROOT}/usage")).status_code == 401
 
@@ -194,13 +194,13 @@ async def _check_bad(api: Api) -> None:
         assert (await api.client.get(f"{ROOT}/usage/calls?{query}")).status_code == 422
 
 
-def _desk(rooms: ApplicationServices) -> CommandContext:
+def _desk(services: ApplicationServices) -> CommandContext:
     """A desk whose door leads into the test's own house."""
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield rooms
+        yield services
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 

@@ -22,12 +22,15 @@ async def test_whoever_saved_a_draft_is_led_to_a_page_where_a_person_activates_i
     place = urlsplit(told["admin_url"]).path
     assert place == f"/automations/{told['automation_id']}"
 
-    house = api.house
+    application = api.house
     vera = await make_person(
-        house.database, "vera@example.org", workspace_id=house.workspace_id, role=Role.VIEWER
+        application.database,
+        "vera@example.org",
+        workspace_id=application.workspace_id,
+        role=Role.VIEWER,
     )
     async with browser(api, vera.id) as looking, browser(api, FIRST_MEMBER) as owner:
-        moved = {"workspace_id": str(house.workspace_id)}
+        moved = {"workspace_id": str(application.workspace_id)}
         assert (await looking.ask("POST", "/session/workspace", json=moved)).status_code == 200
         seen = await looking.ask("GET", place)
         refused = await looking.ask("POST", f"{place}/activate")

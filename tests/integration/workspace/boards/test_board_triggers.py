@@ -194,9 +194,13 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
         await tell(bench.house, "orders.paid", payload)
         again = (await _settled(bench, 4))[2:]
         for run in first:
-            house = bench.house
+            application = bench.house
             await replay(
-                house.database, house.dispatcher, house.limits, house.workspace_id, run["id"]
+                application.database,
+                application.dispatcher,
+                application.limits,
+                application.workspace_id,
+                run["id"],
             )
         replays = (await _settled(bench, 6))[4:]
         more = {"orders": [*payload["orders"], {"id": "order-c", "total": 1}]}
@@ -250,10 +254,10 @@ async def test_boards_stay_behind_the_wall_of_their_workspace(bench: Bench) -> N
     boards = Boards(bench.house)
     board = await boards.create()
     made = await boards.append(board, {"a": 1})
-    house, nobody = bench.house, UUID(int=7)
+    application, nobody = bench.house, UUID(int=7)
     assert made["appended"] == 1
     for table in ("boards", "board_datasets", "board_rows", "board_versions"):
-        async with house.database.inside(house.workspace_id) as inside:
+        async with application.database.inside(application.workspace_id) as inside:
             assert await inside.fetchval(f"SELECT count(*) FROM {table}") > 0
-        async with house.database.inside(nobody) as outside:
+        async with application.database.inside(nobody) as outside:
             assert await outside.fetchval(f"SELECT count(*) FROM {table}") == 0

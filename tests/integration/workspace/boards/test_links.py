@@ -39,9 +39,9 @@ AUTOMATIONS = """
 """
 
 
-async def _refused(boards: Boards, capability: str, **given: Any) -> Problem:
+async def _refused(boards: Boards, capability: str, **value: Any) -> Problem:
     with pytest.raises(Problem) as refused:
-        await boards.call(capability, **given)
+        await boards.call(capability, **value)
     return refused.value
 
 
@@ -244,9 +244,9 @@ async def _filled(boards: Boards) -> tuple[str, dict[str, Any]]:
 
 
 async def _automation(boards: Boards, recipe: dict[str, Any]) -> Any:
-    house = boards.house
+    application = boards.house
     automation_id = UUID(recipe["automation_id"])
-    [found] = await house.database.fetch(AUTOMATIONS, house.workspace_id, automation_id)
+    [found] = await application.database.fetch(AUTOMATIONS, application.workspace_id, automation_id)
     return found
 
 

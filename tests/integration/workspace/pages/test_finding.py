@@ -23,7 +23,7 @@ from mainspring.workspace.pages.content import PageDraft
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from mainspring.workspace.pages.writer import PageWriter, ingest
 from tests.kit.house import Bench
-from tests.kit.pages import BagOfWords, Shelf, other_workspace, with_model
+from tests.kit.pages import BagOfWords, PageClient, other_workspace, with_model
 
 SHELVED = [
     ("Annual budget 2026", "The board approved the budget for travel and training.", "note"),
@@ -35,8 +35,8 @@ SHELVED = [
 
 
 @pytest_asyncio.fixture
-async def shelf(bench: Bench) -> Shelf:
-    made = Shelf(bench.house.gate, bench.house.workspace_id)
+async def page_client(bench: Bench) -> PageClient:
+    made = PageClient(bench.house.gate, bench.house.workspace_id)
     for title, body, kind in SHELVED:
         await made.write(title, body, type=kind)
     return made
@@ -48,7 +48,7 @@ async def _refused(asked: Awaitable[Any]) -> Problem:
     return caught.value
 
 
-async def test_search_finds_words_stems_beginnings_and_phrases(shelf: Shelf) -> None:
+async def test_search_finds_words_stems_beginnings_and_phrases(page_client: PageClient) -> None:
     asked = {
         "budget": ["annual-budget-2026", "travel-rules"],
         "BUDGET travel": ["annual-budget-2026", "travel-rules"],
@@ -62,13 +62,15 @@ async def test_search_finds_words_stems_beginnings_and_phrases(shelf: Shelf) -> 
         "nowhere": [],
     }
     for question, slugs in asked.items():
-        assert sorted(await shelf.slugs("search", question)) == sorted(slugs), question
+        assert sorted(await page_client.slugs("search", question)) == sorted(slugs), question
     # A word in the title weighs more than one in the body.
-    assert (await shelf.slugs("search", "budget"))[0] == "annual-budget-2026"
+    assert (await page_client.slugs("search", "budget"))[0] == "annual-budget-2026"
 
 
-async def test_a_hit_says_what_it_is_and_shows_where_the_words_stand(shelf: Shelf) -> None:
-    found = await shelf("search", q="receipts", limit=1)
+async def test_a_hit_says_what_it_is_and_shows_where_the_words_stand(
+    page_client: PageClient,
+) -> None:
+    found = await page_client("search", q="receipts", limit=1)
     [page] = found["pages"]
 
     assert found["used"] == ["text"]
@@ -77,17 +79,19 @@ async def test_a_hit_says_what_it_is_and_shows_where_the_words_stand(shelf: Shel
     assert [page["snippet"][start:end] for start, end in page["highlights"]] == ["receipts"]
 
 
-async def test_type_and_limit_bound_both_ways_of_asking(shelf: Shelf) -> None:
+async def test_type_and_limit_bound_both_ways_of_asking(page_client: PageClient) -> None:
     for capability in ("search", "query"):
-        assert await shelf.slugs(capability, "report", type="note") == []
-        assert await shelf.slugs(capability, "report", type="derived") == ["quarterly-report"]
-        assert len(await shelf.slugs(capability, "budget", limit=1)) == 1
+        assert await page_client.slugs(capability, "report", type="note") == []
+        assert await page_client.slugs(capability, "report", type="derived") == ["quarterly-report"]
+        assert len(await page_client.slugs(capability, "budget", limit=1)) == 1
 
 
-async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf: Shelf) -> None:
+async def test_the_question_has_one_name_and_unknown_arguments_are_refused(
+    page_client: PageClient,
+) -> None:
     for capability in ("search", "query"):
         for name in ("q", "query", "text"):
-            assert (await shelf(capability, **{name: "receipts"}))["pages"][0]["title"]
+            assert (await page_client(capability, **{name: "receipts"}))["pages"][0]["title"]
         for wrong, pointer in (
             ({}, ""),
             ({"q": "a", "query": "b"}, "/query"),
@@ -101,10 +105,10 @@ async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf
             ({"q": "a", "kind": "note"}, "/kind"),
             ({"q": "a\x00"}, "/q"),
         ):
-            problem = await _refused(shelf(capability, **wrong))
+            problem = await _refused(page_client(capability, **wrong))
             assert isinstance(problem, Invalid), wrong
             assert pointer in {finding.pointer for finding in problem.findings}, problem.findings
-        twice = await _refused(shelf(capability, q="a", query="b"))
+        twice = await _refused(page_client(capability, q="a", query="b"))
         assert isinstance(twice, Invalid)
         assert [finding.detail for finding in twice.findings] == [
             "The question is asked under one name: give only one of q, query or text."
@@ -168,33 +172,35 @@ HOSTILE = [
 ]
 
 
-async def test_no_question_breaks_the_search(shelf: Shelf) -> None:
+async def test_no_question_breaks_the_search(page_client: PageClient) -> None:
     dice = random.Random(7)
     soups = ["".join(dice.choices("-\"' ao|&!<>\\:*(r", k=dice.randrange(400))) for _ in range(60)]
     heaps = ["-(" * 500 + "a", '-"' * 500, '-""' * 300 + "a", "-a " * 400, "-'" * 500 + "b"]
     for question in [*HOSTILE, *heaps, *filter(None, soups)]:
         for capability in ("search", "query"):
-            found = await shelf(capability, q=question)
+            found = await page_client(capability, q=question)
             assert isinstance(found["pages"], list), question
-    assert len(await shelf.slugs("search", "budget")) == 2
+    assert len(await page_client.slugs("search", "budget")) == 2
 
 
-async def test_a_page_of_more_words_than_the_index_holds_is_kept_and_found(shelf: Shelf) -> None:
+async def test_a_page_of_more_words_than_the_index_holds_is_kept_and_found(
+    page_client: PageClient,
+) -> None:
     dice = random.Random(7)
-    letters = [chr(0x10400 + number) for number in range(40)]
-    words = [f"a{''.join(dice.choices(letters, k=12))}s" for _ in range(14_000)]
+    mails = [chr(0x10400 + number) for number in range(40)]
+    words = [f"a{''.join(dice.choices(mails, k=12))}s" for _ in range(14_000)]
     body = " ".join(["needle", *words])
 
-    await shelf.write("Long words", body, slug="long")
+    await page_client.write("Long words", body, slug="long")
 
-    assert await shelf.slugs("search", "needle") == ["long"]
-    assert (await shelf("get_page", slug="long"))["body"] == body
+    assert await page_client.slugs("search", "needle") == ["long"]
+    assert (await page_client("get_page", slug="long"))["body"] == body
 
 
-async def test_query_forgives_slips_and_says_how_it_looked(shelf: Shelf) -> None:
-    slip = await shelf("query", q="anual budgt")
-    loose = await shelf("query", q="where are the receipts and the quartz")
-    strict = await shelf("query", q="budget")
+async def test_query_forgives_slips_and_says_how_it_looked(page_client: PageClient) -> None:
+    slip = await page_client("query", q="anual budgt")
+    loose = await page_client("query", q="where are the receipts and the quartz")
+    strict = await page_client("query", q="budget")
 
     assert slip["pages"][0]["slug"] == "annual-budget-2026"
     assert slip["pages"][0]["parts"].keys() == {"trigram"}
@@ -210,17 +216,19 @@ async def test_query_forgives_slips_and_says_how_it_looked(shelf: Shelf) -> None
 _WAITING = "SELECT count(*) FROM pages WHERE embedded_by IS NULL"
 
 
-async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, shelf: Shelf) -> None:
+async def test_pages_are_found_by_meaning_where_a_model_is_set(
+    bench: Bench, page_client: PageClient
+) -> None:
     means = {"accessible": "open", "times": "hours", "workplace": "office"}
     model = BagOfWords(means)
-    house = with_model(bench.house, model)
-    asking = Shelf(house.gate, house.workspace_id)
+    application = with_model(bench.house, model)
+    asking = PageClient(application.gate, application.workspace_id)
     early = await asking("query", q="workplace accessible times")
     stop = asyncio.Event()
-    watch = asyncio.create_task(run_background_loops(replace(house, embedder=model), stop))
+    watch = asyncio.create_task(run_background_loops(replace(application, embedder=model), stop))
     try:
         async with asyncio.timeout(60):
-            while await house.database.fetchval(_WAITING):
+            while await application.database.fetchval(_WAITING):
                 await asyncio.sleep(0.02)
     finally:
         stop.set()
@@ -239,7 +247,9 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, she
     assert "office-hours" not in await asking.slugs("query", "workplace accessible times")
 
 
-async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf: Shelf) -> None:
+async def test_one_model_made_all_vectors_that_are_compared(
+    bench: Bench, page_client: PageClient
+) -> None:
     database = bench.house.database
     first, second = BagOfWords(name="first"), BagOfWords(name="second", dimensions=32)
     duty = PageEmbeddingJob(database, first)
@@ -248,7 +258,7 @@ async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf:
         pass
     before = len(first.texts)
     assert await duty.embed_some() == 0
-    await shelf("update_page", slug="office-hours", body="We open at ten. " * 200)
+    await page_client("update_page", slug="office-hours", body="We open at ten. " * 200)
     assert await duty.embed_some() == 1
     models = "SELECT model, count(*) AS n FROM page_vectors GROUP BY model"
     pieces = await database.fetchval(
@@ -261,7 +271,7 @@ async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf:
     assert [row["model"] for row in await database.fetch(models)] == ["first"]
     # Between the change of the model and its vectors nothing is compared.
     asking = with_model(bench.house, second)
-    found = await Shelf(asking.gate, asking.workspace_id)("query", q="budget")
+    found = await PageClient(asking.gate, asking.workspace_id)("query", q="budget")
     assert all("embedding" not in page["parts"] for page in found["pages"])
     assert "new" in found["note"]
     # The second has other dimensions than the first, the third has those of the second.
@@ -273,13 +283,15 @@ async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf:
         assert [row["model"] for row in await database.fetch(models)] == [model.name]
 
 
-async def test_a_model_that_fails_leaves_words_and_says_so(bench: Bench, shelf: Shelf) -> None:
+async def test_a_model_that_fails_leaves_words_and_says_so(
+    bench: Bench, page_client: PageClient
+) -> None:
     class Broken(BagOfWords):
         async def embed(self, workspace_id: UUID, texts: Any) -> Any:
             raise RuntimeError(f"no {len(texts)}")
 
-    house = with_model(bench.house, Broken(dimensions=384))
-    found = await Shelf(house.gate, house.workspace_id)("query", q="budget")
+    application = with_model(bench.house, Broken(dimensions=384))
+    found = await PageClient(application.gate, application.workspace_id)("query", q="budget")
 
     assert found["pages"][0]["slug"] == "annual-budget-2026"
     assert found["used"] == ["text", "trigram"]
@@ -287,13 +299,13 @@ async def test_a_model_that_fails_leaves_words_and_says_so(bench: Bench, shelf: 
 
 
 async def test_a_database_without_the_extensions_still_finds_words(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     await bench.house.database.execute(
         "DROP FUNCTION pages_by_meaning, pages_by_likeness; DROP TABLE page_vectors"
     )
-    house = with_model(bench.house, BagOfWords())
-    found = await Shelf(house.gate, house.workspace_id)("query", q="budget")
+    application = with_model(bench.house, BagOfWords())
+    found = await PageClient(application.gate, application.workspace_id)("query", q="budget")
 
     assert found["pages"][0]["slug"] == "annual-budget-2026"
     assert found["used"] == ["text"]
@@ -301,14 +313,14 @@ async def test_a_database_without_the_extensions_still_finds_words(
 
 
 async def test_the_functions_that_look_from_outside_see_one_workspace(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     """Attacked as a query inside would: with another workspace set, with none, and in vain."""
-    house = bench.house
-    duty = PageEmbeddingJob(house.database, BagOfWords())
+    application = bench.house
+    duty = PageEmbeddingJob(application.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
-    theirs = await other_workspace(house)
+    theirs = await other_workspace(application)
     looks = [
         ("SELECT count(*) FROM pages_by_words('budget'::tsquery, NULL, 100)", 2),
         ("SELECT count(*) FROM pages_by_words('!nothing'::tsquery, NULL, 100)", len(SHELVED)),
@@ -319,11 +331,12 @@ async def test_the_functions_that_look_from_outside_see_one_workspace(
         ("SELECT count(*) FROM page_timeline", len(SHELVED)),
     ]
     for look, seen in looks:
-        assert await WorkspaceDatabase(house.database, house.workspace_id).fetchval(look) == seen, (
-            look
-        )
-        assert await WorkspaceDatabase(house.database, theirs).fetchval(look) == 0, look
-        async with house.database.inside(theirs) as connection, connection.transaction():
+        assert (
+            await WorkspaceDatabase(application.database, application.workspace_id).fetchval(look)
+            == seen
+        ), look
+        assert await WorkspaceDatabase(application.database, theirs).fetchval(look) == 0, look
+        async with application.database.inside(theirs) as connection, connection.transaction():
             await connection.execute("SET LOCAL mainspring.workspace = ''")
             assert await connection.fetchval(look) == 0, look
 
@@ -342,25 +355,28 @@ _CROWD = """
 """
 
 
-async def _crowd(house: Application, workspace_id: UUID, near: str, many: int) -> None:
+async def _crowd(application: Application, workspace_id: UUID, near: str, many: int) -> None:
     """Very many vectors of one workspace, all of them close to one question."""
     [vector] = BagOfWords().vectors([near])
     page_id = generate_id()
-    await house.database.execute(_CROWD_PAGE, workspace_id, page_id)
-    await house.database.execute(_CROWD, workspace_id, page_id, vector, many)
-    await house.database.execute("ANALYZE page_vectors")
+    await application.database.execute(_CROWD_PAGE, workspace_id, page_id)
+    await application.database.execute(_CROWD, workspace_id, page_id, vector, many)
+    await application.database.execute("ANALYZE page_vectors")
 
 
 async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
-    house = bench.house
-    duty = PageEmbeddingJob(house.database, BagOfWords())
+    application = bench.house
+    duty = PageEmbeddingJob(application.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
-    await _crowd(house, await other_workspace(house), "budget", 2_000)
+    await _crowd(application, await other_workspace(application), "budget", 2_000)
     look = f"SELECT count(*) FROM pages_by_meaning('{_vector()}', 'bag', NULL, 50)"
-    async with house.database.inside(house.workspace_id) as connection, connection.transaction():
+    async with (
+        application.database.inside(application.workspace_id) as connection,
+        connection.transaction(),
+    ):
         # As little as this is followed of what is near, where the others have millions.
         await connection.execute("SET LOCAL hnsw.max_scan_tuples = 100")
         await connection.execute("SET LOCAL enable_sort = off")
@@ -370,7 +386,7 @@ async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
 
 
 async def test_a_table_of_ones_own_does_not_deceive_the_functions(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     theirs = await other_workspace(bench.house)
     async with bench.house.database.inside(theirs) as connection, connection.transaction():
@@ -401,41 +417,43 @@ def _vector() -> str:
 
 
 async def test_the_names_of_the_search_space_lead_to_the_same_pages(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     here = str(bench.house.workspace_id)
     theirs = str(await other_workspace(bench.house))
-    found = await shelf("search_space.query", query="receipts", search_space_id=here)
+    found = await page_client("search_space.query", query="receipts", search_space_id=here)
     page_id = found["pages"][0]["id"]
-    page = await shelf("search_space.fetch_document", document_id=page_id, brain_id=here)
-    foreign = await _refused(shelf("search_space.query", query="x", search_space_id=theirs))
-    missing = await _refused(shelf("search_space.query", query="x", brain_id=page_id))
+    page = await page_client("search_space.fetch_document", document_id=page_id, brain_id=here)
+    foreign = await _refused(page_client("search_space.query", query="x", search_space_id=theirs))
+    missing = await _refused(page_client("search_space.query", query="x", brain_id=page_id))
 
-    assert page == await shelf("get_page", slug="travel-rules")
+    assert page == await page_client("get_page", slug="travel-rules")
     assert isinstance(foreign, NotFound)
     assert foreign.as_dict() == missing.as_dict()
     assert isinstance(
         await _refused(
-            shelf("search_space.fetch_document", document_id=page_id, search_space_id=theirs)
+            page_client("search_space.fetch_document", document_id=page_id, search_space_id=theirs)
         ),
         NotFound,
     )
 
 
 @pytest.mark.parametrize("name", ["search_space.query", "query", "search"])
-async def test_pages_are_found_by_their_tags_and_since_a_moment(shelf: Shelf, name: str) -> None:
+async def test_pages_are_found_by_their_tags_and_since_a_moment(
+    page_client: PageClient, name: str
+) -> None:
     tagged = {
         "Acme prices": ["Competitor", "pricing"],
         "Bolt prices": "competitor, news",
         "Prices of ours": ["internal"],
     }
     for title, tags in tagged.items():
-        await shelf.write(title, "What it costs.", type="note", frontmatter={"tags": tags})
-    pages = (await shelf("list_pages"))["pages"]
+        await page_client.write(title, "What it costs.", type="note", frontmatter={"tags": tags})
+    pages = (await page_client("list_pages"))["pages"]
     moment = next(page["ingested_at"] for page in pages if page["title"] == "Bolt prices")
 
     async def titles(**asked: Any) -> list[str]:
-        found = (await shelf(name, **asked))["pages"]
+        found = (await page_client(name, **asked))["pages"]
         return sorted(page["title"] for page in found)
 
     assert await titles(q="prices", tags=["competitor"]) == ["Acme prices", "Bolt prices"]
@@ -447,43 +465,43 @@ async def test_pages_are_found_by_their_tags_and_since_a_moment(shelf: Shelf, na
     assert await titles(q="prices", tags=["competitor"], since=moment) == ["Bolt prices"]
     # Without a question the newest come first.
     assert await titles(tags=["competitor"]) == ["Acme prices", "Bolt prices"]
-    newest = (await shelf(name, since=moment))["pages"]
+    newest = (await page_client(name, since=moment))["pages"]
     assert [page["title"] for page in newest] == ["Prices of ours", "Bolt prices"]
     assert newest[0]["snippet"] == "What it costs."
     assert await titles(q="prices", tags=["nothing"]) == []
-    problem = await _refused(shelf(name, q="prices", since="yesterday"))
+    problem = await _refused(page_client(name, q="prices", since="yesterday"))
     assert [finding.pointer for finding in problem.findings] == ["/since"]
     for wrong in ({}, {"type": "note"}, {"q": "a", "text": "b", "tags": ["c"]}):
-        assert isinstance(await _refused(shelf(name, **wrong)), Invalid)
+        assert isinstance(await _refused(page_client(name, **wrong)), Invalid)
 
 
-async def test_a_filter_looks_past_the_best_pages(shelf: Shelf) -> None:
+async def test_a_filter_looks_past_the_best_pages(page_client: PageClient) -> None:
     for number in range(60):
-        await shelf.write(f"Budget {number}", "The budget. " * 5, type="note")
-    await shelf.write(
+        await page_client.write(f"Budget {number}", "The budget. " * 5, type="note")
+    await page_client.write(
         "Something else",
         "It has one budget in many words.",
         type="note",
         frontmatter={"tags": ["rare"]},
     )
     for name in ("search", "query"):
-        found = await shelf(name, q="budget", tags=["rare"], limit=1)
+        found = await page_client(name, q="budget", tags=["rare"], limit=1)
         assert [page["title"] for page in found["pages"]] == ["Something else"]
 
 
-async def test_lists_go_on_where_they_ended(shelf: Shelf) -> None:
+async def test_lists_go_on_where_they_ended(page_client: PageClient) -> None:
     seen: list[str] = []
     cursor: dict[str, str] = {}
     while True:
-        part = await shelf("list_pages", limit=2, **cursor)
+        part = await page_client("list_pages", limit=2, **cursor)
         seen += [page["title"] for page in part["pages"]]
         if part["next"] is None:
             break
         cursor = {"cursor": part["next"]}
-    everything = (await shelf("list_pages"))["pages"]
+    everything = (await page_client("list_pages"))["pages"]
     moment = everything[2]["ingested_at"]
-    later = await shelf("list_pages", ingested_after=moment)
-    earlier = await shelf("list_pages", ingested_before=moment, type="note")
+    later = await page_client("list_pages", ingested_after=moment)
+    earlier = await page_client("list_pages", ingested_before=moment, type="note")
 
     assert seen == [title for title, _, _ in reversed(SHELVED)]
     assert len(later["pages"]) == 2
@@ -493,15 +511,15 @@ async def test_lists_go_on_where_they_ended(shelf: Shelf) -> None:
         ({"ingested_after": "yesterday"}, "/ingested_after"),
         ({"limit": 101}, "/limit"),
     ):
-        problem = await _refused(shelf("list_pages", **wrong))
+        problem = await _refused(page_client("list_pages", **wrong))
         assert [finding.pointer for finding in problem.findings] == [pointer]
 
 
 async def test_calendar_events_are_listed_by_the_time_they_take_place(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
-    house = bench.house
-    by = PageWriter(house.workspace_id, "client", house.workspace_id, "google_calendar")
+    application = bench.house
+    by = PageWriter(application.workspace_id, "client", application.workspace_id, "google_calendar")
     times: list[dict[str, Any]] = [
         {"start": "2026-03-01T09:00:00+01:00", "end": "2026-03-01T10:00:00+01:00"},
         {
@@ -511,21 +529,21 @@ async def test_calendar_events_are_listed_by_the_time_they_take_place(
         {"start": "2026-03-05"},
         {"start": "some day"},
     ]
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         for number, values in enumerate(times):
             page = PageDraft(f"e{number}", "calendar_event", f"Event {number}", "", values)
             await ingest(tx, page, by)
 
     async def between(start: str, end: str) -> list[str]:
-        found = await shelf("list_calendar_events", start=start, end=end)
+        found = await page_client("list_calendar_events", start=start, end=end)
         return [page["slug"] for page in found["pages"]]
 
     assert await between("2026-03-01", "2026-03-06") == ["e0", "e1", "e2"]
     assert await between("2026-03-01T08:00:01Z", "2026-03-01T08:30:00Z") == ["e0"]
     assert await between("2026-03-03", "2026-03-04") == ["e1"]
     assert await between("2026-03-06", "2026-03-07") == []
-    first = await shelf("list_calendar_events", start="2026-01-01", end="2027-01-01", limit=1)
-    then = await shelf(
+    first = await page_client("list_calendar_events", start="2026-01-01", end="2027-01-01", limit=1)
+    then = await page_client(
         "list_calendar_events", start="2026-01-01", end="2027-01-01", cursor=first["next"]
     )
     assert [page["slug"] for page in then["pages"]] == ["e1", "e2"]
@@ -538,12 +556,12 @@ async def test_calendar_events_are_listed_by_the_time_they_take_place(
         assert isinstance(await _refused(between(*wrong)), Invalid)
 
 
-async def test_the_longest_body_is_kept_and_found_by_its_beginning(shelf: Shelf) -> None:
+async def test_the_longest_body_is_kept_and_found_by_its_beginning(page_client: PageClient) -> None:
     # Words of two bytes a letter, each once: the most that an index of words can be asked to hold.
     body = " ".join(f"ж{number:05d}щ" for number in range(100_000))[:500_000]
     while len(body.encode()) > 1_000_000:
         body = body[:-1_000]
-    await shelf.write("Long", body, slug="long")
+    await page_client.write("Long", body, slug="long")
 
-    assert await shelf.slugs("search", "ж00042щ") == ["long"]
-    assert (await shelf("get_page", slug="long", include=["body"]))["body"] == body
+    assert await page_client.slugs("search", "ж00042щ") == ["long"]
+    assert (await page_client("get_page", slug="long", include=["body"]))["body"] == body

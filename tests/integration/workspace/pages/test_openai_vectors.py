@@ -23,60 +23,67 @@ _KEPT = "SELECT DISTINCT workspace_id, model, vector_dims(embedding) AS wide FRO
 _SPENT = "UPDATE workspaces SET cost_cap_daily_usd = 0 WHERE workspace_id = $1"
 
 
-async def _write(house: Providing) -> None:
+async def _write(connected_bench: Providing) -> None:
     """Two pages here and one next door."""
-    await add_workspace(house.house.database, NEIGHBOUR, "Next door")
-    there = await member(house.house.database, NEIGHBOUR, Role.OWNER)
-    pages = ((house.admin, "Holiday rules"), (house.admin, "Lunch"), (there, "Holiday plans"))
+    await add_workspace(connected_bench.house.database, NEIGHBOUR, "Next door")
+    there = await member(connected_bench.house.database, NEIGHBOUR, Role.OWNER)
+    pages = (
+        (connected_bench.admin, "Holiday rules"),
+        (connected_bench.admin, "Lunch"),
+        (there, "Holiday plans"),
+    )
     for by, title in pages:
         body = f"{title} are written down here."
-        await house.call("create_page", by, type="note", title=title, body=body)
+        await connected_bench.call("create_page", by, type="note", title=title, body=body)
 
 
-async def _duty(house: Providing) -> PageEmbeddingJob:
-    assert house.house.embedder is not None
-    duty = PageEmbeddingJob(house.house.database, house.house.embedder)
+async def _duty(connected_bench: Providing) -> PageEmbeddingJob:
+    assert connected_bench.house.embedder is not None
+    duty = PageEmbeddingJob(connected_bench.house.database, connected_bench.house.embedder)
     assert await duty.open()
     return duty
 
 
-async def _ledger(house: Providing) -> list[dict[str, Any]]:
-    rows = await house.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
+async def _ledger(connected_bench: Providing) -> list[dict[str, Any]]:
+    rows = await connected_bench.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
     return [dict(row) for row in rows]
 
 
 async def test_pages_are_found_by_vectors_that_each_workspace_pays_for(bench: Bench) -> None:
     async with (
         model_server("echo", key=KEY) as server,
-        providing(bench, embeddings="openai") as house,
+        providing(bench, embeddings="openai") as connected_bench,
     ):
-        await _write(house)
-        duty = await _duty(house)
+        await _write(connected_bench)
+        duty = await _duty(connected_bench)
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
-        await house.call("admin_connect_model", house.operator, **connected)
+        await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
         while await duty.embed_some():
             pass
-        found = await house.call("query", q="holiday rules")
-        rows, kept = await _ledger(house), await house.house.database.fetch(_KEPT)
-        promises = await house.house.database.fetchval(
+        found = await connected_bench.call("query", q="holiday rules")
+        rows, kept = (
+            await _ledger(connected_bench),
+            await connected_bench.house.database.fetch(_KEPT),
+        )
+        reservations = await connected_bench.house.database.fetchval(
             "SELECT count(*) FROM reservations WHERE spent IS NULL"
         )
 
     assert ("embedding" in found["used"], found["model"]) == (True, MODEL)
     assert found["pages"][0]["title"] == "Holiday rules"
-    spaces = (house.house.workspace_id, NEIGHBOUR)
+    spaces = (connected_bench.house.workspace_id, NEIGHBOUR)
     assert {(row["workspace_id"], row["model"], row["wide"]) for row in kept} == {
         (space, MODEL, 1_536) for space in spaces
     }
     # The pages of both, and one question of ours.
     assert sorted(map(str, (row["workspace_id"] for row in rows))) == sorted(
-        map(str, (*spaces, house.house.workspace_id))
+        map(str, (*spaces, connected_bench.house.workspace_id))
     )
     for row in rows:
         assert (row["caller"], row["provider"], row["output_tokens"]) == ("embeddings", "openai", 0)
         assert row["cost_usd"] == row["input_tokens"] * Decimal("0.02") / 1_000_000 > 0
         assert row["price"]["input_usd_per_million"] == "0.02"
-    assert promises == 0
+    assert reservations == 0
 
 
 async def test_texts_that_were_paid_for_are_booked_when_later_ones_fail(bench: Bench) -> None:
@@ -91,39 +98,43 @@ async def test_texts_that_were_paid_for_are_booked_when_later_ones_fail(bench: B
         (Answer(status=429, error="busy"), 1_000),
         (Answer(broken="cut"), 1_000 + 50 * len("word ")),
     )
-    async with model_server([], key=KEY) as server, providing(bench) as house:
+    async with model_server([], key=KEY) as server, providing(bench) as connected_bench:
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
-        await house.call("admin_connect_model", house.operator, **connected)
-        clock = house.house.clock
-        model = OpenAIEmbedder(house.house.database, house.house.providers, clock)
+        await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
+        clock = connected_bench.house.clock
+        model = OpenAIEmbedder(
+            connected_bench.house.database, connected_bench.house.providers, clock
+        )
         for end, _ in ends:
             server.script[:] = [Answer(body=good), end]
             with pytest.raises(UpstreamError):
-                await model.embed(house.house.workspace_id, ["word "] * 120)
-        rows = await _ledger(house)
-        promises = await house.house.database.fetchval(
+                await model.embed(connected_bench.house.workspace_id, ["word "] * 120)
+        rows = await _ledger(connected_bench)
+        reservations = await connected_bench.house.database.fetchval(
             "SELECT count(*) FROM reservations WHERE spent IS NULL"
         )
     assert [row["input_tokens"] for row in rows] == [tokens for _, tokens in ends]
-    assert promises == 0
+    assert reservations == 0
 
 
 async def test_words_are_left_without_a_connection_and_when_the_day_is_spent(bench: Bench) -> None:
     async with (
         model_server("echo", key=KEY) as server,
-        providing(bench, embeddings="openai") as house,
+        providing(bench, embeddings="openai") as connected_bench,
     ):
-        await _write(house)
-        await _duty(house)
-        alone = await house.call("query", q="holiday")
+        await _write(connected_bench)
+        await _duty(connected_bench)
+        alone = await connected_bench.call("query", q="holiday")
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
         # A workspace's own connection is not the installation's.
-        await house.call("connect_model", **{**connected, "base_url": "https://models.example"})
-        own = await house.call("query", q="holiday")
-        await house.call("admin_connect_model", house.operator, **connected)
-        await house.house.database.execute(_SPENT, house.house.workspace_id)
-        spent = await house.call("query", q="lunch")
-        rows = await _ledger(house)
+        await connected_bench.call(
+            "connect_model", **{**connected, "base_url": "https://models.example"}
+        )
+        own = await connected_bench.call("query", q="holiday")
+        await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
+        await connected_bench.house.database.execute(_SPENT, connected_bench.house.workspace_id)
+        spent = await connected_bench.call("query", q="lunch")
+        rows = await _ledger(connected_bench)
 
     assert "not connected" in alone["note"]
     assert "not connected" in own["note"]

@@ -15,15 +15,15 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.pages.content import RESERVED, PageDraft
 from mainspring.workspace.pages.writer import PageWriter, ingest
 from tests.kit.house import Bench, document, step
-from tests.kit.pages import Shelf, other_workspace
+from tests.kit.pages import PageClient, other_workspace
 
 PAGE_NAMES = {"type": "note", "title": "A title"}
 PAGE = {"type": "note", "title": "A title", "body": "A body."}
 
 
 @pytest_asyncio.fixture
-async def shelf(bench: Bench) -> Shelf:
-    return Shelf(bench.house.gate, bench.house.workspace_id)
+async def page_client(bench: Bench) -> PageClient:
+    return PageClient(bench.house.gate, bench.house.workspace_id)
 
 
 async def _refused(asked: Awaitable[Any]) -> Problem:
@@ -97,34 +97,34 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 async def test_bad_input_is_refused_at_its_place_and_nothing_is_kept(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     for arguments, pointer in BAD:
-        problem = await _refused(shelf("create_page", **arguments))
+        problem = await _refused(page_client("create_page", **arguments))
         assert isinstance(problem, Invalid), arguments
         assert pointer in _pointers(problem), (arguments, problem.findings)
     for wrong in ({**PAGE, "markdown": "x"}, {"type": "note", "title": "x"}, {**PAGE, "more": 1}):
-        assert isinstance(await _refused(shelf("create_page", **wrong)), Invalid)
+        assert isinstance(await _refused(page_client("create_page", **wrong)), Invalid)
 
-    assert (await shelf("list_pages"))["pages"] == []
+    assert (await page_client("list_pages"))["pages"] == []
     assert await _facts(bench) == []
 
 
-async def test_a_type_of_integrations_is_refused_by_name(shelf: Shelf) -> None:
+async def test_a_type_of_integrations_is_refused_by_name(page_client: PageClient) -> None:
     for kind in sorted(RESERVED):
         for arguments in (
             {**PAGE, "type": kind},
             {"markdown": f"---\ntitle: x\ntype: {kind}\n---\n"},
         ):
-            problem = await _refused(shelf("create_page", **arguments))
+            problem = await _refused(page_client("create_page", **arguments))
             assert problem.code == "reserved_page_type"
             assert _pointers(problem) == {"/type"}
             assert kind in problem.detail
-    await shelf("create_page", **PAGE)
-    problem = await _refused(shelf("update_page", slug="a-title", type="email"))
+    await page_client("create_page", **PAGE)
+    problem = await _refused(page_client("update_page", slug="a-title", type="email"))
 
     assert problem.code == "reserved_page_type"
-    assert (await shelf("get_page", slug="a-title"))["type"] == "note"
+    assert (await page_client("get_page", slug="a-title"))["type"] == "note"
 
 
 NAUGHTY = [
@@ -145,12 +145,14 @@ NAUGHTY = [
 ]
 
 
-async def test_every_text_comes_back_to_the_byte(shelf: Shelf) -> None:
+async def test_every_text_comes_back_to_the_byte(page_client: PageClient) -> None:
     for number, text in enumerate(NAUGHTY):
         values = {"text": text, "list": [text, 1, None, 1.5, True]}
         title = f"Number {number}" if name_findings(text) else text
-        await shelf.write(title, text, slug=f"n{number}", frontmatter=values, provenance=values)
-        page = await shelf("get_page", slug=f"n{number}")
+        await page_client.write(
+            title, text, slug=f"n{number}", frontmatter=values, provenance=values
+        )
+        page = await page_client("get_page", slug=f"n{number}")
 
         assert page["title"] == title
         assert page["body"] == text
@@ -158,18 +160,20 @@ async def test_every_text_comes_back_to_the_byte(shelf: Shelf) -> None:
         assert values.items() <= page["provenance"].items()
         assert page["markdown"].endswith(text)
         # What was handed out as one text is the same page again.
-        await shelf("create_page", slug=f"again{number}", markdown=page["markdown"])
-        again = await shelf("get_page", slug=f"again{number}")
+        await page_client("create_page", slug=f"again{number}", markdown=page["markdown"])
+        again = await page_client("get_page", slug=f"again{number}")
         assert (again["title"], again["body"]) == (title, text)
         assert values.items() <= again["frontmatter"].items()
         assert again["markdown"] == page["markdown"]
-    assert len((await shelf("list_pages", limit=100))["pages"]) == 2 * len(NAUGHTY)
+    assert len((await page_client("list_pages", limit=100))["pages"]) == 2 * len(NAUGHTY)
 
 
-async def test_a_page_from_a_text_takes_its_names_from_the_front_matter(shelf: Shelf) -> None:
+async def test_a_page_from_a_text_takes_its_names_from_the_front_matter(
+    page_client: PageClient,
+) -> None:
     text = "---\ntitle: Plan\ntype: note\nsource_ref: doc:7\ntags: [a, b]\n---\n\n# Body\n"
-    made = await shelf("create_page", markdown=text)
-    page = await shelf("get_page", id=made["id"])
+    made = await page_client("create_page", markdown=text)
+    page = await page_client("get_page", id=made["id"])
 
     assert made["slug"] == "plan"
     assert page["markdown"] == text
@@ -177,20 +181,20 @@ async def test_a_page_from_a_text_takes_its_names_from_the_front_matter(shelf: S
     assert page["source_ref"] == "doc:7"
     assert page["frontmatter"]["tags"] == ["a", "b"]
     assert page["provenance"]["source"] == "member"
-    assert (await shelf("create_page", markdown="# Only a heading\n\nx", type="note"))[
+    assert (await page_client("create_page", markdown="# Only a heading\n\nx", type="note"))[
         "slug"
     ] == "only-a-heading"
 
 
 async def test_of_twenty_that_write_one_page_at_once_one_creates_it(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     made = await asyncio.gather(
-        *(shelf.write("Same", "Same body.", slug="same") for _ in range(20)),
-        *(shelf.write(f"Other {n}", "x", source_ref="src:1") for n in range(20)),
+        *(page_client.write("Same", "Same body.", slug="same") for _ in range(20)),
+        *(page_client.write(f"Other {n}", "x", source_ref="src:1") for n in range(20)),
     )
     became = [entry["became"] for entry in made]
-    pages = (await shelf("list_pages"))["pages"]
+    pages = (await page_client("list_pages"))["pages"]
 
     assert sorted(became[:20]) == ["created"] + ["unchanged"] * 19
     assert became[20:].count("created") == 1
@@ -200,15 +204,15 @@ async def test_of_twenty_that_write_one_page_at_once_one_creates_it(
 
 
 async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
-    first = await shelf.write("Report", "v1", source_ref="r:1")
-    same = await shelf.write("Report", "v1", source_ref="r:1")
-    changed = await shelf.write("Report", "v2", source_ref="r:1")
+    first = await page_client.write("Report", "v1", source_ref="r:1")
+    same = await page_client.write("Report", "v1", source_ref="r:1")
+    changed = await page_client.write("Report", "v2", source_ref="r:1")
     await bench.house.database.execute(
         "UPDATE pages SET ingested_at = ingested_at - interval '25 hours'"
     )
-    later = await shelf.write("Report", "v2", source_ref="r:1")
+    later = await page_client.write("Report", "v2", source_ref="r:1")
 
     assert [entry["became"] for entry in (first, same, changed, later)] == [
         "created",
@@ -217,7 +221,7 @@ async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
         "ingested_again",
     ]
     assert {entry["id"] for entry in (first, same, changed, later)} == {first["id"]}
-    page = await shelf("get_page", slug="report")
+    page = await page_client("get_page", slug="report")
     assert page["body"] == "v2"
     assert [entry["action"] for entry in page["timeline"]] == [
         "ingested_again",
@@ -229,12 +233,14 @@ async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
     assert {fact["source_ref"] for fact in facts} == {"r:1"}
 
 
-async def test_two_sources_with_one_title_are_two_pages(shelf: Shelf) -> None:
-    first = await shelf.write("Minutes", "a", source_ref="m:1")
-    second = await shelf.write("Minutes", "b", source_ref="m:2")
-    again = await shelf.write("Minutes", "b", source_ref="m:2")
-    named = await _refused(shelf.write("Minutes", "c", source_ref="m:3", slug="minutes"))
-    elsewhere = await _refused(shelf.write("Minutes", "c", source_ref="m:2", slug="elsewhere"))
+async def test_two_sources_with_one_title_are_two_pages(page_client: PageClient) -> None:
+    first = await page_client.write("Minutes", "a", source_ref="m:1")
+    second = await page_client.write("Minutes", "b", source_ref="m:2")
+    again = await page_client.write("Minutes", "b", source_ref="m:2")
+    named = await _refused(page_client.write("Minutes", "c", source_ref="m:3", slug="minutes"))
+    elsewhere = await _refused(
+        page_client.write("Minutes", "c", source_ref="m:2", slug="elsewhere")
+    )
 
     assert first["slug"] == "minutes"
     assert second["slug"].startswith("minutes-")
@@ -243,16 +249,16 @@ async def test_two_sources_with_one_title_are_two_pages(shelf: Shelf) -> None:
     assert _pointers(named) == {"/slug"}
     assert isinstance(elsewhere, Conflict)
     assert _pointers(elsewhere) == {"/source_ref"}
-    assert (await shelf("get_page", slug="minutes"))["body"] == "a"
+    assert (await page_client("get_page", slug="minutes"))["body"] == "a"
 
 
-async def test_titles_that_make_one_slug_are_pages_of_their_own(shelf: Shelf) -> None:
+async def test_titles_that_make_one_slug_are_pages_of_their_own(page_client: PageClient) -> None:
     titles = ("C++", "C#", "C", "c!")
-    made = [await shelf.write(title, f"about {title}") for title in titles]
-    again = [await shelf.write(title, f"about {title}") for title in titles]
-    changed = await shelf.write("C#", "more")
-    sourced = await shelf.write("C--", "elsewhere", source_ref="s:1")
-    named = await shelf.write("Any title", "over", slug="c")
+    made = [await page_client.write(title, f"about {title}") for title in titles]
+    again = [await page_client.write(title, f"about {title}") for title in titles]
+    changed = await page_client.write("C#", "more")
+    sourced = await page_client.write("C--", "elsewhere", source_ref="s:1")
+    named = await page_client.write("Any title", "over", slug="c")
 
     assert [entry["slug"] for entry in made] == ["c", "c-2", "c-3", "c-4"]
     assert [entry["became"] for entry in made] == ["created"] * 4
@@ -260,26 +266,30 @@ async def test_titles_that_make_one_slug_are_pages_of_their_own(shelf: Shelf) ->
     assert changed == {**made[1], "became": "updated"}
     assert sourced["became"] == "created"
     assert named == {**made[0], "became": "updated"}
-    many = await asyncio.gather(*(shelf.write(f"D{'!' * n}", str(n)) for n in range(11)))
+    many = await asyncio.gather(*(page_client.write(f"D{'!' * n}", str(n)) for n in range(11)))
     assert {entry["became"] for entry in many} == {"created"}
     assert len({entry["slug"] for entry in many}) == 11
     for n, entry in enumerate(many):
-        assert (await shelf("get_page", id=entry["id"]))["body"] == str(n)
+        assert (await page_client("get_page", id=entry["id"]))["body"] == str(n)
 
 
 async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
-    await shelf("create_page", markdown="---\ntitle: One\ntype: note\nk: 1\n---\nold")
-    before = await shelf("get_page", slug="one")
-    made = await shelf("update_page", slug="one", body="new", content_hash=before["content_hash"])
-    page = await shelf("get_page", slug="one")
+    await page_client("create_page", markdown="---\ntitle: One\ntype: note\nk: 1\n---\nold")
+    before = await page_client("get_page", slug="one")
+    made = await page_client(
+        "update_page", slug="one", body="new", content_hash=before["content_hash"]
+    )
+    page = await page_client("get_page", slug="one")
     stale = await _refused(
-        shelf("update_page", slug="one", body="lost", content_hash=before["content_hash"])
+        page_client("update_page", slug="one", body="lost", content_hash=before["content_hash"])
     )
     for arguments in ({"title": " "}, {"type": "No"}, {"frontmatter": {"a\n": 1}}):
-        assert isinstance(await _refused(shelf("update_page", slug="one", **arguments)), Invalid)
-    unchanged = await shelf("update_page", slug="one", body="new")
+        assert isinstance(
+            await _refused(page_client("update_page", slug="one", **arguments)), Invalid
+        )
+    unchanged = await page_client("update_page", slug="one", body="new")
 
     assert made["became"] == "updated"
     assert page["markdown"] == "---\ntitle: One\ntype: note\nk: 1\n---\nnew"
@@ -287,70 +297,72 @@ async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(
     assert isinstance(stale, Conflict)
     assert stale.code == "page_changed"
     assert unchanged["became"] == "unchanged"
-    assert (await shelf("get_page", slug="one"))["content_hash"] == page["content_hash"]
-    await shelf("update_page", slug="one", title="Two")
-    renamed = await shelf("get_page", slug="one")
+    assert (await page_client("get_page", slug="one"))["content_hash"] == page["content_hash"]
+    await page_client("update_page", slug="one", title="Two")
+    renamed = await page_client("get_page", slug="one")
     assert renamed["title"] == "Two"
     assert len(await _facts(bench)) == 1
 
 
-async def test_a_deleted_page_is_nowhere_and_comes_back_whole(shelf: Shelf) -> None:
-    made = await shelf.write("Gone", "needle in here")
-    assert (await shelf("delete_page", slug="gone"))["changed"] is True
+async def test_a_deleted_page_is_nowhere_and_comes_back_whole(page_client: PageClient) -> None:
+    made = await page_client.write("Gone", "needle in here")
+    assert (await page_client("delete_page", slug="gone"))["changed"] is True
     for capability, arguments in (
         ("get_page", {"slug": "gone"}),
         ("get_page", {"id": made["id"]}),
         ("update_page", {"slug": "gone", "body": "x"}),
         ("delete_page", {"slug": "gone"}),
     ):
-        assert isinstance(await _refused(shelf(capability, **arguments)), NotFound)
-    assert (await shelf("list_pages"))["pages"] == []
-    assert await shelf.slugs("search", "needle") == []
-    assert await shelf.slugs("query", "gone") == []
+        assert isinstance(await _refused(page_client(capability, **arguments)), NotFound)
+    assert (await page_client("list_pages"))["pages"] == []
+    assert await page_client.slugs("search", "needle") == []
+    assert await page_client.slugs("query", "gone") == []
 
-    assert (await shelf("restore_page", slug="gone"))["changed"] is True
-    assert (await shelf("restore_page", slug="gone"))["changed"] is False
-    assert await shelf.slugs("search", "needle") == ["gone"]
-    told = await shelf("list_page_timeline", slug="gone")
+    assert (await page_client("restore_page", slug="gone"))["changed"] is True
+    assert (await page_client("restore_page", slug="gone"))["changed"] is False
+    assert await page_client.slugs("search", "needle") == ["gone"]
+    told = await page_client("list_page_timeline", slug="gone")
     assert [entry["action"] for entry in told["entries"]] == ["restored", "deleted", "created"]
-    older = await shelf("list_page_timeline", slug="gone", before=told["entries"][0]["id"], limit=1)
+    older = await page_client(
+        "list_page_timeline", slug="gone", before=told["entries"][0]["id"], limit=1
+    )
     assert [entry["action"] for entry in older["entries"]] == ["deleted"]
 
 
-async def test_writing_a_deleted_page_again_brings_it_back(shelf: Shelf) -> None:
-    await shelf.write("Back", "same")
-    await shelf("delete_page", slug="back")
-    made = await shelf.write("Back", "same")
+async def test_writing_a_deleted_page_again_brings_it_back(page_client: PageClient) -> None:
+    await page_client.write("Back", "same")
+    await page_client("delete_page", slug="back")
+    made = await page_client.write("Back", "same")
 
     assert made["became"] == "updated"
-    assert (await shelf("get_page", slug="back"))["body"] == "same"
+    assert (await page_client("get_page", slug="back"))["body"] == "same"
 
 
 async def test_integrations_write_reserved_types_and_a_deletion_stays(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
-    house = bench.house
-    by = PageWriter(house.workspace_id, "client", house.workspace_id, "google_mail")
+    application = bench.house
+    by = PageWriter(application.workspace_id, "client", application.workspace_id, "google_mail")
     mail = PageDraft("mail-1", "email", "Hello", "Hi there", {"from": "a@b.c"}, source_ref="mail:1")
-    async with house.database.transaction() as tx:
+    async with application.database.transaction() as tx:
         first = await ingest(tx, mail, by)
         second = await ingest(tx, mail, by)
-    over = await _refused(shelf.write("x", "y", slug="mail-1"))
-    changed = await _refused(shelf("update_page", slug="mail-1", body="forged"))
-    await shelf("delete_page", slug="mail-1")
-    async with house.database.transaction() as tx:
+    over = await _refused(page_client.write("x", "y", slug="mail-1"))
+    changed = await _refused(page_client("update_page", slug="mail-1", body="forged"))
+    await page_client("delete_page", slug="mail-1")
+    async with application.database.transaction() as tx:
         third = await ingest(tx, mail, by)
 
     assert (first.became, second.became, third.became) == ("created", "unchanged", "unchanged")
     assert isinstance(over, Conflict)
     assert isinstance(changed, Conflict)
-    assert isinstance(await _refused(shelf("get_page", slug="mail-1")), NotFound)
+    assert isinstance(await _refused(page_client("get_page", slug="mail-1")), NotFound)
     [fact] = await _facts(bench)
     assert (fact["source"], fact["type"], fact["created"]) == ("google_mail", "email", True)
 
 
 async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
-    bench: Bench, shelf: Shelf
+    bench: Bench, page_client: PageClient
 ) -> None:
     run = await bench.run(
         document(
@@ -358,7 +370,7 @@ async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
             step("read", "get_page", {"slug": "{{ steps.keep.slug }}", "include": ["body"]}),
         )
     )
-    page = await shelf("get_page", slug="sum")
+    page = await page_client("get_page", slug="sum")
     [row] = await bench.house.database.fetch(
         "SELECT payload, run_id FROM events WHERE type = 'page.ingested'"
     )
@@ -371,13 +383,15 @@ async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
     assert row["payload"]["automation_id"] == page["provenance"]["automation_id"]
 
 
-async def test_another_workspace_has_pages_of_its_own(bench: Bench, shelf: Shelf) -> None:
-    theirs = Shelf(bench.house.gate, await other_workspace(bench.house))
-    ours = await shelf.write("Plan", "ours", slug="plan", source_ref="s:1")
+async def test_another_workspace_has_pages_of_its_own(
+    bench: Bench, page_client: PageClient
+) -> None:
+    theirs = PageClient(bench.house.gate, await other_workspace(bench.house))
+    ours = await page_client.write("Plan", "ours", slug="plan", source_ref="s:1")
     made = await theirs.write("Plan", "theirs", slug="plan", source_ref="s:1")
 
     assert made["became"] == "created"
-    assert (await shelf("get_page", slug="plan"))["body"] == "ours"
+    assert (await page_client("get_page", slug="plan"))["body"] == "ours"
     foreign = await _refused(theirs("get_page", id=ours["id"]))
     missing = await _refused(theirs("get_page", id=str(bench.house.workspace_id)))
     assert foreign.as_dict() == missing.as_dict()
@@ -385,9 +399,9 @@ async def test_another_workspace_has_pages_of_its_own(bench: Bench, shelf: Shelf
         assert isinstance(await _refused(theirs(verb, id=ours["id"])), NotFound)
 
 
-async def test_a_viewer_reads_and_does_not_write(bench: Bench, shelf: Shelf) -> None:
-    viewer = Shelf(bench.house.gate, bench.house.workspace_id, Role.VIEWER)
-    await shelf.write("Seen", "by all")
+async def test_a_viewer_reads_and_does_not_write(bench: Bench, page_client: PageClient) -> None:
+    viewer = PageClient(bench.house.gate, bench.house.workspace_id, Role.VIEWER)
+    await page_client.write("Seen", "by all")
 
     assert await viewer.slugs("search", "all") == ["seen"]
     for verb, arguments in (("create_page", PAGE), ("delete_page", {"slug": "seen"})):

@@ -95,9 +95,9 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
 
 async def _moved_task_is_told_again(bench: Bench, board: str, nudger: str, due: str) -> None:
     """A task that is due at another time is another thing to be reminded of."""
-    desk = Boards(bench.house)
-    (task,) = [one for one in await desk.rows(board, "tasks") if one["title"] == "Later"]
-    await desk.call(
+    boards = Boards(bench.house)
+    (task,) = [one for one in await boards.rows(board, "tasks") if one["title"] == "Later"]
+    await boards.call(
         "update_board_rows",
         board_id=board,
         dataset="tasks",
@@ -110,21 +110,21 @@ async def _moved_task_is_told_again(bench: Bench, board: str, nudger: str, due: 
 
 
 async def test_a_draft_starts_nothing_and_works_on_a_board_that_was_there(bench: Bench) -> None:
-    desk = Boards(bench.house)
-    board = await desk.create("Ours", datasets=[{"name": "tasks", "columns": [{"key": "title"}]}])
-    made = await desk.call("create_workflow", title="Quiet", board_id=board, templates=TEMPLATES)
+    boards = Boards(bench.house)
+    board = await boards.create("Ours", datasets=[{"name": "tasks", "columns": [{"key": "title"}]}])
+    made = await boards.call("create_workflow", title="Quiet", board_id=board, templates=TEMPLATES)
     assert {one["state"] for one in made["automations"]} == {"paused"}
-    found = await desk.call("get_board", board_id=board)
+    found = await boards.call("get_board", board_id=board)
     schema = {one["name"]: one for one in found["schema"]["datasets"]}
     assert set(schema) == {"default", "tasks", "progress", "nudges"}
     assert [one["key"] for one in schema["tasks"]["columns"]] == ["title"]
-    await desk.append(board, {"due": "soon", "title": 5}, {"due": "2020-01-01"}, dataset="tasks")
+    await boards.append(board, {"due": "soon", "title": 5}, {"due": "2020-01-01"}, dataset="tasks")
     ids = {one["template"]: one["automation_id"] for one in made["automations"]}
     async with bench.worker():
         for template in TEMPLATES:
             await _run(bench, ids[template])
-    assert await desk.rows(board, "progress") == []
+    assert await boards.rows(board, "progress") == []
     assert await _messages(bench) == ["nobody: A task without a title"]
     # Templates that it has are not made again, and their board stays theirs.
-    again = await desk.call("update_workflow", workflow_id=made["id"], templates=TEMPLATES)
+    again = await boards.call("update_workflow", workflow_id=made["id"], templates=TEMPLATES)
     assert again["automation_ids"] == made["automation_ids"]

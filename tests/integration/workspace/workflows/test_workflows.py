@@ -26,7 +26,7 @@ ECHO = step("echo", "transform_data", {"output": 1})
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WorkflowClient:
     """Somebody who works with workflows, and what they are told."""
 
     bench: Bench
@@ -48,8 +48,8 @@ class Desk:
         return {one["name"]: one["state"] for one in told["automations"]}
 
 
-def owner_at(bench: Bench) -> Desk:
-    return Desk(bench, Boards(bench.house).visitor)
+def owner_at(bench: Bench) -> WorkflowClient:
+    return WorkflowClient(bench, Boards(bench.house).visitor)
 
 
 async def _automation(bench: Bench, name: str, *, active: bool = True) -> str:
@@ -87,20 +87,20 @@ WRONG: list[tuple[Mapping[str, Any], str, str]] = [
 
 
 async def test_what_is_wrong_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
-    desk = owner_at(bench)
+    workflows = owner_at(bench)
     for more, place, code in WRONG:
-        found, places = await desk.refused("create_workflow", **{"title": "Launch", **more})
+        found, places = await workflows.refused("create_workflow", **{"title": "Launch", **more})
         assert place in places, (more, found, places)
         assert code in ("", found)
-    code, _ = await desk.refused("create_workflow", title="x", board_id=STRANGER)
+    code, _ = await workflows.refused("create_workflow", title="x", board_id=STRANGER)
     assert code == "no_board"
     assert [await _count(bench, one) for one in ("workflows", "boards", "automations")] == [0, 0, 0]
 
-    made = await desk.call(
+    made = await workflows.call(
         "create_workflow", title="Launch", kpis=[{"name": "Sales", "target": 10, "current": 4}]
     )
     known = {"workflow_id": made["id"]}
-    before = await desk.call("get_workflow", **known)
+    before = await workflows.call("get_workflow", **known)
     changes: list[tuple[dict[str, Any], str]] = [
         ({"kpis": [{"name": "Sales", "target": "ten"}]}, "/kpis/0/target"),
         ({"roster": []}, "/roster"),
@@ -108,42 +108,44 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_is_kept(bench: B
         ({"title": "New", "automation_ids": [STRANGER]}, "/automation_ids/0"),
     ]
     for change, place in changes:
-        _, places = await desk.refused("update_workflow", **known, **change)
+        _, places = await workflows.refused("update_workflow", **known, **change)
         assert place in places
-    assert await desk.refused("update_workflow", **known, title="x", expected_version=7) == (
+    assert await workflows.refused("update_workflow", **known, title="x", expected_version=7) == (
         "version_changed",
         [],
     )
-    assert await desk.refused("set_workflow_kpi", **known, name="Costs", current=1) == (
+    assert await workflows.refused("set_workflow_kpi", **known, name="Costs", current=1) == (
         "no_kpi",
         ["/name"],
     )
-    assert (await desk.refused("set_workflow_kpi", **known, name="Sales", current="9"))[1] == [
+    assert (await workflows.refused("set_workflow_kpi", **known, name="Sales", current="9"))[1] == [
         "/current"
     ]
-    assert (await desk.refused("detach_automation", **known, automation_id=STRANGER))[0] == (
+    assert (await workflows.refused("detach_automation", **known, automation_id=STRANGER))[0] == (
         "not_attached"
     )
-    assert (await desk.refused("get_workflow", workflow_id=STRANGER))[0] == "no_workflow"
-    assert await desk.call("get_workflow", **known) == before
+    assert (await workflows.refused("get_workflow", workflow_id=STRANGER))[0] == "no_workflow"
+    assert await workflows.call("get_workflow", **known) == before
 
-    told = await desk.call("set_workflow_kpi", **known, name="Sales", current=9.5)
+    told = await workflows.call("set_workflow_kpi", **known, name="Sales", current=9.5)
     assert (told["current"], told["target"]) == (9.5, 10)
-    told = await desk.call(
+    told = await workflows.call(
         "update_workflow", **known, kpis=[{"name": "Sales", "target": 20}], charter="More."
     )
     assert told["kpis"] == [{"name": "Sales", "target": 20, "current": 9.5}]
     assert (told["charter"], told["version"]) == ("More.", 3)
-    assert [one["id"] for one in (await desk.call("list_workflows"))["workflows"]] == [made["id"]]
-    assert (await desk.call("list_workflows", status="active"))["workflows"] == []
+    assert [one["id"] for one in (await workflows.call("list_workflows"))["workflows"]] == [
+        made["id"]
+    ]
+    assert (await workflows.call("list_workflows", status="active"))["workflows"] == []
 
 
 async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
     desk, space = owner_at(bench), bench.house.workspace_id
     database = bench.house.database
-    watcher = Desk(bench, await member(database, space, Role.EDITOR))
-    helper = Desk(bench, await member(database, space, Role.EDITOR))
-    viewer = Desk(bench, await member(database, space, Role.VIEWER))
+    watcher = WorkflowClient(bench, await member(database, space, Role.EDITOR))
+    helper = WorkflowClient(bench, await member(database, space, Role.EDITOR))
+    viewer = WorkflowClient(bench, await member(database, space, Role.VIEWER))
     made = await desk.call(
         "create_workflow",
         title="Launch",
@@ -284,8 +286,8 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
 
 async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> None:
     desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
-    mate = Desk(bench, await member(database, space, Role.EDITOR))
-    maker = Desk(bench, await member(database, space, Role.EDITOR))
+    mate = WorkflowClient(bench, await member(database, space, Role.EDITOR))
+    maker = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     own_id = str(mate.visitor.actor.id)
     trap = [
         {"user_id": str(one), "role": "observer"} for one in (FIRST_MEMBER, maker.visitor.actor.id)
@@ -311,8 +313,8 @@ async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> N
 
 async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
     desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
-    visitor = await member(database, space, Role.EDITOR)
-    mate, gone = Desk(bench, visitor), visitor.actor.id
+    caller = await member(database, space, Role.EDITOR)
+    mate, gone = WorkflowClient(bench, caller), caller.actor.id
     made = await mate.call(
         "create_workflow",
         title="Launch",
@@ -401,12 +403,12 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
 
 
 async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench: Bench) -> None:
-    desk = owner_at(bench)
+    workflows = owner_at(bench)
     post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
     saved = await bench.save(document(post, name="digest"))
     async with bench.house.database.transaction() as tx:
         await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
-    made = await desk.call(
+    made = await workflows.call(
         "create_workflow",
         title="Launch",
         status="active",
@@ -414,9 +416,9 @@ async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench
         automation_ids=[str(saved.automation_id)],
     )
     known = {"workflow_id": made["id"]}
-    await desk.call("set_workflow_status", **known, status="paused")
-    told = await desk.call("set_workflow_status", **known, status="active")
+    await workflows.call("set_workflow_status", **known, status="paused")
+    told = await workflows.call("set_workflow_status", **known, status="active")
     assert [(one["name"], one["code"]) for one in told["waiting"]] == [("digest", "parts_missing")]
     await bench.house.vault.set(bench.drawer, "slack_bot_token", "xoxb-1")
-    told = await desk.call("set_workflow_status", **known, status="active")
+    told = await workflows.call("set_workflow_status", **known, status="active")
     assert (told["activated"], told["waiting"]) == ([str(saved.automation_id)], [])

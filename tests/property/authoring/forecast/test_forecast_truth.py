@@ -82,8 +82,8 @@ def _number(found: str) -> Decimal:
     return Decimal(found.replace(",", ""))
 
 
-def _holds(told: str, pattern: str) -> list[Decimal]:
-    found = re.search(pattern, told)
+def _holds(message: str, pattern: str) -> list[Decimal]:
+    found = re.search(pattern, message)
     return [] if found is None else [_number(one) for one in found.groups()]
 
 

@@ -75,11 +75,11 @@ def test_a_model_is_offered_flat_schemas_because_providers_refuse_others() -> No
 
 @given(st.lists(st.text(alphabet="ab._-", min_size=1, max_size=90), unique=True, max_size=20))
 def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) -> None:
-    desk = build_toolset([AgentTool(one, "", {"type": "object"}) for one in ids], {}, None)
-    names = [tool.name for tool in desk.tools]
+    toolset = build_toolset([AgentTool(one, "", {"type": "object"}) for one in ids], {}, None)
+    names = [tool.name for tool in toolset.tools]
     assert len(set(names)) == len(ids) + 2
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
-    assert {handle.tool.id for handle in desk.handles.values()} == set(ids)
+    assert {handle.tool.id for handle in toolset.handles.values()} == set(ids)
 
 
 def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> None:
@@ -87,10 +87,12 @@ def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> No
         [AgentTool("a_b", "", {}), AgentTool("a.b", "", {})], {}, None
     ).handles
     for ids in ([plain, marked, "a.b"], [plain, "a.b", marked]):
-        desk = build_toolset([AgentTool(one, f"What {one} does", {}) for one in ids], {}, None)
-        assert len(set(desk.names)) == len(desk.names)
-        assert [handle.tool.id for handle in desk.handles.values()] == ids
-        assert [tool.description for tool in desk.tools[:3]] == [f"What {one} does" for one in ids]
+        toolset = build_toolset([AgentTool(one, f"What {one} does", {}) for one in ids], {}, None)
+        assert len(set(toolset.names)) == len(toolset.names)
+        assert [handle.tool.id for handle in toolset.handles.values()] == ids
+        assert [tool.description for tool in toolset.tools[:3]] == [
+            f"What {one} does" for one in ids
+        ]
 
 
 def test_a_tool_that_wants_a_secret_is_refused_without_one() -> None:
@@ -99,8 +101,8 @@ def test_a_tool_that_wants_a_secret_is_refused_without_one() -> None:
     with pytest.raises(Invalid) as refused:
         build_toolset([tool], {}, None)
     assert refused.value.code == "tool_needs_secret"
-    desk = build_toolset([tool], {"chat.post": {"token": "a marker"}}, None)
-    assert set(desk.tools[0].input_schema["properties"]) == {"text"}
+    toolset = build_toolset([tool], {"chat.post": {"token": "a marker"}}, None)
+    assert set(toolset.tools[0].input_schema["properties"]) == {"text"}
 
 
 def test_only_what_is_asked_tells_two_tasks_apart() -> None:

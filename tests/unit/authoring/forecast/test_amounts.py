@@ -10,7 +10,7 @@ from mainspring.authoring.forecast.amounts import CostRange, at_least, at_most, 
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "message"),
     [
         ("0", "$0"),
         ("22", "$22"),
@@ -25,8 +25,8 @@ from mainspring.authoring.forecast.amounts import CostRange, at_least, at_most, 
         ("0.00000001", "less than $0.000001"),
     ],
 )
-def test_an_amount_is_said_in_as_many_digits_as_help(amount: str, told: str) -> None:
-    assert format_usd(Decimal(amount)) == told
+def test_an_amount_is_said_in_as_many_digits_as_help(amount: str, message: str) -> None:
+    assert format_usd(Decimal(amount)) == message
 
 
 @pytest.mark.parametrize(

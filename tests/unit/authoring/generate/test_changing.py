@@ -18,8 +18,8 @@ BEFORE = plain(
 FETCH = {"step_id": "get", "action": "http_fetch", "config": {"url": "https://a.example/x"}}
 
 
-async def changed(words: str, after: dict[str, Any], before: dict[str, Any]) -> GenerationResult:
-    return await generate(desk_for(Scripted(hands_in(after))), wish_for(words, before=before))
+async def changed(text: str, after: dict[str, Any], before: dict[str, Any]) -> GenerationResult:
+    return await generate(desk_for(Scripted(hands_in(after))), wish_for(text, before=before))
 
 
 async def test_the_model_is_shown_what_is_to_be_changed_and_told_to_keep_the_rest() -> None:

@@ -60,8 +60,8 @@ def looking(resources: WorkspaceResources = RESOURCES) -> ModelLookup:
     return ModelLookup(resources, PLACE, QuoteMarkers(MARK, 50_000))
 
 
-def answered(name: str, given: Any, resources: WorkspaceResources = RESOURCES) -> str:
-    found = looking(resources).answer(name, given)
+def answered(name: str, value: Any, resources: WorkspaceResources = RESOURCES) -> str:
+    found = looking(resources).answer(name, value)
     assert found is not None
     return found.content
 
@@ -135,7 +135,7 @@ def test_what_only_people_may_do_is_neither_found_nor_described() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("text", "wanted"),
     [
         ("post a message to slack", "slack_post"),
         ("send e-mail", "send_email"),
@@ -144,14 +144,14 @@ def test_what_only_people_may_do_is_neither_found_nor_described() -> None:
         ("remember a value", "automation_kv.set"),
     ],
 )
-def test_capabilities_are_found_by_words(words: str, wanted: str) -> None:
-    assert wanted in [one.id for one in find(words, WORDS)][:3]
+def test_capabilities_are_found_by_words(text: str, wanted: str) -> None:
+    assert wanted in [one.id for one in find(text, WORDS)][:3]
 
 
 @pytest.mark.parametrize("name", ["list_resources", "find_capabilities", "describe_capability"])
-@pytest.mark.parametrize("given", ["text", {}, {"kind": 7, "words": [], "name": None}])
-def test_arguments_that_say_nothing_get_a_sentence(name: str, given: Any) -> None:
-    found = looking().answer(name, given)
+@pytest.mark.parametrize("value", ["text", {}, {"kind": 7, "words": [], "name": None}])
+def test_arguments_that_say_nothing_get_a_sentence(name: str, value: Any) -> None:
+    found = looking().answer(name, value)
     assert found is not None
     assert found.failed
     assert found.content.startswith(name)

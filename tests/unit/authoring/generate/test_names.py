@@ -96,10 +96,10 @@ def test_hosts_and_page_types_that_nobody_named_are_remarked_on() -> None:
         step("list_pages", type="rumour"),
         step("search", q="x", type="invoice"),
     ]
-    told = remarks(plain(plan=plan), known("read news.example"))
-    assert len(told) == 2
-    assert any("evil.example" in one for one in told)
-    assert any("'rumour'" in one for one in told)
+    lines = remarks(plain(plan=plan), known("read news.example"))
+    assert len(lines) == 2
+    assert any("evil.example" in one for one in lines)
+    assert any("'rumour'" in one for one in lines)
 
 
 def test_a_document_of_any_shape_is_read_without_a_complaint() -> None:

@@ -76,10 +76,13 @@ def test_an_odd_definition_is_taken_or_refused_and_never_breaks_anything(
     before = data.draw(st.none() | spoilt(shot.handed_in["definition"]))
     request = data.draw(st.sampled_from((shot.request, *REQUESTS)))
     zone = data.draw(st.sampled_from((None, "Europe/Berlin")))
-    wish = wish_for(request, timezone=zone, before=before)
-    desk = desk_for(Scripted(says()))
+    automation_request = wish_for(request, timezone=zone, before=before)
+    context = desk_for(Scripted(says()))
     hands = SubmissionReviewer(
-        desk, wish, read_schedule(wish), KnownNames.of(wish, (), RESOURCES, WORDS)
+        context,
+        automation_request,
+        read_schedule(automation_request),
+        KnownNames.of(automation_request, (), RESOURCES, WORDS),
     )
     verdict = asyncio.run(hands.take(handed_in))
     if verdict.sketch is None:

@@ -44,13 +44,13 @@ def test_it_asks_for_the_composed_shape() -> None:
 
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.handed_in["definition"]["name"])
 async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: FewShotExample) -> None:
-    given = shot.handed_in
-    reply = hands_in(given["definition"], *given["questions"], notes=given["notes"])
+    arguments = shot.handed_in
+    reply = hands_in(arguments["definition"], *arguments["questions"], notes=arguments["notes"])
     made = await generate(desk_for(Scripted(reply)), wish_for(shot.request, timezone=None))
     assert made.refused == ()
     assert made.sketch is not None
     assert [one.pointer for one in made.sketch.questions] == [
-        one["pointer"] for one in given["questions"]
+        one["pointer"] for one in arguments["questions"]
     ]
     assert not any("other moments" in note for note in made.sketch.notes)
     answered = made.sketch.document

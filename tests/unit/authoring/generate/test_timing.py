@@ -25,9 +25,9 @@ def wakes(*times: tuple[str, str | None], **others: Any) -> list[dict[str, Any]]
     ]
 
 
-async def made_of(words: str, triggers: list[dict[str, Any]], **others: Any) -> ProposalSketch:
+async def made_of(text: str, triggers: list[dict[str, Any]], **others: Any) -> ProposalSketch:
     made: GenerationResult = await generate(
-        desk_for(Scripted(hands_in(plain(triggers=triggers)))), wish_for(words, **others)
+        desk_for(Scripted(hands_in(plain(triggers=triggers)))), wish_for(text, **others)
     )
     assert made.sketch is not None, made.refused
     return made.sketch

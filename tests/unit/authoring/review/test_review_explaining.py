@@ -120,7 +120,7 @@ def test_an_open_place_is_said_to_be_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "words"),
+    ("when", "text"),
     [
         (
             "{{ think.bullets | default([]) | length > 0 }}",
@@ -141,9 +141,9 @@ def test_an_open_place_is_said_to_be_open() -> None:
         ),
     ],
 )
-def test_a_condition_is_said_in_words_or_shown_as_code(when: str, words: str) -> None:
+def test_a_condition_is_said_in_words_or_shown_as_code(when: str, text: str) -> None:
     line = _lines(agent(), {**slack(), "when": when})[2]
-    assert f", only when {words}." in line
+    assert f", only when {text}." in line
 
 
 def test_what_happens_on_failure_and_what_goes_in_is_said() -> None:
@@ -176,7 +176,7 @@ def test_hostile_text_stays_one_bounded_quotation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cron", "words"),
+    ("cron", "text"),
     [
         ("0 9 * * *", "every day at 09:00"),
         ("0 10 * * mon", "every Monday at 10:00"),
@@ -195,8 +195,8 @@ def test_hostile_text_stays_one_bounded_quotation() -> None:
         ("@daily", "every day at 00:00"),
     ],
 )
-def test_a_schedule_is_said_as_a_person_would(cron: str, words: str) -> None:
-    assert describe_schedule(cron, "UTC").lower() == f"{words} (utc)".lower()
+def test_a_schedule_is_said_as_a_person_would(cron: str, text: str) -> None:
+    assert describe_schedule(cron, "UTC").lower() == f"{text} (utc)".lower()
 
 
 def test_every_kind_of_trigger_has_words() -> None:

@@ -111,7 +111,7 @@ def test_the_comment_that_hid_a_channel_really_renders_another_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("channel", "words"),
+    ("channel", "text"),
     [
         ("#standup", "posts to “#standup” on"),
         ("{{ inputs.channel }}", "posts to the input ‘channel’ on"),
@@ -120,9 +120,9 @@ def test_the_comment_that_hid_a_channel_really_renders_another_one() -> None:
         ("{{ inputs.a | reverse }}", "posts to `{{ inputs.a | reverse }}` on"),
     ],
 )
-def test_a_plain_destination_is_said_plainly_and_not_flagged(channel: str, words: str) -> None:
+def test_a_plain_destination_is_said_plainly_and_not_flagged(channel: str, text: str) -> None:
     made = document(slack(channel=channel))
-    assert words in explain(made, WORDS)[1]
+    assert text in explain(made, WORDS)[1]
     assert "odd_destination" not in {flag.code for flag in flags(made)}
 
 

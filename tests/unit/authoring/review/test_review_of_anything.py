@@ -169,9 +169,9 @@ def test_any_document_is_reviewed_within_bounds_and_every_pointer_resolves(
     impact = impact_of(made, (), WORDS)
     assert _JUDGE.findings(impact, "") == []
     before = dict(facts.before or {})
-    said = describe_changes(list_changes(before, made), before, made, WORDS)
-    assert len(said) <= MOST_SENTENCES
-    for text in (*lines, *(flag.text for flag in found), *said):
+    texts = describe_changes(list_changes(before, made), before, made, WORDS)
+    assert len(texts) <= MOST_SENTENCES
+    for text in (*lines, *(flag.text for flag in found), *texts):
         assert 0 < len(text) <= 400
         assert text.isprintable()
 

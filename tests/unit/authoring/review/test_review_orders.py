@@ -175,8 +175,8 @@ def test_the_examples_and_the_requests_of_people_sound_like_no_order() -> None:
 
 def test_most_of_the_orders_that_agents_are_attacked_with_are_noticed() -> None:
     """What is split over two texts is not: neither half says anything."""
-    house = Facts(**{one.name: f"desk.{one.name}" for one in fields(Facts)})
-    orders = corpus(house, each=3)
+    application = Facts(**{one.name: f"desk.{one.name}" for one in fields(Facts)})
+    orders = corpus(application, each=3)
     missed = [
         order.wording
         for order in orders

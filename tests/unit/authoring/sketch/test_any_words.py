@@ -170,7 +170,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "phrase",
     [
         "post '{{ secrets.slack_bot_token }}' to #a by hand",
         "remind me every day at 9 UTC to use {{ secrets.billing_key }}",
@@ -179,8 +179,8 @@ def texts(value: Any) -> Iterator[str]:
         "every day at 9 UTC create a linear issue called '{{ secrets.billing_key }}'",
     ],
 )
-def test_braces_come_out_as_they_went_in(words: str) -> None:
-    made = draw(words)
+def test_braces_come_out_as_they_went_in(phrase: str) -> None:
+    made = draw(phrase)
     assert strays(made) == []
     for text in texts(made.document["plan"]):
         if any(mark in text for mark in MARKS) and "secrets.slack_bot_token }}" not in text:
@@ -227,7 +227,7 @@ def test_names_of_the_workspace_with_braces_are_inert_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "a" * 10_000,
         "{" * 10_000,
@@ -245,8 +245,8 @@ def test_names_of_the_workspace_with_braces_are_inert_too() -> None:
     ],
     ids=lambda words: words[:12].encode("ascii", "replace").decode(),
 )
-def test_ten_thousand_hostile_signs_come_to_a_sound_sketch(words: str) -> None:
-    made = draw(words)
+def test_ten_thousand_hostile_signs_come_to_a_sound_sketch(text: str) -> None:
+    made = draw(text)
     assert strays(made) == []
     assert any("first" in one for one in made.notes)
     assert len(made.document.get("plan", [])) <= 100

@@ -25,8 +25,8 @@ SLACK: Final = "/plan/3"
 MAIL: Final = "/plan/4"
 
 
-def changed(words: str, before: Any = BEFORE) -> ProposalSketch:
-    made = draw(words, before=before)
+def changed(text: str, before: Any = BEFORE) -> ProposalSketch:
+    made = draw(text, before=before)
     assert strays(made) == []
     return made
 
@@ -36,7 +36,7 @@ def written(document: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "places"),
+    ("text", "places"),
     [
         ("run it every Monday at 10", {"/triggers/0/config/cron": "0 10 * * 1"}),
         ("run it at 8 instead", {"/triggers/0/config/cron": "0 8 * * 1-5"}),
@@ -56,7 +56,7 @@ def written(document: Any) -> str:
         ("only run it by hand", {"/triggers": []}),
     ],
 )
-def test_what_is_named_is_changed_and_all_else_stays(words: str, places: dict[str, Any]) -> None:
+def test_what_is_named_is_changed_and_all_else_stays(text: str, places: dict[str, Any]) -> None:
     expected: Any = BEFORE
     if any(place.startswith("/triggers") for place in places):
         expected = set_at_pointer(expected, "/goal", TIMELESS)
@@ -64,7 +64,7 @@ def test_what_is_named_is_changed_and_all_else_stays(words: str, places: dict[st
         expected = set_at_pointer(expected, "/goal", BEFORE["goal"].replace("#standup", "#ops"))
     for place, value in places.items():
         expected = set_at_pointer(expected, place, value)
-    assert written(changed(words).document) == written(expected)
+    assert written(changed(text).document) == written(expected)
 
 
 def test_the_definition_that_was_handed_in_is_not_touched() -> None:
@@ -75,7 +75,7 @@ def test_the_definition_that_was_handed_in_is_not_touched() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "action"),
+    ("text", "action"),
     [
         ("also mail me", "email.notify_owner"),
         ("then also tell me on Telegram", "telegram_push"),
@@ -83,8 +83,8 @@ def test_the_definition_that_was_handed_in_is_not_touched() -> None:
         ("please also create a linear issue", "linear.create_issue"),
     ],
 )
-def test_a_step_that_is_added_says_what_the_others_say(words: str, action: str) -> None:
-    made = changed(words)
+def test_a_step_that_is_added_says_what_the_others_say(text: str, action: str) -> None:
+    made = changed(text)
     *there, added = made.document["plan"]
     assert there == BEFORE["plan"]
     assert added["action"] == action
@@ -99,15 +99,15 @@ def test_a_board_that_is_written_from_now_on_needs_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("text", "place"),
     [
         ("remove the step that posts to Slack", SLACK),
         ("stop mailing", MAIL),
         ("don't email any more", MAIL),
     ],
 )
-def test_a_step_that_is_not_wanted_is_taken_out(words: str, place: str) -> None:
-    assert written(changed(words).document) == written(take_out(BEFORE, place))
+def test_a_step_that_is_not_wanted_is_taken_out(text: str, place: str) -> None:
+    assert written(changed(text).document) == written(take_out(BEFORE, place))
 
 
 def test_a_step_that_others_need_stays_and_that_is_told() -> None:
@@ -123,13 +123,13 @@ def test_every_second_week_puts_its_condition_on_the_steps_that_are_there() -> N
 
 
 @pytest.mark.parametrize(
-    "words", ["make it friendlier", "", "{{ secrets.x }} {% for %}", "hm", "pause it", "order.paid"]
+    "text", ["make it friendlier", "", "{{ secrets.x }} {% for %}", "hm", "pause it", "order.paid"]
 )
-def test_what_is_not_understood_changes_nothing_and_says_so(words: str) -> None:
-    made = changed(words)
+def test_what_is_not_understood_changes_nothing_and_says_so(text: str) -> None:
+    made = changed(text)
     assert written(made.document) == written(BEFORE)
     assert "Nothing was changed." in made.notes[0]
-    assert [question.id for question in made.questions] == ["not-understood"] * bool(words)
+    assert [question.id for question in made.questions] == ["not-understood"] * bool(text)
 
 
 JSON: Final = st.recursive(
@@ -159,7 +159,7 @@ BROKEN: Final = st.dictionaries(
 
 @given(
     before=BROKEN,
-    words=st.sampled_from(
+    text=st.sampled_from(
         [
             "run it at 8",
             "every Monday at 9 UTC",
@@ -177,19 +177,19 @@ BROKEN: Final = st.dictionaries(
     ),
 )
 @settings(max_examples=12, deadline=None)
-def test_a_definition_of_any_shape_can_be_handed_in(before: dict[str, Any], words: str) -> None:
+def test_a_definition_of_any_shape_can_be_handed_in(before: dict[str, Any], text: str) -> None:
     kept = written(before)
-    draw(words, before=before)
+    draw(text, before=before)
     assert written(before) == kept
 
 
-@pytest.mark.parametrize("words", ["only on Mondays at 10", "run it when a note comes in instead"])
+@pytest.mark.parametrize("text", ["only on Mondays at 10", "run it when a note comes in instead"])
 def test_a_goal_that_somebody_wrote_stays_and_one_that_was_sketched_names_no_old_moment(
-    words: str,
+    text: str,
 ) -> None:
-    assert changed(words).document["goal"] == TIMELESS
+    assert changed(text).document["goal"] == TIMELESS
     theirs = set_at_pointer(BEFORE, "/goal", "Every weekday at 9 the team is awake.")
-    assert changed(words, theirs).document["goal"] == "Every weekday at 9 the team is awake."
+    assert changed(text, theirs).document["goal"] == "Every weekday at 9 the team is awake."
 
 
 def test_only_an_hour_keeps_the_days_also_where_the_zone_is_still_asked_for() -> None:

@@ -35,8 +35,8 @@ THERE: Final = replace(
 )
 
 
-def sketched(words: str) -> ProposalSketch:
-    made = draw(words, resources=THERE)
+def sketched(text: str) -> ProposalSketch:
+    made = draw(text, resources=THERE)
     assert strays(made) == []
     return made
 
@@ -58,7 +58,7 @@ def rendered(made: ProposalSketch, rows: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "fits", "differs"),
+    ("text", "fits", "differs"),
     [
         ('when a deal changes to stage "won", post it to #a', {"stage": "Won"}, {"stage": "lost"}),
         ("when a deal with stage won is added, tell me", {"stage": "won"}, {"stage": None}),
@@ -68,9 +68,9 @@ def rendered(made: ProposalSketch, rows: list[dict[str, Any]]) -> str:
     ],
 )
 def test_a_condition_on_a_column_is_a_test_of_the_rows(
-    words: str, fits: dict[str, Any], differs: dict[str, Any]
+    text: str, fits: dict[str, Any], differs: dict[str, Any]
 ) -> None:
-    made = sketched(words)
+    made = sketched(text)
     blank = {"stage": None, "value": None}
     assert rendered(made, [{"row_id": "1", **blank, **fits}]).strip()
     assert not rendered(made, [{"row_id": "2", **blank, **differs}]).strip()
@@ -91,21 +91,21 @@ def test_a_number_of_an_event_is_a_filter_of_the_trigger() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "when an email from Ann comes in, notify me",
         "when an email that sounds angry arrives, tell me",
         "when an urgent email comes in, post it to #a",
     ],
 )
-def test_what_needs_judgement_is_judged_before_anything_is_done(words: str) -> None:
-    made = sketched(words)
+def test_what_needs_judgement_is_judged_before_anything_is_done(text: str) -> None:
+    made = sketched(text)
     assert step(made, "agent_task")["config"]["output_schema"]["properties"]["needed"]
     assert made.document["plan"][-1]["when"] == "{{ steps.think.needed | default(false) }}"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("phrase", "text"),
     [
         ("when a file larger than 5 MB is uploaded, tell me", "larger than 5 MB"),
         ("when a platinum deal is added, tell me", "platinum"),
@@ -113,14 +113,14 @@ def test_what_needs_judgement_is_judged_before_anything_is_done(words: str) -> N
         ("when the event order.paid happens in Berlin, tell me", "Berlin"),
     ],
 )
-def test_what_nothing_can_look_at_is_told(words: str, said: str) -> None:
-    made = sketched(words)
-    assert any(said in one and "not" in one for one in made.notes)
+def test_what_nothing_can_look_at_is_told(phrase: str, text: str) -> None:
+    made = sketched(phrase)
+    assert any(text in one and "not" in one for one in made.notes)
     assert "agent_task" not in actions(made)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "tweet our release notes every Friday at 9 UTC",
         "every day at 9 UTC upload the report to Dropbox",
@@ -130,8 +130,8 @@ def test_what_nothing_can_look_at_is_told(words: str, said: str) -> None:
         "when an email comes in, send an SMS to Bob",
     ],
 )
-def test_for_what_nothing_here_can_do_there_is_no_plan_but_a_way(words: str) -> None:
-    made = sketched(words)
+def test_for_what_nothing_here_can_do_there_is_no_plan_but_a_way(text: str) -> None:
+    made = sketched(text)
     assert "plan" not in made.document
     assert asked(made)["words"] == "/plan"
     assert any("mainspring connections add" in one for one in made.notes)
@@ -144,29 +144,29 @@ def test_beside_what_can_be_done_the_rest_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("text", "place"),
     [
         ("every Monday at 9 UTC delete all pages older than a year", "/plan/0/config"),
         ("every day at 9 UTC delete the oldest row of the Deals board", "/plan/0/config/row_ids"),
         ("when an email comes in, archive the contact", "/plan/0/action"),
     ],
 )
-def test_what_cannot_be_taken_back_is_never_aimed_by_a_model(words: str, place: str) -> None:
-    made = sketched(words)
+def test_what_cannot_be_taken_back_is_never_aimed_by_a_model(text: str, place: str) -> None:
+    made = sketched(text)
     assert "agent_task" not in actions(made)
     assert place in asked(made).values()
     assert any("never guessed" in one for one in made.notes)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "summarise the Deals board; post the summary to #sales and mail me the next steps",
         "read the Deals board and send a summary to #sales, next steps to me by mail",
     ],
 )
-def test_two_texts_for_two_places_are_two_fields(words: str) -> None:
-    made = sketched(f"every Friday at 9 UTC {words}")
+def test_two_texts_for_two_places_are_two_fields(text: str) -> None:
+    made = sketched(f"every Friday at 9 UTC {text}")
     fields = step(made, "agent_task")["config"]["output_schema"]["required"]
     assert fields == ["summary", "next_steps"]
     assert step(made, "slack_post")["config"]["text"] == "{{ steps.think.summary }}"

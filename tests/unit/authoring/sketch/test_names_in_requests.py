@@ -49,7 +49,7 @@ def test_the_same_words_become_the_same_automation_once_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "when Nightly import fails, mail me",
         "when the automation Nightly import has failed, mail me",
@@ -58,8 +58,8 @@ def test_the_same_words_become_the_same_automation_once_more() -> None:
         "mail me when the nightly import did not succeed",
     ],
 )
-def test_where_an_automation_is_named_it_is_meant(words: str) -> None:
-    (trigger,) = draw(words).document["triggers"]
+def test_where_an_automation_is_named_it_is_meant(text: str) -> None:
+    (trigger,) = draw(text).document["triggers"]
     assert trigger["config"]["event_type"] == "automation.run.failed"
     assert trigger["config"]["filters"] == {"automation_name": {"equals": "Nightly import"}}
 

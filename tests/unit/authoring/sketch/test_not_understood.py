@@ -124,13 +124,13 @@ def test_courtesy_background_and_lengths_are_not_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "cap"),
+    ("text", "cap"),
     [
         ("It must never cost more than $0.20 per run.", "0.2"),
         ("Please don't spend more than 50 cents a run.", "0.5"),
     ],
 )
-def test_a_cap_in_other_words_is_understood(words: str, cap: str) -> None:
-    made = draw(f"every day at 9 UTC post 'hello' to #a. {words}")
+def test_a_cap_in_other_words_is_understood(text: str, cap: str) -> None:
+    made = draw(f"every day at 9 UTC post 'hello' to #a. {text}")
     assert made.document["execution"]["budget_cap_usd"] == cap
     assert made.questions == ()

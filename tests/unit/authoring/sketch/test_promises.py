@@ -28,8 +28,8 @@ TWO: Final = (
 )
 
 
-def sketched(words: str, *, bare: bool = False) -> ProposalSketch:
-    made = draw(words, resources=BARE if bare else HERE)
+def sketched(text: str, *, bare: bool = False) -> ProposalSketch:
+    made = draw(text, resources=BARE if bare else HERE)
     assert strays(made) == []
     return made
 
@@ -46,21 +46,21 @@ def holds(condition: str, scope: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         TWO,
         "post 'a' to #x every Monday at 9 UTC and post 'b' to #y every Friday at 10 UTC",
         "remind me to stretch every day at 9 UTC, and on Fridays at 16 UTC remind me of beer",
     ],
 )
-def test_of_two_wishes_with_a_time_each_one_is_chosen(words: str) -> None:
-    made = sketched(words)
+def test_of_two_wishes_with_a_time_each_one_is_chosen(text: str) -> None:
+    made = sketched(text)
     (question,) = made.questions
     assert (question.kind, question.pointer) == ("words", "/plan")
     assert "plan" not in made.document
     assert len(question.choices) == 2
     for chosen, other in (question.choices, question.choices[::-1]):
-        answer = sketched(f"{words}\n{chosen.value}")
+        answer = sketched(f"{text}\n{chosen.value}")
         assert not answer.questions
         assert len(answer.document["triggers"]) == len(actions(answer)) == 1
         assert any(other.label in one for one in answer.notes)
@@ -76,14 +76,14 @@ def test_a_wish_that_is_chosen_keeps_the_zone_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "post 'a' to #x every Monday at 9 UTC and every Friday at 10 UTC",
         "every Monday at 9 UTC and every Friday at 10 UTC post 'a' to #x",
     ],
 )
-def test_one_wish_with_two_times_is_one_automation(words: str) -> None:
-    made = sketched(words)
+def test_one_wish_with_two_times_is_one_automation(text: str) -> None:
+    made = sketched(text)
     assert not made.questions
     assert len(made.document["triggers"]) == 2
 
@@ -144,7 +144,7 @@ def test_every_starter_comes_to_a_sound_plan(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "action", "key", "name"),
+    ("text", "action", "key", "name"),
     [
         ("save it as a page called Weekly sales", "create_page", "title", "Weekly sales"),
         ("save a summary as a page titled 'A, b'", "create_page", "title", "A, b"),
@@ -158,21 +158,21 @@ def test_every_starter_comes_to_a_sound_plan(name: str, text: str) -> None:
         ("send me a notification named New orders", "notification", "title", "New orders"),
     ],
 )
-def test_what_was_named_is_called_so(words: str, action: str, key: str, name: str) -> None:
-    made = sketched(f"every Monday at 8 UTC read the Orders board and {words}")
+def test_what_was_named_is_called_so(text: str, action: str, key: str, name: str) -> None:
+    made = sketched(f"every Monday at 8 UTC read the Orders board and {text}")
     assert config(made, action)[key] == name
     assert made.document["triggers"][0]["config"]["cron"] == "0 8 * * 1"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "when a file called offer.pdf is uploaded, tell me",
         "when a page titled Budget comes in, post it to #a",
     ],
 )
-def test_what_comes_in_under_a_name_is_not_called_so_here(words: str) -> None:
-    made = sketched(words)
+def test_what_comes_in_under_a_name_is_not_called_so_here(text: str) -> None:
+    made = sketched(text)
     assert not any("could be called" in one for one in made.notes)
     assert made.document["plan"][-1]["config"].get("title") not in ("offer.pdf", "Budget")
 
@@ -188,29 +188,29 @@ def test_a_name_that_finds_no_place_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("text", "place"),
     [
         ("remind the team about tax", "/plan/0/config/channel"),
         ("remind everyone to log hours", "/plan/0/config/channel"),
         ("tell my boss that the report is late", "/plan/0/config/to"),
     ],
 )
-def test_how_somebody_else_is_reached_is_asked(words: str, place: str) -> None:
-    made = sketched(f"every Monday at 8 UTC {words}")
+def test_how_somebody_else_is_reached_is_asked(text: str, place: str) -> None:
+    made = sketched(f"every Monday at 8 UTC {text}")
     assert place in asked(made).values()
     assert "notification" not in actions(made)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "every Friday at 9 UTC read the Sales board and leave me a message",
         "every Friday at 9 UTC add a row saying 'x' to the Sales board",
         "when a row is added to the Sales board, tell me",
     ],
 )
-def test_a_board_that_is_not_there_is_asked_for_with_the_way_to_make_it(words: str) -> None:
-    made = sketched(words, bare=True)
+def test_a_board_that_is_not_there_is_asked_for_with_the_way_to_make_it(text: str) -> None:
+    made = sketched(text, bare=True)
     (question,) = [one for one in made.questions if one.id == "board"]
     assert question.pointer.endswith("/config/board_id")
     assert "mainspring boards create Sales" in question.question
@@ -232,10 +232,10 @@ def test_fields_of_what_was_sent_are_no_deed() -> None:
 
 
 def test_what_a_model_cannot_know_is_asked_for() -> None:
-    words = "every day at 9 UTC post the weather to #team"
-    made = sketched(words)
+    text = "every day at 9 UTC post the weather to #team"
+    made = sketched(text)
     assert [one.kind for one in made.questions if one.id == "source"] == ["words"]
-    again = sketched(f"{words}\nhttps://weather.example/berlin")
+    again = sketched(f"{text}\nhttps://weather.example/berlin")
     assert not again.questions
     assert actions(again) == ["http_fetch", "agent_task", "slack_post"]
     assert not sketched("every day at 9 UTC post a joke to #team").questions
@@ -248,18 +248,18 @@ def test_an_address_in_a_condition_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "get https://a.example/feed.xml and save new items as pages",
         "translate new notes and store them as pages",
     ],
 )
-def test_pages_that_are_written_are_not_read(words: str) -> None:
-    made = sketched(f"every day at 9 UTC {words}")
+def test_pages_that_are_written_are_not_read(text: str) -> None:
+    made = sketched(f"every day at 9 UTC {text}")
     last = made.document["plan"][-1]
     assert last["action"] == "for_each"
     assert last["config"]["steps"][0]["action"] == "create_page"
-    assert actions(made).count("list_pages") == ("notes" in words)
+    assert actions(made).count("list_pages") == ("notes" in text)
 
 
 def test_what_is_assumed_about_a_time_is_told_while_its_zone_is_open() -> None:
@@ -283,14 +283,14 @@ def test_a_secret_that_is_not_kept_yet_is_shown_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "name"),
+    ("text", "name"),
     [
         ("every Monday at 8 UTC remind me to check the post", "Check the post"),
         ("every monday 9 UTC post hello team to #a", "Post hello team to #a"),
     ],
 )
-def test_a_name_says_the_deed_and_no_time(words: str, name: str) -> None:
-    assert sketched(words).document["name"] == name
+def test_a_name_says_the_deed_and_no_time(text: str, name: str) -> None:
+    assert sketched(text).document["name"] == name
 
 
 def test_a_title_names_what_was_read_and_not_that_it_was() -> None:

@@ -98,7 +98,7 @@ def test_no_moment_at_all_is_a_question_that_may_be_answered_with_by_hand() -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "type_", "expected"),
+    ("text", "type_", "expected"),
     [
         (
             "when a row is added to the Orders board, tell me",
@@ -134,8 +134,8 @@ def test_no_moment_at_all_is_a_question_that_may_be_answered_with_by_hand() -> N
         ),
     ],
 )
-def test_what_happens_becomes_a_trigger(words: str, type_: str, expected: dict[str, Any]) -> None:
-    made = draw(words)
+def test_what_happens_becomes_a_trigger(text: str, type_: str, expected: dict[str, Any]) -> None:
+    made = draw(text)
     assert (trigger(made)["type"], trigger(made)["config"]) == (type_, expected)
     assert not strays(made)
 
@@ -198,7 +198,7 @@ def test_two_secrets_that_fit_are_a_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "action"),
+    ("text", "action"),
     [
         ("mail me 'x'", "email.notify_owner"),
         ("message me on Telegram: 'x'", "telegram_push"),
@@ -212,8 +212,8 @@ def test_two_secrets_that_fit_are_a_choice() -> None:
         ("write a page about our new notes", "create_page"),
     ],
 )
-def test_each_act_has_its_own_tight_action(words: str, action: str) -> None:
-    made = draw(f"by hand, {words}")
+def test_each_act_has_its_own_tight_action(text: str, action: str) -> None:
+    made = draw(f"by hand, {text}")
     assert actions(made)[-1] == action
     assert not strays(made)
 

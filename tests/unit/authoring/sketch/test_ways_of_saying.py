@@ -12,8 +12,8 @@ from tests.unit.authoring.sketch.test_any_words import DO, WHEN, assert_inert, c
 from tests.unit.authoring.sketch.workspace import LEADS, ORDERS, actions, asked, draw, strays
 
 
-def config(words: str, action: str) -> dict[str, Any]:
-    made = draw(words)
+def config(text: str, action: str) -> dict[str, Any]:
+    made = draw(text)
     assert strays(made) == []
     found: dict[str, Any] = next(
         one for one in made.document["plan"] if one.get("action") == action
@@ -22,15 +22,15 @@ def config(words: str, action: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("phrase", "text"),
     [
         ("every day at 9 UTC post to #a that the backup is due", "The backup is due"),
         ("when an email comes in, post a message saying new mail to #a", "New mail"),
         ("post nice weekend to #a on Fridays at 16 UTC", "Nice weekend"),
     ],
 )
-def test_a_text_that_is_given_is_not_thought_about(words: str, text: str) -> None:
-    made = draw(words)
+def test_a_text_that_is_given_is_not_thought_about(phrase: str, text: str) -> None:
+    made = draw(phrase)
     assert actions(made) == ["slack_post"]
     assert made.document["plan"][0]["config"]["text"] == text
 
@@ -47,15 +47,15 @@ def test_whether_something_answers_is_looked_at_and_not_thought_about() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "webhook -> #ops",
         "My shop has a new order. It can call a URL. Post to #ops",
         "our CI can call a URL when a build finishes, then post to #ops",
     ],
 )
-def test_whoever_can_call_is_a_webhook(words: str) -> None:
-    made = draw(words)
+def test_whoever_can_call_is_a_webhook(text: str) -> None:
+    made = draw(text)
     assert [one["type"] for one in made.document["triggers"]] == ["webhook"]
     assert actions(made) == ["slack_post"]
 
@@ -68,7 +68,7 @@ def test_a_thing_with_a_question_mark_is_something_that_happens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "board"),
+    ("text", "board"),
     [
         ("every new email gets recorded on the Leads board", LEADS),
         ("when a note comes in, summarise it, the result goes on the Orders board", ORDERS),
@@ -76,8 +76,8 @@ def test_a_thing_with_a_question_mark_is_something_that_happens() -> None:
         ("when an email arrives, add it to the order board", ORDERS),
     ],
 )
-def test_rows_are_written_however_it_is_said(words: str, board: str) -> None:
-    assert config(words, "append_board_rows")["board_id"] == board
+def test_rows_are_written_however_it_is_said(text: str, board: str) -> None:
+    assert config(text, "append_board_rows")["board_id"] == board
 
 
 def test_a_row_that_is_added_by_others_is_still_what_starts_it() -> None:
@@ -87,24 +87,24 @@ def test_a_row_that_is_added_by_others_is_still_what_starts_it() -> None:
 
 
 def test_fields_in_brackets_are_fields() -> None:
-    words = "add a row (name, email, notes) to the Leads board"
-    thought = config(f"when an email comes in {words}", "agent_task")
+    text = "add a row (name, email, notes) to the Leads board"
+    thought = config(f"when an email comes in {text}", "agent_task")
     row = thought["output_schema"]["properties"]["rows"]["items"]["properties"]
     assert list(row) == ["name", "email", "notes"]
-    (sent,) = config(f"when our form calls the webhook, {words}", "append_board_rows")["rows"]
+    (sent,) = config(f"when our form calls the webhook, {text}", "append_board_rows")["rows"]
     assert sent["notes"] == "{{ trigger.notes | default('', true) }}"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "every hour UTC read their API and post the answer to #ops",
         "every hour UTC look at the status page and post it to #ops",
         "every hour UTC fetch http://[ and post it to #ops",
     ],
 )
-def test_an_address_that_was_not_said_is_asked_for(words: str) -> None:
-    made = draw(words)
+def test_an_address_that_was_not_said_is_asked_for(text: str) -> None:
+    made = draw(text)
     assert actions(made) == ["http_fetch", "slack_post"]
     assert asked(made)["url"] == "/plan/0/config/url"
 

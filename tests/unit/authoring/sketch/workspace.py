@@ -24,16 +24,16 @@ LEADS: Final = "22222222-2222-4222-8222-222222222222"
 IMPORT: Final = "44444444-4444-4444-8444-444444444444"
 
 
-async def _never(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+async def _never(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     raise AssertionError("nothing is called while a request is read")
 
 
 def _tool(
-    name: str, words: str, effect: Effect, required: list[str], **properties: Any
+    name: str, text: str, effect: Effect, required: list[str], **properties: Any
 ) -> Capability:
     return Capability(
         name,
-        words,
+        text,
         {
             "type": "object",
             "additionalProperties": False,

@@ -18,7 +18,7 @@ def refusal(source: str) -> Invalid:
 
 
 @pytest.mark.parametrize(
-    ("source", "code", "words"),
+    ("source", "code", "text"),
     [
         ("{{ x() }}", "template_unsupported", "called"),
         ("{{ x.upper() }}", "template_unsupported", "called"),
@@ -79,10 +79,10 @@ def refusal(source: str) -> Invalid:
         ("{{ a }}" * 1_100, "template_too_complex", "too complex"),
     ],
 )
-def test_the_sentence_names_what_is_wrong(source: str, code: str, words: str) -> None:
+def test_the_sentence_names_what_is_wrong(source: str, code: str, text: str) -> None:
     caught = refusal(source)
     assert caught.code == code
-    assert words in caught.detail
+    assert text in caught.detail
     assert caught.detail.endswith(".")
     assert len(caught.detail) < 400
 

@@ -18,18 +18,18 @@ from tests.kit.house import document, step
 LIMITS = Limits()
 
 
-def _with_a_tool_that_needs_a_secret(words: Vocabulary) -> Registry:
+def _with_a_tool_that_needs_a_secret(vocabulary: Vocabulary) -> Registry:
     """The same words, and ``chat.post``, which posts with the token that is named or not at all."""
-    slack = words.capabilities["slack_post"]
+    slack = vocabulary.capabilities["slack_post"]
     takes = {**slack.input_schema, "required": [*slack.input_schema["required"], "token"]}
     return Registry(
-        actions=words.actions.values(),
+        actions=vocabulary.actions.values(),
         capabilities=[
-            *words.capabilities.values(),
+            *vocabulary.capabilities.values(),
             replace(slack, id="chat.post", input_schema=takes),
         ],
-        triggers=words.triggers.values(),
-        events=words.events.values(),
+        triggers=vocabulary.triggers.values(),
+        events=vocabulary.events.values(),
     )
 
 

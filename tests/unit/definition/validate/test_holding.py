@@ -70,7 +70,7 @@ def test_a_step_waits_when_its_result_is_read(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "text"),
     [
         (_note("x"), "no outside write"),
         (step("ask", "approval", {"title": "Go on?"}), "no outside write"),
@@ -80,14 +80,14 @@ def test_a_step_waits_when_its_result_is_read(
     ],
 )
 def test_an_option_where_nothing_is_held_is_refused_at_its_place(
-    wrong: dict[str, Any], words: str
+    wrong: dict[str, Any], text: str
 ) -> None:
     for option in ({"on_hold": "wait"}, {"on_hold": "continue"}, {"hold_expires_after": "2h"}):
         report = validate(document({**wrong, **option}), WORDS, Limits())
         (name,) = option
         found = [one for one in report.findings if one.pointer == f"/plan/0/{name}"]
         assert [one.code for one in found] == ["not_held"], report.findings
-        assert words in found[0].detail
+        assert text in found[0].detail
         assert found[0].suggestion == f"Remove {name}."
 
 
@@ -99,7 +99,7 @@ def test_an_option_inside_a_loop_is_judged_at_its_own_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("value", "code"),
     [
         ("5", "pattern"),
         ("59s", "hold_time"),
@@ -110,8 +110,8 @@ def test_an_option_inside_a_loop_is_judged_at_its_own_place() -> None:
         (72, "type"),
     ],
 )
-def test_a_time_that_no_write_is_held_for_is_refused(given: Any, code: str) -> None:
-    report = validate(document(_tell(hold_expires_after=given)), WORDS, Limits())
+def test_a_time_that_no_write_is_held_for_is_refused(value: Any, code: str) -> None:
+    report = validate(document(_tell(hold_expires_after=value)), WORDS, Limits())
     assert [(one.pointer, one.code) for one in report.findings] == [
         ("/plan/0/hold_expires_after", code)
     ]

@@ -111,8 +111,8 @@ def test_an_event_that_nobody_publishes_is_accepted_with_the_nearest_name() -> N
 
 
 def test_a_pattern_that_cannot_read_ordinary_texts_is_accepted_with_a_warning() -> None:
-    letters, light = {"regex": r"\p{L}+ \p{L}+"}, {"regex": "(?i)invoice.*overdue"}
-    nested = {"$or": [{"$not": {"a/b": letters}}, {"text": light}]}
+    mails, light = {"regex": r"\p{L}+ \p{L}+"}, {"regex": "(?i)invoice.*overdue"}
+    nested = {"$or": [{"$not": {"a/b": mails}}, {"text": light}]}
     report = judged(
         triggers=[
             {

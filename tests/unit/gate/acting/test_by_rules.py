@@ -45,11 +45,13 @@ def test_a_plain_message_is_read(request_: str, to: list[str], subject: str, bod
 
 
 def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
-    shelf = Parcels().integration()
-    (send,) = shelf.capabilities
+    integrations = Parcels().integration()
+    (send,) = integrations.capabilities
     asked = {"type": "object", "properties": {"subject": {"type": "string"}}}
     notify = replace(send, id="parcels.notify_owner", input_schema=asked)
-    (install,) = InstalledIntegrations([replace(shelf, capabilities=(notify, send))], Limits())
+    (install,) = InstalledIntegrations(
+        [replace(integrations, capabilities=(notify, send))], Limits()
+    )
     made = read_plainly(install, "Tell ada@example.com that Friday works.")
     assert not isinstance(made, NeedsClarification)
     assert made["action_name"] == "send_note"
@@ -69,6 +71,6 @@ def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
     ],
 )
 def test_what_is_not_plain_is_asked_back_with_what_the_actions_take(request_: str) -> None:
-    asked = read_plainly(_install(), request_)
-    assert isinstance(asked, NeedsClarification)
-    assert "send_note (to, subject, body; also attachments)" in asked.question
+    request = read_plainly(_install(), request_)
+    assert isinstance(request, NeedsClarification)
+    assert "send_note (to, subject, body; also attachments)" in request.question

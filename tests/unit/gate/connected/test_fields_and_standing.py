@@ -72,7 +72,7 @@ def account(name: str, state: AccountState, error: Mapping[str, Any] | None = No
 
 
 @pytest.mark.parametrize(
-    ("given", "pointers"),
+    ("arguments", "pointers"),
     [
         ({}, ["/fields/password", "/fields/server"]),
         ({"password": "p", "server": ""}, ["/fields/server"]),
@@ -86,10 +86,10 @@ def account(name: str, state: AccountState, error: Mapping[str, Any] | None = No
     ],
 )
 def test_what_does_not_fit_is_named_and_its_value_is_not(
-    given: Mapping[str, Any], pointers: list[str]
+    arguments: Mapping[str, Any], pointers: list[str]
 ) -> None:
     with pytest.raises(Invalid) as caught:
-        read_fields(made("mail", {"kind": "token", "fields": FIELDS}), given)
+        read_fields(made("mail", {"kind": "token", "fields": FIELDS}), arguments)
     assert [finding.pointer for finding in caught.value.findings] == pointers
     assert "hunter2" not in str(caught.value.as_dict())
     assert "pasword" not in str(caught.value.as_dict())
@@ -166,8 +166,8 @@ def test_what_an_integration_says_is_completed_with_the_name_of_the_connection()
 
 
 def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> None:
-    async def nothing(ctx: CallContext, given: Mapping[str, Any]) -> None:
-        del ctx, given
+    async def nothing(ctx: CallContext, arguments: Mapping[str, Any]) -> None:
+        del ctx, arguments
 
     def offer(source: Mapping[str, Any]) -> CapabilityOffer:
         schema = {

@@ -12,7 +12,7 @@ from mainspring.gate.outside.authorization_server import TokenEndpointError
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         None,
         [],
@@ -27,15 +27,15 @@ from mainspring.gate.outside.authorization_server import TokenEndpointError
         {"access_token": "x", "refresh_token": ["y"]},
     ],
 )
-def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
+def test_what_is_no_token_is_refused_and_not_repeated(answer: Any) -> None:
     with pytest.raises(UpstreamError) as caught:
-        parse_token_response(said, {})
+        parse_token_response(answer, {})
     assert (caught.value.code, caught.value.retryable) == ("bad_response", False)
     assert "two words" not in caught.value.detail
 
 
 @pytest.mark.parametrize(
-    ("said", "word"),
+    ("answer", "word"),
     [
         ({"error": "bad_verification_code"}, "invalid_grant"),
         ({"ok": False, "error": "invalid_code"}, "invalid_grant"),
@@ -52,9 +52,9 @@ def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
         ({"error": {"message": "no"}}, ""),
     ],
 )
-def test_an_error_that_comes_with_status_200_is_an_error(said: Any, word: str) -> None:
+def test_an_error_that_comes_with_status_200_is_an_error(answer: Any, word: str) -> None:
     with pytest.raises(TokenEndpointError) as caught:
-        parse_token_response(said, {})
+        parse_token_response(answer, {})
     assert caught.value.word == word
 
 

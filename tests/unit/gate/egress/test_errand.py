@@ -29,8 +29,8 @@ VALUES = {"key": "s3cret/value", "pin": "p&n-of-nine"}
 NONE = Redactor({})
 
 
-def request(url: Any = URL, method: str = "GET", **given: Any) -> HttpRequest:
-    return HttpRequest(method, url, **{"headers": {}, "query": {}, **given})
+def request(url: Any = URL, method: str = "GET", **value: Any) -> HttpRequest:
+    return HttpRequest(method, url, **{"headers": {}, "query": {}, **value})
 
 
 def text(*parts: str | SecretRef) -> SecretText:
@@ -149,9 +149,9 @@ def test_a_secret_cannot_break_out_of_its_header_nor_make_all_of_them_too_large(
     assert "larger than" in refused.value.detail
 
 
-def errand(**given: Any) -> PreparedRequest:
+def errand(**value: Any) -> PreparedRequest:
     made = fill_secrets(request(), {})
-    return replace(made, **given)
+    return replace(made, **value)
 
 
 def test_headers_of_the_caller_come_before_ours_but_for_those_of_the_wire() -> None:

@@ -35,8 +35,8 @@ def egress(*scripts: Any, allow: tuple[str, ...] = (), **limits: int) -> tuple[E
     return made, dial
 
 
-def get(url: str = "http://one.example/", **given: Any) -> HttpRequest:
-    return HttpRequest("GET", url, **{"headers": {}, "query": {}, **given})
+def get(url: str = "http://one.example/", **value: Any) -> HttpRequest:
+    return HttpRequest("GET", url, **{"headers": {}, "query": {}, **value})
 
 
 async def _reveal(names: frozenset[str]) -> Mapping[str, str]:
@@ -232,12 +232,12 @@ async def test_a_problem_is_masked_with_its_suggestion() -> None:
     made, _ = egress()
     http = made.bound(frozenset({"one.example"}), _reveal)
     await http.send(get(headers={"X": KEY}))
-    told = http._mask_problem(
+    problem = http._mask_problem(
         InternalError("It was s3cret-value.", code="x", suggestion="Do not use s3cret-value.")
     )
-    assert (told.detail, told.suggestion) == (
+    assert (problem.detail, problem.suggestion) == (
         "It was [secret key].",
         "Do not use [secret key].",
     )
-    assert told.args == ("It was [secret key].",)
+    assert problem.args == ("It was [secret key].",)
     assert http._mask_problem(InternalError("x", code="x")).suggestion is None

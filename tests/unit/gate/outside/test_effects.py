@@ -34,7 +34,7 @@ DEEDS = names(
 
 
 @pytest.mark.parametrize(
-    ("name", "hints", "said", "effect"),
+    ("name", "hints", "text", "effect"),
     [
         # A clean name that begins with a word for reading.
         ("get_issue", {}, None, READ),
@@ -78,9 +78,9 @@ DEEDS = names(
     ],
 )
 def test_whoever_is_not_sure_sends(
-    name: str, hints: dict[str, Any], said: str | None, effect: Effect
+    name: str, hints: dict[str, Any], text: str | None, effect: Effect
 ) -> None:
-    assert judge(name, hints, said).effect is effect
+    assert judge(name, hints, text).effect is effect
 
 
 def test_side_effects_are_a_set_that_says_what_people_would_see() -> None:

@@ -34,8 +34,13 @@ CONSENT = ToolConsent(SOMEBODY, DatabaseClock().now())
 
 
 def seen(name: str = "find", **more: Any) -> ListedTool:
-    given: dict[str, Any] = {"title": "", "description": "Finds.", "input_schema": SCHEMA, **more}
-    return ListedTool(name, **given)
+    arguments: dict[str, Any] = {
+        "title": "",
+        "description": "Finds.",
+        "input_schema": SCHEMA,
+        **more,
+    }
+    return ListedTool(name, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ THERE = UUID("01900000-0000-7000-8000-0000000000c2")
 
 
 def seen(name: str = "find", **more: Any) -> ListedTool:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "title": "",
         "description": "Finds.",
         "input_schema": {"type": "object"},
         **more,
     }
-    return ListedTool(name, **given)
+    return ListedTool(name, **arguments)
 
 
 class Line(str):

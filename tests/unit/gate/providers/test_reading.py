@@ -45,7 +45,7 @@ def test_what_was_read_is_everything_on_both_wires() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "ours"),
+    ("text", "ours"),
     [
         ("end_turn", "end_turn"),
         ("tool_use", "tool_use"),
@@ -56,14 +56,14 @@ def test_what_was_read_is_everything_on_both_wires() -> None:
         ("something_new", "something_new"),
     ],
 )
-def test_the_end_of_a_message_has_one_name(said: str, ours: str) -> None:
-    found = read_answer("anthropic", json.dumps({**MESSAGE, "stop_reason": said}).encode())
+def test_the_end_of_a_message_has_one_name(text: str, ours: str) -> None:
+    found = read_answer("anthropic", json.dumps({**MESSAGE, "stop_reason": text}).encode())
     assert found is not None
     assert found.finish == ours
 
 
 @pytest.mark.parametrize(
-    ("said", "ours"),
+    ("text", "ours"),
     [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
@@ -73,8 +73,8 @@ def test_the_end_of_a_message_has_one_name(said: str, ours: str) -> None:
         ("eos", "eos"),
     ],
 )
-def test_the_end_of_a_completion_has_one_name(said: str, ours: str) -> None:
-    choice = {"finish_reason": said, "message": {}}
+def test_the_end_of_a_completion_has_one_name(text: str, ours: str) -> None:
+    choice = {"finish_reason": text, "message": {}}
     found = read_answer("openai", json.dumps({**COMPLETION, "choices": [choice]}).encode())
     assert found is not None
     assert found.finish == ours

@@ -33,8 +33,8 @@ def test_without_keys_only_an_empty_dataset_takes_rows() -> None:
 
 
 def test_what_was_left_out_is_told_with_how_much_of_it() -> None:
-    told = RowImportResult("B", "boards/b/rows/default.jsonl", "default", 1, 2, {DELETED: 3})
+    result = RowImportResult("B", "boards/b/rows/default.jsonl", "default", 1, 2, {DELETED: 3})
 
-    assert told.as_dict()["left"] == 3
-    (reason,) = told.reasons()
+    assert result.as_dict()["left"] == 3
+    (reason,) = result.reasons()
     assert reason["why"] == f"3 of 6 rows: {DELETED}"

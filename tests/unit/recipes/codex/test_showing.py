@@ -10,14 +10,14 @@ STARTERS = read_starters().known
 
 
 def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> None:
-    said = describe_authority(STARTERS["uptime-check"].packages[0], Limits())
+    texts = describe_authority(STARTERS["uptime-check"].packages[0], Limits())
     for one in (
         "It may send requests to <host> (GET).",
         "It may add rows to the board <board id>.",
         "It may spend up to 1 USD a day, should a step cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ):
-        assert one in said, one
+        assert one in texts, one
     keyed = describe_authority(STARTERS["crm-enrichment"].packages[0], Limits())
     assert "It uses the secret company_data_key at <host>." in keyed
 
@@ -25,6 +25,6 @@ def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> No
 def test_every_automation_on_the_shelf_says_something_and_no_stand_in() -> None:
     for slug, starter in STARTERS.items():
         package = starter.packages[0]
-        said = describe_authority(package, Limits())
-        assert bool(said) == (package.kind in ("automation", "integration")), slug
-        assert not any("01900000" in one or "install." in one for one in said), slug
+        texts = describe_authority(package, Limits())
+        assert bool(texts) == (package.kind in ("automation", "integration")), slug
+        assert not any("01900000" in one or "install." in one for one in texts), slug

@@ -27,9 +27,9 @@ def _stage(document: dict[str, Any]) -> InstallStage:
 
 def test_each_wish_goes_to_what_it_is_for() -> None:
     stages = [_stage(board("sites")), _stage(automation("checker"))]
-    wishes = distribute_overrides(stages, "checker", {"board_name": "Shops", "name": "Mine"})
+    overrides = distribute_overrides(stages, "checker", {"board_name": "Shops", "name": "Mine"})
 
-    assert wishes == {
+    assert overrides == {
         "sites": {"board_name": "Shops", "settings": {}},
         "checker": {"name": "Mine", "settings": {}},
     }
@@ -86,10 +86,10 @@ def test_settings_reach_everything_that_has_them() -> None:
         _stage(board("sites", settings=[{**SITE, "default": "a"}])),
         _stage(automation("checker", settings=[SITE, {**SITE, "name": "more", "default": "m"}])),
     ]
-    wishes = distribute_overrides(stages, "checker", {"settings": {"site": "b"}})
+    overrides = distribute_overrides(stages, "checker", {"settings": {"site": "b"}})
 
-    assert wishes["sites"]["settings"] == {"site": "b"}
-    assert wishes["checker"]["settings"] == {"site": "b", "more": "m"}
+    assert overrides["sites"]["settings"] == {"site": "b"}
+    assert overrides["checker"]["settings"] == {"site": "b", "more": "m"}
 
 
 def test_a_taken_name_gets_the_next_number() -> None:

@@ -272,8 +272,8 @@ def test_real_values_lead_nowhere_else_than_the_recipe_says() -> None:
     }
     follows = {"grants": granted, "hosts": [site]}
 
-    def wrong(told: dict[str, Any], **settings: str) -> tuple[set[str], list[str]]:
-        head = planned({"action": "delay"}, **told)
+    def wrong(result: dict[str, Any], **settings: str) -> tuple[set[str], list[str]]:
+        head = planned({"action": "delay"}, **result)
         whole = {**head, "settings": named, "template": definition}
         package = read_package(whole, LIMITS)
         assert judge_package(package, WORDS, LIMITS) == []

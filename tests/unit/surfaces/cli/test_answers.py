@@ -51,7 +51,7 @@ def test_an_answer_means_what_a_person_means(
 
 
 @pytest.mark.parametrize(
-    ("words", "pointer", "said"),
+    ("words", "pointer", "text"),
     [
         (["channel"], "/answers", "is no answer"),
         (["=x"], "/answers", "is no answer"),
@@ -62,13 +62,13 @@ def test_an_answer_means_what_a_person_means(
     ],
 )
 def test_an_answer_that_cannot_be_used_is_told_at_its_place(
-    words: list[str], pointer: str, said: str
+    words: list[str], pointer: str, text: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         read_answers(words, [CHANNEL, NUMBER], LIMITS)
 
     assert [one.pointer for one in caught.value.findings] == [pointer]
-    assert said in caught.value.detail
+    assert text in caught.value.detail
 
 
 def test_an_unknown_question_is_told_with_those_that_are_open() -> None:

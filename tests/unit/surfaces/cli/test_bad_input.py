@@ -60,7 +60,7 @@ def delay(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("text", "said", "pointer"), BAD_TEXTS)
+@pytest.mark.parametrize(("text", "message", "pointer"), BAD_TEXTS)
 @pytest.mark.parametrize("word", ["run", "validate"])
 def test_a_file_that_is_no_definition_is_refused_with_its_place(
     command: Command,
@@ -68,7 +68,7 @@ def test_a_file_that_is_no_definition_is_refused_with_its_place(
     capsys: pytest.CaptureFixture[str],
     word: str,
     text: bytes,
-    said: str,
+    message: str,
     pointer: str,
 ) -> None:
     path = tmp_path / "bad.json"
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_definition_is_refused_with_its_place(
 
     captured = capsys.readouterr()
     shown = captured.out + captured.err
-    assert said in shown
+    assert message in shown
     assert pointer in shown
     assert "Traceback" not in shown
 
@@ -187,14 +187,14 @@ def test_an_empty_secret_is_refused_without_naming_internals(
 
     assert command("secrets", "set", "token") == 2
 
-    told = capsys.readouterr().err
-    assert "The value of the secret is empty." in told
-    assert "Pipe the value in" in told
-    assert "automation_secret_set" not in told
+    message = capsys.readouterr().err
+    assert "The value of the secret is empty." in message
+    assert "Pipe the value in" in message
+    assert "automation_secret_set" not in message
 
 
 @pytest.mark.parametrize(
-    ("variable", "text", "said"),
+    ("variable", "text", "message"),
     [
         ("MAINSPRING_SLOTS", "many", "MAINSPRING_SLOTS"),
         ("MAINSPRING_LEASE_SECONDS", "0", "MAINSPRING_LEASE_SECONDS"),
@@ -209,12 +209,12 @@ def test_a_setting_that_cannot_be_used_is_named_and_hides_no_help(
     monkeypatch: pytest.MonkeyPatch,
     variable: str,
     text: str,
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv(variable, text)
 
     assert command("run", delay) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert command("--help") == 0
     assert command("run", "--help") == 0
 

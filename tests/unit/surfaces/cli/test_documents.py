@@ -73,8 +73,8 @@ def test_what_is_wrong_in_a_file_has_a_place(
     assert [finding.pointer for finding in problem.findings] == [pointer]
 
 
-def _inputs(*words: str, whole: str | None = None) -> dict[str, Any]:
-    return read_inputs(words, whole, SHAPE, Limits())
+def _inputs(*text: str, whole: str | None = None) -> dict[str, Any]:
+    return read_inputs(text, whole, SHAPE, Limits())
 
 
 def test_text_stays_text_where_the_input_is_text() -> None:

@@ -50,7 +50,7 @@ def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("words", "said", "way_out"),
+    ("words", "text", "way_out"),
     [
         (["runs", "--limit", "abc"], "--limit must be a whole number.", "runs --help"),
         (["runs", "--limit", "0"], "--limit must be at least 1.", "runs --help"),
@@ -72,12 +72,12 @@ def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_wrong_word_is_told_in_our_words_with_a_way_out(
-    command: Command, capsys: pytest.CaptureFixture[str], words: list[str], said: str, way_out: str
+    command: Command, capsys: pytest.CaptureFixture[str], words: list[str], text: str, way_out: str
 ) -> None:
     assert command(*words) == 2
 
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(said)
+    assert first.startswith(text)
     assert way_out in second
     assert not any(word in first for word in LIBRARY_WORDS)
 
@@ -105,9 +105,9 @@ def test_help_shows_a_flag_without_a_value(
 ) -> None:
     assert command("fire", "--help") == 0
 
-    told = capsys.readouterr().out
-    assert "--json" in told
-    assert "<bool>" not in told
+    message = capsys.readouterr().out
+    assert "--json" in message
+    assert "<bool>" not in message
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,14 @@ def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
 
     shown.change(ServerStateChange("ready", (("api", 7),)))
 
-    told = capsys.readouterr().out
-    assert f"The API is at http://{host}:8471/api/v1\n" in told
-    assert " new, in another terminal" in told
-    assert ("plain http" in told) is warned
+    message = capsys.readouterr().out
+    assert f"The API is at http://{host}:8471/api/v1\n" in message
+    assert " new, in another terminal" in message
+    assert ("plain http" in message) is warned
 
 
 @pytest.mark.parametrize(
-    ("host", "public", "said"),
+    ("host", "public", "text"),
     [
         ("127.0.0.1", None, "http://127.0.0.1:8471 with the token in /t"),
         ("::1", None, "http://[::1]:8471 with the token in /t"),
@@ -268,11 +268,11 @@ def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
     ],
 )
 def test_an_api_alone_says_where_it_listens_and_then_how_others_reach_it(
-    host: str, public: str | None, said: str
+    host: str, public: str | None, text: str
 ) -> None:
     settings = Settings(host=host, port=8_471, public_url=public)
 
-    assert parts.listening_words(settings, Path("/t")) == f"Listening on {said}. Ctrl-C stops it."
+    assert parts.listening_words(settings, Path("/t")) == f"Listening on {text}. Ctrl-C stops it."
 
 
 def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
@@ -290,12 +290,12 @@ def test_a_command_knows_the_running_server_and_a_new_server_keeps_its_own_setti
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MAINSPRING_PORT", raising=False)
-    desk = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path / "home")
+    context = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path / "home")
     outside = "postgresql://nowhere/none"
     with hold_data_folder(Settings(home=tmp_path / "home", database_url=outside, port=8_499)):
-        assert desk.settings().address == "http://127.0.0.1:8499"
-        assert desk.server_settings().public_url is None
-    assert desk.settings().address == "http://127.0.0.1:8420"
+        assert context.settings().address == "http://127.0.0.1:8499"
+        assert context.server_settings().public_url is None
+    assert context.settings().address == "http://127.0.0.1:8420"
 
 
 def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
@@ -309,9 +309,9 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
 
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MAINSPRING_SMTP_URL", "nonsense")
-    desk = CommandContext(ApplicationFactory(enter, build_registry))
+    context = CommandContext(ApplicationFactory(enter, build_registry))
 
-    examine(desk, Screen(for_programs=True))
+    examine(context, Screen(for_programs=True))
 
     told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["checks"]}
     assert told["mail"]["verdict"] == "wrong"
@@ -350,13 +350,13 @@ def test_a_command_beside_a_server_reaches_what_the_server_may_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_EGRESS_ALLOW", "shell.internal:1")
-    desk = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path)
+    context = CommandContext(ApplicationFactory(_locked, build_registry), home=tmp_path)
     database = "postgresql://u@localhost/d"
     server = Settings(home=tmp_path, database_url=database, egress_allow=frozenset({"a.b:2"}))
 
-    assert desk.settings().egress_allow == {"shell.internal:1"}
+    assert context.settings().egress_allow == {"shell.internal:1"}
     with hold_data_folder(server):
-        assert desk.settings().egress_allow == {"a.b:2"}
+        assert context.settings().egress_allow == {"a.b:2"}
     with hold_data_folder(replace(server, egress_allow=frozenset())):
-        assert desk.settings().egress_allow == frozenset()
-    assert desk.settings().egress_allow == {"shell.internal:1"}
+        assert context.settings().egress_allow == frozenset()
+    assert context.settings().egress_allow == {"shell.internal:1"}

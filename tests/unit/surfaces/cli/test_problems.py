@@ -41,7 +41,7 @@ def test_the_answer_of_a_command_is_its_exit_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "text"),
     [
         (Invalid("The inputs do not fit."), 2, "The inputs do not fit."),
         (Conflict("The run has ended."), 1, "The run has ended."),
@@ -51,13 +51,13 @@ def test_the_answer_of_a_command_is_its_exit_code() -> None:
     ],
 )
 def test_an_error_is_one_sentence_on_stderr(
-    capsys: pytest.CaptureFixture[str], error: Exception, code: int, said: str
+    capsys: pytest.CaptureFixture[str], error: Exception, code: int, text: str
 ) -> None:
     assert run_cli(_raising(error), ["go"]) == code
 
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.splitlines()[0] == said
+    assert captured.err.splitlines()[0] == text
     assert "Traceback" not in captured.err
     assert "/secret/path" not in captured.err
 
@@ -132,8 +132,8 @@ def test_a_sentence_and_its_way_out_are_said_once(capsys: pytest.CaptureFixture[
         suggestion=way,
     )
     run_cli(_raising(problem), ["go"])
-    said = capsys.readouterr().err
+    text = capsys.readouterr().err
 
-    assert (said.count(why), said.count(way)) == (1, 1)
-    assert "at /model" in said
-    assert "/x" in said
+    assert (text.count(why), text.count(way)) == (1, 1)
+    assert "at /model" in text
+    assert "/x" in text

@@ -86,8 +86,8 @@ def test_what_is_begun_passes_the_check_and_is_packed_and_signed(
     assert "brains.list_boards" in document["template"]["script"]["source"]
     read_package(document)
     assert main(["recipes", "check", str(packed)]) == exits.DONE
-    said = capsys.readouterr().out
-    assert "list_boards" in said
+    text = capsys.readouterr().out
+    assert "list_boards" in text
 
 
 def test_nothing_that_is_there_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

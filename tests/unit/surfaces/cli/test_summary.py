@@ -42,15 +42,15 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "config", "words"), CASES)
+@pytest.mark.parametrize(("kind", "config", "phrase"), CASES)
 def test_a_trigger_is_told_with_everything_that_bounds_it(
-    kind: str, config: dict[str, Any], words: str
+    kind: str, config: dict[str, Any], phrase: str
 ) -> None:
     entry = TriggerEntry.model_validate({"id": "t", "type": kind, "config": config})
 
-    said = describe_trigger_summary(entry, {BOARD: WatchedBoard("CRM", archived=False)})
+    text = describe_trigger_summary(entry, {BOARD: WatchedBoard("CRM", archived=False)})
 
-    assert said.replace(": ", ":") == words
+    assert text.replace(": ", ":") == phrase
 
 
 def test_a_board_that_nobody_knows_is_told_by_its_id() -> None:

@@ -10,7 +10,7 @@ from mainspring.surfaces.cli.formatting import count, duration, usd
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (-0.001, "0 ms"),
         (0.0124, "12 ms"),
@@ -22,8 +22,8 @@ from mainspring.surfaces.cli.formatting import count, duration, usd
         (200_000, "2 days 7 h"),
     ],
 )
-def test_a_duration_has_the_digits_anyone_wants_to_know(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+def test_a_duration_has_the_digits_anyone_wants_to_know(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 def test_an_amount_has_no_needless_digits() -> None:

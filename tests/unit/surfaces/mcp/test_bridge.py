@@ -79,11 +79,11 @@ def test_a_server_that_is_not_there_is_said_while_stdin_is_still_open(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("token", "code", "said"),
+    ("token", "code", "text"),
     [("msk_known", 0, ""), ("msk_other", 1, "does not know this token."), ("msk_…", 1, "no token")],
 )
 def test_a_closed_stdin_ends_it_at_once_and_a_wrong_token_is_said(
-    tmp_path: Path, token: str, code: int, said: str
+    tmp_path: Path, token: str, code: int, text: str
 ) -> None:
     with _stub() as server:
         child = _begin(
@@ -92,7 +92,7 @@ def test_a_closed_stdin_ends_it_at_once_and_a_wrong_token_is_said(
         out, told = child.communicate(timeout=DEADLINE)
 
     assert (child.returncode, out) == (code, "")
-    assert said in told
+    assert text in told
 
 
 def test_a_request_is_answered_also_while_the_server_has_gone_away(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ async def _rounds() -> tuple[int, bool]:
 
     bound = socket.create_server(("127.0.0.1", 0))
     address = bound.getsockname()
-    door = SocketAcceptor(bound, Guest)
+    acceptor = SocketAcceptor(bound, Guest)
     waiting = [socket.create_connection(address) for _ in range(MANY)]
     rounds = 0
     async with asyncio.timeout(60):
@@ -30,8 +30,8 @@ async def _rounds() -> tuple[int, bool]:
             # A moment, in which the loop looks at its sockets once.
             await asyncio.sleep(0.001)
             rounds += 1
-    door.close()
-    door.close()
+    acceptor.close()
+    acceptor.close()
     with socket.socket() as late:
         refused = late.connect_ex(address) != 0
     for one in waiting:

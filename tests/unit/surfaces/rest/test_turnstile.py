@@ -62,9 +62,9 @@ def _call(
 
 def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> None:
     clock, inside, tally = _Clock(), _Inside(seconds=0.01), RequestMetrics()
-    door = WebhookThrottleMiddleware(inside, tally, clock=clock)
-    assert _call(door)[0] == 202
-    status, headers, body = _call(door)
+    middleware = WebhookThrottleMiddleware(inside, tally, clock=clock)
+    assert _call(middleware)[0] == 202
+    status, headers, body = _call(middleware)
     assert status == 429
     assert headers[b"retry-after"] == b"1"
     assert headers[b"x-request-id"] == b"sender-0001"
@@ -74,11 +74,11 @@ def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> No
     assert (told["status"], told["code"], told["instance"]) == (429, "too_many_calls", PATH)
     assert int(headers[b"content-length"]) == len(body)
     # Another token, another address and another method are not kept out by that.
-    assert _call(door, b"Bearer b")[0] == 202
-    assert _call(door, path=PATH.replace("1/", "2/"))[0] == 202
-    assert _call(door, method="GET")[0] == 202
+    assert _call(middleware, b"Bearer b")[0] == 202
+    assert _call(middleware, path=PATH.replace("1/", "2/"))[0] == 202
+    assert _call(middleware, method="GET")[0] == 202
     clock.now += 0.011
-    assert _call(door)[0] == 202
+    assert _call(middleware)[0] == 202
     assert len(inside.calls) == 5
     counted = [sample for family in tally.families() for sample in family.samples]
     assert any(sample.labels.get("status") == "429" and sample.value == 1 for sample in counted)
@@ -86,17 +86,17 @@ def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> No
 
 def test_nobody_is_kept_out_for_longer_than_a_moment() -> None:
     clock, inside = _Clock(), _Inside(seconds=30.0)
-    door = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=clock)
-    assert _call(door)[0] == 202
+    middleware = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=clock)
+    assert _call(middleware)[0] == 202
     clock.now += 0.06
-    assert _call(door)[0] == 202
+    assert _call(middleware)[0] == 202
 
 
 def test_what_is_remembered_is_bounded() -> None:
     inside = _Inside(seconds=0.05)
-    door = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=_Clock())
+    middleware = WebhookThrottleMiddleware(inside, RequestMetrics(), clock=_Clock())
     for number in range(2_500):
-        _call(door, f"Bearer {number}".encode())
+        _call(middleware, f"Bearer {number}".encode())
     assert len(inside.calls) == 2_500
-    assert _call(door, b"Bearer 2499")[0] == 429
-    assert _call(door, b"Bearer 1")[0] == 202
+    assert _call(middleware, b"Bearer 2499")[0] == 429
+    assert _call(middleware, b"Bearer 1")[0] == 202

@@ -19,8 +19,8 @@ from mainspring.workspace.workflows.validation import (
 ANNA, BERT = UUID(int=1), UUID(int=2)
 
 
-def _found(**given: Any) -> list[tuple[str, str]]:
-    return [(one.pointer, one.code) for one in find_workflow_problems(given)]
+def _found(**value: Any) -> list[tuple[str, str]]:
+    return [(one.pointer, one.code) for one in find_workflow_problems(value)]
 
 
 def test_every_mistake_has_its_place() -> None:

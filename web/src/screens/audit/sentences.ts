@@ -163,9 +163,9 @@ function thingOf(entry: Entry, kind: KindName | undefined, names: Names): Thing 
   const { at } = KINDS[kind] as Kind;
   // An address such as /automations/{id}/triggers/{slug} tells of the first of its things.
   const id = kind === "page" ? subject : subject.split("/")[0]!;
-  const told = typeof detail.name === "string" ? detail.name : undefined;
+  const answer = typeof detail.name === "string" ? detail.name : undefined;
   // Without a name, the end of the id tells two of a kind apart.
-  const label = told ?? names.get(id) ?? (isId(id) ? `…${id.slice(-6)}` : id);
+  const label = answer ?? names.get(id) ?? (isId(id) ? `…${id.slice(-6)}` : id);
   return { label, to: at?.(id) };
 }
 

@@ -8,7 +8,7 @@ import { visible } from "../../kit/words";
 
 /** Nothing while it is not known yet, or where the rules cannot tell: the plan stands below. */
 export function PlainWords({ id, version }: { id: string; version: number }) {
-  const told = useQuery({
+  const answer = useQuery({
     queryKey: ["review", id, version],
     staleTime: Infinity,
     queryFn: async () => {
@@ -18,5 +18,5 @@ export function PlainWords({ id, version }: { id: string; version: number }) {
     },
     retry: false,
   });
-  return told.data ? <Text mb="sm">{visible(told.data)}</Text> : null;
+  return answer.data ? <Text mb="sm">{visible(answer.data)}</Text> : null;
 }

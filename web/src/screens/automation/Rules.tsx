@@ -35,14 +35,14 @@ function One({ rule }: { rule: Rule }) {
   const { busy, act } = useAct();
   const [edit, operate] = [useMay("editor"), useMay("operator")];
   const params = { path: { rule_id: rule.rule_id } };
-  const decide = (decision: "accept" | "decline", said: string) =>
+  const decide = (decision: "accept" | "decline", text: string) =>
     act(async () => {
       await client.POST("/api/v1/standing-rules/{rule_id}/decide", {
         params,
         body: { decision },
       });
       await refresh("/api/v1/standing-rules");
-    }, said);
+    }, text);
   const withdraw = () =>
     act(async () => {
       await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", { params });

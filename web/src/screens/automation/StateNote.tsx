@@ -153,17 +153,17 @@ function Ownerless({ automation }: { automation: Detail }) {
 function Waiting({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
-  const words = [
+  const text = [
     drafts ? `${count(drafts, "draft")} to look at` : "",
     questions ? `${count(questions, "question")} to answer` : "",
   ].filter(Boolean).join(" and ");
-  if (!words) return null;
+  if (!text) return null;
   return (
     <Alert
       color="yellow"
       variant="light"
       icon={<Inbox size={16} />}
-      title={`In the inbox: ${words}`}
+      title={`In the inbox: ${text}`}
     >
       <Button size="compact-sm" variant="default" component={Link} to="/inbox">
         Go to the inbox

@@ -100,14 +100,14 @@ type LineProps = {
 };
 
 function Line({ version, author, act, may }: LineProps) {
-  const said = [
+  const text = [
     author,
     moment(version.created_at),
     version.rollback_of ? `version ${version.rollback_of} brought back` : "",
   ].filter(Boolean).join(" · ");
   return (
     <>
-      <Text size="sm" c="dimmed">{said}</Text>
+      <Text size="sm" c="dimmed">{text}</Text>
       <Group gap={4} mt={4}>
         <Button size="compact-xs" variant="default" onClick={() => act("exact")}>
           Exact JSON

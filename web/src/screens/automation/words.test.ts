@@ -12,14 +12,14 @@ import {
 const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
 
 test("bounds are told with their defaults, and a script never outlives its run", () => {
-  const told = bounds(
+  const answer = bounds(
     { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
   );
-  const words = Object.fromEntries(told.map((one) => [one.name, one.words]));
+  const words = Object.fromEntries(answer.map((one) => [one.name, one.words]));
   expect(words["One run may cost"]).toBe("$0.50 at most");
   expect(words["A day may cost"]).toBe("$1.00 at most");
   expect(words["Script work"]).toBe("is ended after 2 min");
-  expect(told.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
+  expect(answer.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
 });
 
 test("scripts are found inside of other steps", () => {

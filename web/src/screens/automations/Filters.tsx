@@ -16,20 +16,20 @@ const A_PAUSE = 250;
 
 /** Words that are typed reach the address when the hand rests. */
 export function SearchBox({ values, change, box, label }: Props & { label: string }) {
-  const [words, setWords] = useState(values.search ?? "");
+  const [text, setWords] = useState(values.search ?? "");
   useEffect(() => setWords(values.search ?? ""), [values.search]);
   useEffect(() => {
-    if (words === (values.search ?? "")) return;
-    const timer = setTimeout(() => change({ search: words }), A_PAUSE);
+    if (text === (values.search ?? "")) return;
+    const timer = setTimeout(() => change({ search: text }), A_PAUSE);
     return () => clearTimeout(timer);
-  }, [words, values.search, change]);
+  }, [text, values.search, change]);
   return (
     <TextInput
       ref={box}
       aria-label={label}
       placeholder={`${label}  ( / )`}
       leftSection={<Search size={15} aria-hidden />}
-      value={words}
+      value={text}
       onChange={(event) => setWords(event.currentTarget.value)}
       maxLength={200}
       style={{ flex: "1 1 14rem" }}

@@ -24,16 +24,16 @@ export function recentWords(recent: string[]): string {
 }
 
 export function Sparkline({ recent }: { recent: string[] }) {
-  const words = recentWords(recent);
+  const text = recentWords(recent);
   return (
-    <Tooltip label={words} openDelay={300}>
+    <Tooltip label={text} openDelay={300}>
       <Group
         gap={2}
         wrap="nowrap"
         align="flex-end"
         h={16}
         role="img"
-        aria-label={words}
+        aria-label={text}
         w="fit-content"
       >
         {recent.map((status, at) => (

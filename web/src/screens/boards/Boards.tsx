@@ -96,7 +96,7 @@ export default function Boards() {
   );
 }
 
-function List({ boards, words, make }: { boards: Entry[]; words: string; make: React.ReactNode }) {
+function List({ boards, words: text, make }: { boards: Entry[]; words: string; make: React.ReactNode }) {
   if (!boards.length) {
     return (
       <Empty
@@ -116,11 +116,11 @@ function List({ boards, words, make }: { boards: Entry[]; words: string; make: R
       </Empty>
     );
   }
-  const low = words.toLowerCase();
+  const low = text.toLowerCase();
   const fitting = boards.filter((one) =>
     `${one.name} ${one.description}`.toLowerCase().includes(low)
   );
-  if (!fitting.length) return <Text c="dimmed">No board is called anything like “{words}”.</Text>;
+  if (!fitting.length) return <Text c="dimmed">No board is called anything like “{text}”.</Text>;
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md">
       {fitting.map((board) => <BoardCard key={board.id} board={board} />)}

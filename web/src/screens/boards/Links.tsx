@@ -227,7 +227,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
   );
 }
 
-function problemWords(told: Record<string, unknown>): string {
-  const words = [told.detail, told.suggestion].filter((one) => typeof one === "string");
-  return words.join(" ") || "The last refresh did not work.";
+function problemWords(answer: Record<string, unknown>): string {
+  const text = [answer.detail, answer.suggestion].filter((one) => typeof one === "string");
+  return text.join(" ") || "The last refresh did not work.";
 }

@@ -112,20 +112,20 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
     return data;
   };
   const paste = async (text: string, place: Place) => {
-    const told = pasted(
+    const answer = pasted(
       cellsOf(text),
       place,
       columns,
       (at) => windows.row(at),
       windows.total ?? 0,
     );
-    if ("problem" in told) return sayProblem(new Error(told.problem));
+    if ("problem" in answer) return sayProblem(new Error(answer.problem));
     try {
-      if (told.changed.length) {
-        const body = { dataset: dataset.name, rows: told.changed };
+      if (answer.changed.length) {
+        const body = { dataset: dataset.name, rows: answer.changed };
         await client.PATCH(ROWS, { ...where, body });
       }
-      if (told.added.length) await add(told.added);
+      if (answer.added.length) await add(answer.added);
       else await reload();
     } catch (problem) {
       sayProblem(problem);

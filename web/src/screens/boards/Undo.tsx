@@ -3,11 +3,11 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useAct } from "../../kit/acting";
 
-export function Undo({ words, undo }: { words: string; undo: () => Promise<unknown> }) {
+export function Undo({ words: text, undo }: { words: string; undo: () => Promise<unknown> }) {
   const { busy, act } = useAct();
   return (
     <Group justify="space-between" wrap="nowrap">
-      <Text size="sm">{words}</Text>
+      <Text size="sm">{text}</Text>
       <Button
         size="compact-sm"
         variant="default"

@@ -40,16 +40,16 @@ export function loadRows(boardId: string, dataset: string, look: Look): Load {
 }
 
 export function useRows(boardId: string, dataset: string, look: Look): RowWindows {
-  const said = JSON.stringify(look);
+  const text = JSON.stringify(look);
   const windows = useMemo(() => {
-    const asked = JSON.parse(said) as Look;
+    const asked = JSON.parse(text) as Look;
     return new RowWindows(
       loadRows(boardId, dataset, asked),
       isLooking(asked) ? LOOKED_FOR : IN_PLACE,
       isLooking(asked) ? 12 : 40,
       isLooking(asked) ? 120 : 40,
     );
-  }, [boardId, dataset, said]);
+  }, [boardId, dataset, text]);
   const before = useRef<RowWindows | null>(null);
   useEffect(() => {
     before.current?.stop();

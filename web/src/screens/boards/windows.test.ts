@@ -4,7 +4,7 @@ import { type Load, RowWindows } from "./windows";
 
 const rowsFrom = (offset: number, limit: number): Row[] =>
   Array.from({ length: limit }, (_, at) => ({ row_id: String(offset + at) }));
-const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
+const finish = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 test("what was counted behind a later page stays known", async () => {
   const pages = [{ total: 11, more: true }, { total: 25, more: true }, { total: 12, more: true }];
@@ -13,7 +13,7 @@ test("what was counted behind a later page stays known", async () => {
   const windows = new RowWindows(load, 10, 1, 0);
   for (const [first, total] of [[0, 11], [10, 25], [0, 25]] as const) {
     windows.want(first, first);
-    await settle();
+    await finish();
     expect([windows.total, windows.more]).toEqual([total, true]);
   }
   pages.push({ total: 3, more: false });
@@ -37,7 +37,7 @@ test("asks for windows once, gives up those out of sight and forgets the oldest"
   windows.want(0, 15);
   expect(asked).toEqual([0, 10]);
   held.forEach((let_) => let_());
-  await settle();
+  await finish();
   expect(windows.row(12)?.row_id).toBe("12");
   expect(windows.total).toBe(1000);
 
@@ -45,14 +45,14 @@ test("asks for windows once, gives up those out of sight and forgets the oldest"
   windows.want(900, 905);
   expect(given[2]?.aborted).toBe(true);
   held.splice(2).forEach((let_) => let_());
-  await settle();
+  await finish();
   expect(windows.row(500)).toBeUndefined();
   expect(windows.row(900)?.row_id).toBe("900");
 
   windows.want(0, 5);
   windows.want(950, 955);
   held.forEach((let_) => let_());
-  await settle();
+  await finish();
   expect(windows.held).toBe(3);
   expect(windows.row(0)?.row_id).toBe("0");
   expect(windows.row(12)).toBeUndefined();
@@ -70,7 +70,7 @@ test("a changed row shows, a problem is told, and an old answer never replaces a
     0,
   );
   windows.want(0, 5);
-  await settle();
+  await finish();
   windows.patch("3", { name: "Ada" });
   expect(windows.row(3)?.name).toBe("Ada");
   windows.want(10, 15);
@@ -78,7 +78,7 @@ test("a changed row shows, a problem is told, and an old answer never replaces a
   expect(windows.row(3)?.name).toBeUndefined();
   fail = true;
   windows.want(10, 12);
-  await settle();
+  await finish();
   expect((windows.problem as Error).message).toBe("no");
   expect(windows.row(3)?.row_id).toBe("3");
 });

@@ -92,13 +92,13 @@ export default function Codex() {
 
 function Shelf() {
   const [{ search = "", kind, category }, change] = useAddress();
-  const [words] = useDebouncedValue(search.trim(), 200);
+  const [text] = useDebouncedValue(search.trim(), 200);
   const all = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: MOST } } });
   const found = api.useQuery("get", "/api/v1/recipes", {
     params: {
       query: {
         limit: MOST,
-        search: words || undefined,
+        search: text || undefined,
         kind: KINDS.find((one) => one === kind),
         category,
       },

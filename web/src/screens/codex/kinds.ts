@@ -22,7 +22,7 @@ export const placeOf = (one: { kind: string; id: string }): string | null =>
 export const spelt = (text: string): string =>
   text.replace(
     /\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g,
-    (_, words: string) => `<${words.replaceAll(".", " ")}>`,
+    (_, message: string) => `<${message.replaceAll(".", " ")}>`,
   );
 
 export type Setting = {

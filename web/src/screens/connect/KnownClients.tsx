@@ -8,8 +8,8 @@ import { visible } from "../../kit/words";
 
 type Props = { told: Told; chosen: string | undefined; onChoose: (id: string) => void };
 
-export function KnownClients({ told, chosen, onChoose }: Props) {
-  const clients = knownClients(told);
+export function KnownClients({ told: answer, chosen, onChoose }: Props) {
+  const clients = knownClients(answer);
   const shown = clients.some((one) => one.id === chosen) ? chosen : clients[0]?.id;
   return (
     <Card withBorder radius="lg" p="lg">
@@ -35,7 +35,7 @@ function Steps({ of: known }: { of: Known }) {
       {known.steps.length > 1
         ? (
           <List type="ordered" size="sm" spacing={4}>
-            {known.steps.map((words) => <List.Item key={words}>{words}</List.Item>)}
+            {known.steps.map((text) => <List.Item key={text}>{text}</List.Item>)}
           </List>
         )
         : <Text size="sm">{known.steps[0]}</Text>}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isLocal, knownClients } from "./snippets";
 
 const FAR = "https://spring.example.org/mcp";
-const all = (told: { address: string; token: string | null }) => knownClients(told);
+const all = (answer: { address: string; token: string | null }) => knownClients(answer);
 
 test("every client is told the address, and no token that nobody made", () => {
   for (const known of all({ address: FAR, token: null })) {

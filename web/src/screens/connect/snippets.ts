@@ -36,18 +36,18 @@ export function isLocal(address: string): boolean {
   }
 }
 
-function claudeCode(told: Told): Known {
-  const header = told.token ? ` --header ${quoted(`Authorization: Bearer ${told.token}`)}` : "";
+function claudeCode(answer: Told): Known {
+  const header = answer.token ? ` --header ${quoted(`Authorization: Bearer ${answer.token}`)}` : "";
   return {
     id: "claude-code",
     label: "Claude Code",
     steps: [
       "Run this in a terminal.",
-      ...(told.token ? [] : ["Then write /mcp in Claude Code, choose mainspring, and sign in."]),
+      ...(answer.token ? [] : ["Then write /mcp in Claude Code, choose mainspring, and sign in."]),
     ],
     snippets: [{
       title: "In a terminal",
-      text: `claude mcp add --transport http ${ENTRY} ${told.address}${header}`,
+      text: `claude mcp add --transport http ${ENTRY} ${answer.address}${header}`,
       language: "sh",
     }],
   };
@@ -57,14 +57,14 @@ const programNote = ({ token }: Told) =>
   "If Claude does not find the program, write its whole path; “mainspring mcp --show-config” prints it." +
   (token ? "" : " It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise.");
 
-function claude(told: Told): Known {
-  const local = isLocal(told.address);
+function claude(answer: Told): Known {
+  const local = isLocal(answer.address);
   // Its connectors take no token; a program that it starts by itself carries one.
-  const started = local || told.token !== null;
+  const started = local || answer.token !== null;
   const program = {
     command: "mainspring",
-    args: local ? ["mcp"] : ["mcp", "--url", told.address],
-    ...(told.token ? { env: { MAINSPRING_TOKEN: told.token } } : {}),
+    args: local ? ["mcp"] : ["mcp", "--url", answer.address],
+    ...(answer.token ? { env: { MAINSPRING_TOKEN: answer.token } } : {}),
   };
   return {
     id: "claude",
@@ -86,14 +86,14 @@ function claude(told: Told): Known {
         text: json({ mcpServers: { [ENTRY]: program } }),
         language: "json",
       }]
-      : [{ title: "Address", text: told.address, language: "sh" }],
-    note: started ? programNote(told) : undefined,
+      : [{ title: "Address", text: answer.address, language: "sh" }],
+    note: started ? programNote(answer) : undefined,
   };
 }
 
-function cursor(told: Told): Known {
-  const { type: _, ...server } = entry(told);
-  const config = encodeURIComponent(base64(JSON.stringify({ url: told.address })));
+function cursor(answer: Told): Known {
+  const { type: _, ...server } = entry(answer);
+  const config = encodeURIComponent(base64(JSON.stringify({ url: answer.address })));
   return {
     id: "cursor",
     label: "Cursor",
@@ -103,15 +103,15 @@ function cursor(told: Told): Known {
       text: json({ mcpServers: { [ENTRY]: server } }),
       language: "json",
     }],
-    link: told.token ? undefined : {
+    link: answer.token ? undefined : {
       label: "Add to Cursor",
       href: `cursor://anysphere.cursor-deeplink/mcp/install?name=${ENTRY}&config=${config}`,
     },
   };
 }
 
-function vsCode(told: Told): Known {
-  const named = { name: ENTRY, ...entry(told) };
+function vsCode(answer: Told): Known {
+  const named = { name: ENTRY, ...entry(answer) };
   return {
     id: "vs-code",
     label: "VS Code",
@@ -119,7 +119,7 @@ function vsCode(told: Told): Known {
     snippets: [
       {
         title: ".vscode/mcp.json",
-        text: json({ servers: { [ENTRY]: entry(told) } }),
+        text: json({ servers: { [ENTRY]: entry(answer) } }),
         language: "json",
       },
       {
@@ -128,28 +128,28 @@ function vsCode(told: Told): Known {
         language: "sh",
       },
     ],
-    link: told.token ? undefined : {
+    link: answer.token ? undefined : {
       label: "Add to VS Code",
       href: `vscode:mcp/install?${encodeURIComponent(JSON.stringify(named))}`,
     },
   };
 }
 
-function anyOther(told: Told): Known {
+function anyOther(answer: Told): Known {
   return {
     id: "other",
     label: "Any other",
     steps: ["Most clients take this in their settings. The transport is streamable HTTP."],
     snippets: [{
       title: "Settings",
-      text: json({ mcpServers: { [ENTRY]: entry(told) } }),
+      text: json({ mcpServers: { [ENTRY]: entry(answer) } }),
       language: "json",
     }],
-    note: told.token
+    note: answer.token
       ? undefined
       : "A client without OAuth needs a token; a client that can only start a command runs “mainspring mcp --url”, with the token in MAINSPRING_TOKEN.",
   };
 }
 
-export const knownClients = (told: Told): Known[] =>
-  [claudeCode, claude, cursor, vsCode, anyOther].map((make) => make(told));
+export const knownClients = (answer: Told): Known[] =>
+  [claudeCode, claude, cursor, vsCode, anyOther].map((make) => make(answer));

@@ -122,12 +122,12 @@ function Spent({ usage }: { usage: Usage }) {
   );
 }
 
-function Figure({ label, value, words }: { label: string; value: string; words?: string }) {
+function Figure({ label, value, words: text }: { label: string; value: string; words?: string }) {
   return (
     <Card withBorder radius="lg" p="md">
       <Text size="sm" c="dimmed">{label}</Text>
       <Text fz={26} fw={650} className="numbers">{value}</Text>
-      {words ? <Text size="xs" c="dimmed">{words}</Text> : null}
+      {text ? <Text size="xs" c="dimmed">{text}</Text> : null}
     </Card>
   );
 }

@@ -51,8 +51,8 @@ export const Actions = memo(function Actions(
   ];
   const isBad = verdict.state === "bad" || broken !== null;
   const canSave = may && isDirty && !isBad && !busy;
-  const wish = () => (automation ? ask(true) : onSave());
-  useHotkeys([["mod+S", () => canSave ? wish() : undefined]], [], true);
+  const request = () => (automation ? ask(true) : onSave());
+  useHotkeys([["mod+S", () => canSave ? request() : undefined]], [], true);
   return (
     <>
       <CopyAs operations={operations} />
@@ -61,7 +61,7 @@ export const Actions = memo(function Actions(
           <Button
             disabled={!isDirty || isBad}
             loading={busy}
-            onClick={wish}
+            onClick={request}
           >
             {automation ? "Save as new version" : "Save automation"}
           </Button>
@@ -107,7 +107,7 @@ export const Judgement = memo(
   function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
     const errors = verdict.findings.filter((one) => one.level === "error").length;
     const warnings = verdict.findings.filter((one) => one.level === "warning").length;
-    const [words, Icon, color] = broken
+    const [text, Icon, color] = broken
       ? [broken, CircleAlert, "var(--bad)"] as const
       : verdict.state === "bad"
       ? [
@@ -133,7 +133,7 @@ export const Judgement = memo(
     return (
       <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
         <Icon size={16} aria-hidden style={{ flex: "none" }} />
-        <Text size="sm" c="inherit">{words}</Text>
+        <Text size="sm" c="inherit">{text}</Text>
       </Group>
     );
   },

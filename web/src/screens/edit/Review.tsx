@@ -13,8 +13,8 @@ import { Approvals, type Choose } from "../../review/Approvals";
 type Told = Answer<"review_automation">;
 
 /** Flags beside their fields, like everything else that is said of a place. */
-export const flagsOf = (told: Told | null): Finding[] =>
-  told?.review.flags.map(({ pointer, text, level, suggestion }) => ({
+export const flagsOf = (problem: Told | null): Finding[] =>
+  problem?.review.flags.map(({ pointer, text, level, suggestion }) => ({
     pointer,
     detail: text,
     level,
@@ -22,7 +22,7 @@ export const flagsOf = (told: Told | null): Finding[] =>
   })) ?? [];
 
 export function useReview(automationId: string | undefined) {
-  const [told, setTold] = useState<Told | null>(null);
+  const [details, setTold] = useState<Told | null>(null);
   const [of, setOf] = useState<unknown>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -43,7 +43,7 @@ export function useReview(automationId: string | undefined) {
       setBusy(false);
     }
   };
-  return { told, of, problem, busy, ask };
+  return { told: details, of, problem, busy, ask };
 }
 
 type Props = {
@@ -60,7 +60,7 @@ const isSame = (one: Props, other: Props) =>
   one.choose === other.choose;
 
 export const Review = memo(function Review({ review, definition, current, choose }: Props) {
-  const { told, of, problem, busy, ask } = review;
+  const { told: details, of, problem, busy, ask } = review;
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
@@ -72,13 +72,13 @@ export const Review = memo(function Review({ review, definition, current, choose
           loading={busy}
           onClick={() => void ask(current())}
         >
-          {told ? "Review again" : "Review it"}
+          {details ? "Review again" : "Review it"}
         </Button>
       </Group>
       {busy ? <Slow words="Reading it …" /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
-      {told
-        ? <Told {...{ told, definition, choose }} isOld={of !== definition} />
+      {details
+        ? <Told {...{ told: details, definition, choose }} isOld={of !== definition} />
         : (
           <Text size="sm" c="dimmed">
             What it does in plain words, what to watch out for, what a run costs, and everything it
@@ -91,15 +91,15 @@ export const Review = memo(function Review({ review, definition, current, choose
 
 type ToldProps = { told: Told; isOld: boolean; definition: unknown; choose?: Choose };
 
-function Told({ told, isOld, definition, choose }: ToldProps) {
-  const { review } = told;
+function Told({ told: problem, isOld, definition, choose }: ToldProps) {
+  const { review } = problem;
   return (
     <Stack gap="md">
       {isOld ? <Text size="sm" c="var(--busy)">You have changed it since this review.</Text> : null}
       <Text size="sm">{visible(review.summary)}</Text>
       {review.opinion ? <Text size="sm" c="dimmed">{visible(review.opinion)}</Text> : null}
       {review.flags.length
-        ? <Flags told={told} definition={definition} />
+        ? <Flags told={problem} definition={definition} />
         : <Text size="sm" c="dimmed">Nothing stands out.</Text>}
       <Stack gap={4}>
         <Title order={3} size="h6">Price</Title>
@@ -113,16 +113,16 @@ function Told({ told, isOld, definition, choose }: ToldProps) {
           </Stack>
         )
         : null}
-      <Impact told={told} />
+      <Impact told={problem} />
     </Stack>
   );
 }
 
-function Flags({ told, definition }: { told: Told; definition: unknown }) {
+function Flags({ told: problem, definition }: { told: Told; definition: unknown }) {
   return (
     <Stack gap={6}>
       <Title order={3} size="h6">To look at</Title>
-      {told.review.flags.map(({ pointer, text, level, suggestion }) => (
+      {problem.review.flags.map(({ pointer, text, level, suggestion }) => (
         <Alert
           key={pointer + text}
           p="xs"
@@ -146,8 +146,8 @@ function Flags({ told, definition }: { told: Told; definition: unknown }) {
   );
 }
 
-function Impact({ told }: { told: Told }) {
-  const { grants, outside, secrets } = told.review.impact;
+function Impact({ told: problem }: { told: Told }) {
+  const { grants, outside, secrets } = problem.review.impact;
   return (
     <Stack gap={6}>
       <Title order={3} size="h6">What it may touch</Title>

@@ -38,11 +38,11 @@ export function useDraft(key: string, start: unknown) {
   useEffect(() => () => {
     if (latest.current.isDirty) place.keep(spelt(latest.current.definition));
   }, [place]);
-  const settle = useCallback((saved: unknown) => {
+  const finish = useCallback((saved: unknown) => {
     latest.current = { definition: saved, isDirty: false };
     place.forget();
     setBase(saved);
     setDefinition(saved);
   }, [place]);
-  return { definition, setDefinition, base, isDirty, wasKept, settle };
+  return { definition, setDefinition, base, isDirty, wasKept, settle: finish };
 }

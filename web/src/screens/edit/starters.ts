@@ -2,7 +2,7 @@
 
 import type { Json } from "../../form/values";
 
-const told = (title: string, message: string): Json => ({
+const answer = (title: string, message: string): Json => ({
   step_id: "tell",
   action: "notification",
   config: { title, message_template: message },
@@ -27,7 +27,7 @@ export const STARTERS: Record<"json" | "script", Json> = {
         properties: { name: { type: "string", maxLength: 200, default: "world" } },
       },
     },
-    plan: [told("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
+    plan: [answer("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
   },
   script: {
     schema_version: "1.2",
@@ -35,7 +35,7 @@ export const STARTERS: Record<"json" | "script", Json> = {
     goal: "Look at the boards of this workspace and leave a note in the inbox.",
     plan: [
       { step_id: "work", action: "script", config: { source: SCRIPT } },
-      told("The script is done", "It ended at {{ steps.work.at }}."),
+      answer("The script is done", "It ended at {{ steps.work.at }}."),
     ],
   },
 };

@@ -8,15 +8,15 @@ const PAUSE = 500;
 const NONE: Finding[] = [];
 
 export function findingsOf(verdict: Schemas["Verdict"]): Finding[] {
-  const told = (level: "error" | "warning") => (one: Schemas["FindingShape"]): Finding => ({
+  const problem = (level: "error" | "warning") => (one: Schemas["FindingShape"]): Finding => ({
     pointer: one.pointer,
     detail: one.detail,
     level,
     suggestion: one.suggestion ?? undefined,
   });
   return [
-    ...verdict.errors.map(told("error")),
-    ...verdict.warnings.map(told("warning")),
+    ...verdict.errors.map(problem("error")),
+    ...verdict.warnings.map(problem("warning")),
     ...verdict.notes.map(({ pointer, detail }): Finding => ({
       pointer,
       detail,

@@ -114,7 +114,7 @@ function useNumbers() {
 }
 
 function Verdict({ parts }: { parts: Part[] }) {
-  const { tone, words } = verdict(parts);
+  const { tone, words: text } = verdict(parts);
   const { icon: Icon, color } = LOOKS[tone];
   return (
     <Card withBorder radius="lg" p="lg" role="status">
@@ -122,19 +122,19 @@ function Verdict({ parts }: { parts: Part[] }) {
         <ThemeIcon size={44} radius="xl" variant="light" color={color}>
           <Icon size={24} />
         </ThemeIcon>
-        <Title order={2} size="h3">{words}</Title>
+        <Title order={2} size="h3">{text}</Title>
       </Group>
     </Card>
   );
 }
 
 function PartCard({ part }: { part: Part }) {
-  const { icon: Icon, color, words } = LOOKS[part.tone];
+  const { icon: Icon, color, words: text } = LOOKS[part.tone];
   return (
     <Card withBorder radius="lg" p="md">
       <Group gap="sm" wrap="nowrap" align="flex-start">
         <ThemeIcon variant="light" color={color} radius="xl" mt={2}>
-          <Icon size={16} role="img" aria-label={words} />
+          <Icon size={16} role="img" aria-label={text} />
         </ThemeIcon>
         <div style={{ minWidth: 0 }}>
           <Text fw={600}>{visible(part.name)}</Text>

@@ -11,8 +11,8 @@ export type Part = { name: string; tone: Tone; words: string; advice?: string };
 /** Something that stands still is answered with a refusal that has the same shape. */
 export function healthIn(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
   if (problem instanceof Problem) {
-    const told = problem.told as unknown as Partial<HealthAnswer> | null;
-    if (Array.isArray(told?.checks)) return told as HealthAnswer;
+    const details = problem.told as unknown as Partial<HealthAnswer> | null;
+    if (Array.isArray(details?.checks)) return details as HealthAnswer;
     return { status: "down", checks: [{ name: "server", ok: false, detail: problem.message }] };
   }
   return data ?? null;
@@ -152,8 +152,8 @@ export function verdict(parts: Part[]): { tone: Tone; words: string } {
 
 /** The same as text, for whoever helps. */
 export function report(parts: Part[], version: string | null, at: Date): string {
-  const lines = parts.map(({ name, tone, words, advice }) =>
-    `${tone.padEnd(8)}${name}: ${words}${advice ? ` ${advice}` : ""}`
+  const lines = parts.map(({ name, tone, words: text, advice }) =>
+    `${tone.padEnd(8)}${name}: ${text}${advice ? ` ${advice}` : ""}`
   );
   return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
 }

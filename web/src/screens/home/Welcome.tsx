@@ -58,11 +58,11 @@ export function Welcome({ tasks }: { tasks: Task[] }) {
 
 function Words() {
   const navigate = useNavigate();
-  const [words, setWords] = useState("");
+  const [text, setWords] = useState("");
   const go = () =>
     void navigate({
       to: "/new",
-      search: (words.trim() ? { words: words.trim(), go: "1" } : {}) as never,
+      search: (text.trim() ? { words: text.trim(), go: "1" } : {}) as never,
     });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -84,7 +84,7 @@ function Words() {
             maxRows={10}
             maxLength={8000}
             size="md"
-            value={words}
+            value={text}
             onChange={(event) => setWords(event.currentTarget.value)}
             onKeyDown={onKeyDown}
           />
@@ -117,7 +117,7 @@ function Words() {
             </Button>
             <Button
               type="submit"
-              disabled={!words.trim()}
+              disabled={!text.trim()}
               rightSection={<ArrowRight size={16} />}
             >
               Propose it

@@ -25,11 +25,11 @@ export const failuresFirst = (runs: Run[]): Run[] =>
 export function summary(runs: Run[]): string {
   const counts = new Map<string, number>();
   for (const run of runs) {
-    const words = run.outcome ? outcomeWords(run.outcome) : plain(run.status);
-    counts.set(words, (counts.get(words) ?? 0) + 1);
+    const text = run.outcome ? outcomeWords(run.outcome) : plain(run.status);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const parts = [...counts].sort((one, other) => other[1] - one[1])
-    .map(([words, number]) => `${number.toLocaleString("en")} ${words}`);
+    .map(([text, number]) => `${number.toLocaleString("en")} ${text}`);
   return `${count(runs.length, "run")}: ${parts.join(", ")}`;
 }
 

@@ -13,7 +13,7 @@ type Props = {
   work: (reason: string) => Promise<void>;
 };
 
-export function Discarding({ opened, onClose, title, words, work }: Props) {
+export function Discarding({ opened, onClose, title, words: text, work }: Props) {
   return (
     <Modal
       opened={opened}
@@ -22,12 +22,12 @@ export function Discarding({ opened, onClose, title, words, work }: Props) {
       centered
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      {opened ? <Reason words={words} work={work} onClose={onClose} /> : null}
+      {opened ? <Reason words={text} work={work} onClose={onClose} /> : null}
     </Modal>
   );
 }
 
-function Reason({ words, work, onClose }: Pick<Props, "words" | "work" | "onClose">) {
+function Reason({ words: text, work, onClose }: Pick<Props, "words" | "work" | "onClose">) {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -51,7 +51,7 @@ function Reason({ words, work, onClose }: Pick<Props, "words" | "work" | "onClos
       }}
     >
       <Stack>
-        <Text size="sm" className="wrap-anywhere">{visible(words)}</Text>
+        <Text size="sm" className="wrap-anywhere">{visible(text)}</Text>
         <TextInput
           label="Why"
           description="Kept with it, for whoever asks later. It may be left out."

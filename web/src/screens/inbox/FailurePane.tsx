@@ -115,11 +115,11 @@ function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
         params: { path },
       });
       await done();
-      const words = [
+      const text = [
         "Active again. Its triggers start it.",
         ...data!.warnings.map((one) => one.detail),
       ];
-      sayDone(words.join(" "));
+      sayDone(text.join(" "));
     });
   useDeeds(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {

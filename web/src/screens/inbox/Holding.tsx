@@ -70,11 +70,11 @@ export function undo(id?: string): boolean {
   return true;
 }
 
-function Told({ title, words, each }: { title: string } & Pick<Outcome, "words" | "each">) {
+function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "words" | "each">) {
   return (
     <Stack gap={2}>
       <Text size="sm" fw={600} className="wrap-anywhere">{visible(short(title))}</Text>
-      <Text size="sm" className="wrap-anywhere">{visible(words)}</Text>
+      <Text size="sm" className="wrap-anywhere">{visible(text)}</Text>
       {each
         ? (
           <details>

@@ -101,9 +101,9 @@ export default function Inbox() {
         closeButtonProps={{ "aria-label": "Close" }}
       >
         <Stack gap="xs">
-          {KEYS.map(({ keys: names, words }) => (
-            <Group key={words} justify="space-between">
-              <Text size="sm">{words}</Text>
+          {KEYS.map(({ keys: names, words: text }) => (
+            <Group key={text} justify="space-between">
+              <Text size="sm">{text}</Text>
               <Group gap={4}>
                 {names.map((name) => <Kbd key={name}>{name}</Kbd>)}
               </Group>

@@ -68,7 +68,7 @@ const story = (rule: Rule) =>
 
 function facts(rule: Rule) {
   const { goes, always } = patternWords(rule.pattern as Record<string, unknown>);
-  const text = (words: string) => <Text size="sm" className="wrap-anywhere">{words}</Text>;
+  const text = (message: string) => <Text size="sm" className="wrap-anywhere">{message}</Text>;
   return [
     { name: "only to", value: text(goes) },
     ...(always.length ? [{ name: "always with", value: text(always.join("\n")) }] : []),

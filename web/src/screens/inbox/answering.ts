@@ -40,9 +40,9 @@ export function confirmedWords(
   answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
 ): Outcome {
   if (answer.status === "approved") {
-    const words =
+    const text =
       `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
-    return { tone: "good", words };
+    return { tone: "good", words: text };
   }
   if (answer.outcome === "unknown") {
     return {
@@ -62,12 +62,12 @@ export function confirmedWords(
 export function batchWords(results: Results): Outcome {
   const of = (status: string) => results.filter((one) => one.status === status);
   const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
-  const words = [`${sent.length} of ${results.length} were sent.`];
-  if (agreed.length) words.push(`${count(agreed.length, "waits", "wait")} for others to agree.`);
+  const text = [`${sent.length} of ${results.length} were sent.`];
+  if (agreed.length) text.push(`${count(agreed.length, "waits", "wait")} for others to agree.`);
   const doubtful = failed.filter((one) => one.outcome === "unknown").length;
-  if (doubtful) words.push(`Of ${doubtful} it is not known whether they left.`);
-  if (failed.length) words.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
-  return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", words: words.join(" ") };
+  if (doubtful) text.push(`Of ${doubtful} it is not known whether they left.`);
+  if (failed.length) text.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
+  return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", words: text.join(" ") };
 }
 
 /** Sends one draft in the wording that stands on the page, and no other. */
@@ -101,8 +101,8 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
     }
     const each = results.map((one) => {
       const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
-      const { tone, words } = confirmedWords({ outcome: "not_sent", ...one });
-      return { draft: one.draft_id, title, tone, words };
+      const { tone, words: text } = confirmedWords({ outcome: "not_sent", ...one });
+      return { draft: one.draft_id, title, tone, words: text };
     });
     return { ...batchWords(results), each };
   } catch (problem) {

@@ -29,7 +29,7 @@ export type Clock = {
   stop: (timer: number) => void;
 };
 
-export type Desk = ReturnType<typeof openDesk>;
+export type FormContext = ReturnType<typeof openDesk>;
 
 const real: Clock = {
   now: () => Date.now(),
@@ -115,8 +115,8 @@ type Refusable = { id: string; error: Record<string, unknown> | null };
 export function refusedWords({ id, error }: Refusable, held: readonly Held[]): string | null {
   const last = held.filter((one) => one.state === "told" && one.drafts.includes(id)).at(-1)
     ?.outcome;
-  const told = last?.each?.find(({ draft }) => draft === id) ?? last;
-  if (told) return told.tone === "bad" ? told.words : null;
+  const answer = last?.each?.find(({ draft }) => draft === id) ?? last;
+  if (answer) return answer.tone === "bad" ? answer.words : null;
   const { detail, suggestion } = error ?? {};
   return [detail, suggestion].filter((one) => typeof one === "string" && one).join(" ") || null;
 }
@@ -127,7 +127,7 @@ export const secondsLeft = (until: number, now: number) =>
   Math.max(0, Math.ceil((until - now) / 1000));
 
 /** Whoever leaves the page is asked while something is held or on its way. */
-export function guardLeaving(at: Window, from: Desk = desk): void {
+export function guardLeaving(at: Window, from: FormContext = desk): void {
   at.addEventListener("beforeunload", (event) => {
     if (from.all().some((one) => one.state !== "told")) event.preventDefault();
   });

@@ -169,7 +169,7 @@ describe("a set", () => {
 });
 
 describe("a refusal", () => {
-  const told = (drafts: string[], outcome: Outcome, id = drafts[0]!): Held => ({
+  const answer = (drafts: string[], outcome: Outcome, id = drafts[0]!): Held => ({
     id,
     drafts,
     title: "",
@@ -183,18 +183,18 @@ describe("a refusal", () => {
 
   it("stands at its draft, from this page or from the record, until it is tried again", () => {
     expect(at("a", [])).toBeNull();
-    expect(at("a", [told(["a"], no)])).toBe("No.");
-    expect(at("b", [told(["a"], no)])).toBeNull();
+    expect(at("a", [answer(["a"], no)])).toBe("No.");
+    expect(at("b", [answer(["a"], no)])).toBeNull();
     expect(at("a", [], { detail: "Mail is not set up here.", suggestion: "Set it." })).toBe(
       "Mail is not set up here. Set it.",
     );
-    expect(at("a", [told(["a"], no), told(["a"], { tone: "good", words: "You agreed." })]))
+    expect(at("a", [answer(["a"], no), answer(["a"], { tone: "good", words: "You agreed." })]))
       .toBeNull();
     const each = [
       { draft: "a", title: "", tone: "good" as const, words: "Sent." },
       { draft: "b", title: "", tone: "bad" as const, words: "Shut." },
     ];
-    const set = told(["a", "b"], { ...no, each }, "set");
+    const set = answer(["a", "b"], { ...no, each }, "set");
     expect([at("a", [set]), at("b", [set])]).toEqual([null, "Shut."]);
   });
 

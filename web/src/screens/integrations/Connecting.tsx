@@ -101,7 +101,7 @@ function SignIn({ one }: { one: Integration }) {
   );
 }
 
-function Fields({ one, done, words }: { one: Integration; done: string; words?: string }) {
+function Fields({ one, done, words: text }: { one: Integration; done: string; words?: string }) {
   const held = (one.connection?.settings ?? {}) as Record<string, Value>;
   const [values, setValues] = useState<Record<string, Value>>(() =>
     Object.fromEntries(
@@ -153,7 +153,7 @@ function Fields({ one, done, words }: { one: Integration; done: string; words?: 
         ))}
         {problem && !atFields ? <ProblemNote problem={problem} /> : null}
         <Button type="submit" loading={busy} w="fit-content">
-          {words ?? (one.connection ? "Connect again" : "Connect")}
+          {text ?? (one.connection ? "Connect again" : "Connect")}
         </Button>
       </Stack>
     </form>

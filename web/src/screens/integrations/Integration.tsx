@@ -52,13 +52,13 @@ function Found({ one }: { one: One }) {
     enabled: mayAdmit && one.auth === "oauth",
   });
   const provider = clients.data?.providers.find((found) => found.provider === one.oauth_provider);
-  const { words, status } = stateOf(one);
+  const { words: text, status } = stateOf(one);
   return (
     <>
       <PageHead
         back={BACK}
         title={one.label}
-        beside={<Status value={status} words={words} />}
+        beside={<Status value={status} words={text} />}
         sub={one.description}
         right={
           <>

@@ -32,13 +32,13 @@ export function ReadingPart({ one }: { one: Integration }) {
   const reader = useReader(one);
   const { busy, act } = useAct();
   if (!one.polls) return null;
-  const turn = (capability: string, words: string) =>
+  const turn = (capability: string, text: string) =>
     act(async () => {
       const { data } = await call(capability, { source: one.name });
       const { hint } = data as { hint?: string };
       await refresh("/api/v1/integrations", "/api/v1/automations");
       if (hint) sayHint(hint);
-      else sayDone(words);
+      else sayDone(text);
     });
   const active = reader?.state === "active";
   return (
@@ -113,10 +113,10 @@ export function ChatPart({ one }: { one: Integration }) {
   const begin = () =>
     act(async () => {
       const { data } = await call("link_telegram", {});
-      const told = data as unknown as { url: string; expires_at: string };
+      const answer = data as unknown as { url: string; expires_at: string };
       // Only a web address is ever shown as a link.
-      if (!/^https:\/\//.test(told.url)) throw new Error("There is no address to open.");
-      setMade(told);
+      if (!/^https:\/\//.test(answer.url)) throw new Error("There is no address to open.");
+      setMade(answer);
     });
   return (
     <Part title="Your chat">

@@ -26,7 +26,7 @@ const EFFECTS = [{ value: "read", label: "only reads" }, {
 }];
 
 export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
-  const told = api.useQuery(
+  const problem = api.useQuery(
     "get",
     "/api/v1/connections/{connection_id}",
     { params: { path: { connection_id: id ?? "" } } },
@@ -38,15 +38,15 @@ export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose:
       onClose={onClose}
       position="right"
       size="lg"
-      title={told.data?.connection.alias ?? "Tool server"}
+      title={problem.data?.connection.alias ?? "Tool server"}
     >
-      <Asked of={told}>{(found) => <Inside told={found} onClose={onClose} />}</Asked>
+      <Asked of={problem}>{(found) => <Inside told={found} onClose={onClose} />}</Asked>
     </Drawer>
   );
 }
 
-function Inside({ told, onClose }: { told: Told; onClose: () => void }) {
-  const { connection, tools } = told;
+function Inside({ told: problem, onClose }: { told: Told; onClose: () => void }) {
+  const { connection, tools } = problem;
   const may = useMay("admin");
   const confirm = useConfirm();
   const { busy, act } = useAct();

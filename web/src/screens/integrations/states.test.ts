@@ -28,13 +28,13 @@ test("what wants somebody comes first, and a shelf without entries is none", () 
     one("chat", { state: "ready" }),
     one("files", { state: "reconnect" }),
   ];
-  expect(shelves(all, "").map((shelf) => [shelf.label, shelf.entries.map((each) => each.name)]))
+  expect(shelves(all, "").map((catalog) => [catalog.label, catalog.entries.map((each) => each.name)]))
     .toEqual([
       ["Connect again", ["files"]],
       ["Connected", ["chat"]],
       ["To connect", ["mail"]],
     ]);
-  expect(shelves(all, " CHA").map((shelf) => shelf.label)).toEqual(["Connected"]);
+  expect(shelves(all, " CHA").map((catalog) => catalog.label)).toEqual(["Connected"]);
   expect(shelves(all, "nothing")).toEqual([]);
 });
 

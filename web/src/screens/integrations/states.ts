@@ -25,12 +25,12 @@ export const healthWords = (one: Integration) =>
 
 /** What can be done over there. */
 export function abilities({ supports, polls }: Integration): string {
-  const words = [
+  const text = [
     supports.fetch || polls ? "reads" : "",
     supports.act ? "writes" : "",
     supports.adapter ? "fills boards" : "",
   ].filter(Boolean);
-  return words.join(", ") || "sign-in only";
+  return text.join(", ") || "sign-in only";
 }
 
 export type Shelf = { label: string; entries: Integration[] };

@@ -43,7 +43,7 @@ export function Beginnings() {
       component="nav"
       aria-label="Other ways to begin"
     >
-      {WAYS.map(({ to, search, icon: Icon, title, words }) => (
+      {WAYS.map(({ to, search, icon: Icon, title, words: text }) => (
         <Card
           key={title}
           withBorder
@@ -60,7 +60,7 @@ export function Beginnings() {
             </ThemeIcon>
             <Stack gap={2}>
               <Text fw={600} size="sm">{title}</Text>
-              <Text size="sm" c="dimmed">{words}</Text>
+              <Text size="sm" c="dimmed">{text}</Text>
             </Stack>
           </Group>
         </Card>

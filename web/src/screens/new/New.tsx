@@ -44,9 +44,9 @@ const EXAMPLE = "Every weekday at 9 Berlin time remind me to plan the day";
 const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well";
 
 export default function New() {
-  const [{ automation, words, go }, change] = useAddress();
+  const [{ automation, words: message, go }, change] = useAddress();
   const key = automation ? `${KEPT}.${automation}` : KEPT;
-  const [text, setText] = useWords(words, key);
+  const [text, setText] = useWords(message, key);
   const box = useRef<HTMLTextAreaElement>(null);
   const { busy, problem, propose } = usePropose();
   const found = useAutomation(automation);
@@ -59,9 +59,9 @@ export default function New() {
   }, [setText]);
   // Whoever has said it on another screen has said it: it is asked for at once, and only once.
   useEffect(() => {
-    if (!go || !words || !may) return;
+    if (!go || !message || !may) return;
     change({ go: undefined });
-    void propose({ text: words }).then((done) => done && keeping(KEPT).forget());
+    void propose({ text: message }).then((done) => done && keeping(KEPT).forget());
   }, []);
   const unknown: unknown = found.error;
   const name = found.data?.name;

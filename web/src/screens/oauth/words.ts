@@ -24,7 +24,7 @@ export const careOf = (role: Role): string | null =>
 /** What a choice allows beyond the one before it, so that nothing is read twice. */
 export function additions(choices: readonly Choice[], at: number): string[] {
   const before = new Set(at > 0 ? choices[at - 1]?.allows : []);
-  return (choices[at]?.allows ?? []).filter((words) => !before.has(words));
+  return (choices[at]?.allows ?? []).filter((text) => !before.has(text));
 }
 
 const ORDER: readonly Role[] = ["viewer", "operator", "editor", "admin", "owner"];

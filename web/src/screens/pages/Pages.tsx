@@ -51,7 +51,7 @@ const TIMES: Record<string, { label: string; days: number }> = {
 
 export default function Pages() {
   const [values, change] = useAddress();
-  const [words] = useDebouncedValue((values.q ?? "").trim(), 250);
+  const [text] = useDebouncedValue((values.q ?? "").trim(), 250);
   const [writing, setWriting] = useState(false);
   const may = useMay("editor");
   const calendar = values.view === "calendar";
@@ -70,7 +70,7 @@ export default function Pages() {
         right={
           <>
             {make}
-            <CopyAs operations={operations(words)} />
+            <CopyAs operations={operations(text)} />
           </>
         }
       />
@@ -86,10 +86,10 @@ export default function Pages() {
         />
         {calendar ? null : <Seek values={values} change={change} />}
       </Group>
-      {calendar ? <Calendar /> : words
+      {calendar ? <Calendar /> : text
         ? (
           <Results
-            words={words}
+            words={text}
             type={values.type}
             by={values.by === "words" ? "words" : "meaning"}
           />
@@ -148,8 +148,8 @@ function Seek({ values, change }: { values: Values; change: (more: Values) => vo
   );
 }
 
-function Results({ words, type, by }: { words: string; type?: string; by: "words" | "meaning" }) {
-  const query = { q: words, limit: 50, ...(type ? { type } : {}) };
+function Results({ words: message, type, by }: { words: string; type?: string; by: "words" | "meaning" }) {
+  const query = { q: message, limit: 50, ...(type ? { type } : {}) };
   const text = api.useQuery("get", "/api/v1/search", { params: { query } }, {
     enabled: by === "words",
   });
@@ -159,13 +159,13 @@ function Results({ words, type, by }: { words: string; type?: string; by: "words
   if (by === "words") {
     return (
       <Asked of={text}>
-        {(told) => <Hits pages={told.pages} used={told.used} note={null} />}
+        {(answer) => <Hits pages={answer.pages} used={answer.used} note={null} />}
       </Asked>
     );
   }
   return (
     <Asked of={meaning}>
-      {(told) => <Hits pages={told.pages} used={told.used} note={told.note} />}
+      {(answer) => <Hits pages={answer.pages} used={answer.used} note={answer.note} />}
     </Asked>
   );
 }
@@ -293,8 +293,8 @@ function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
   );
 }
 
-function operations(words: string) {
-  const q = words || "office hours";
+function operations(text: string) {
+  const q = text || "office hours";
   return [
     {
       label: "Search by words",

@@ -103,7 +103,7 @@ function Sign({ busy, stands }: Pick<Props, "busy" | "stands">) {
 
 export function SaveBar(props: Props) {
   const { proposal, stands, busy, changed, canReview, canSave, conditions, noteError } = props;
-  const { told, onReview, onSave, onDiscard } = props;
+  const { told: answer, onReview, onSave, onDiscard } = props;
   return (
     <Card
       withBorder
@@ -121,7 +121,7 @@ export function SaveBar(props: Props) {
           <Group gap="xs" wrap="nowrap" style={{ flex: "1 1 14rem" }}>
             <Sign busy={busy} stands={stands} />
             <Text size="sm" role="status" id="stands" tabIndex={-1}>
-              {told && !busy && !changed ? `${told} ` : ""}
+              {answer && !busy && !changed ? `${answer} ` : ""}
               {busy ? WORKING[busy] : stands ?? savingWords(proposal)}
             </Text>
           </Group>

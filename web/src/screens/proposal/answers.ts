@@ -70,12 +70,12 @@ export function readAnything(text: string): unknown {
 }
 
 function read(free: Free, text: string): unknown {
-  const words = text.trim();
-  if (!words) return undefined;
-  if (free === "json") return readAnything(words);
-  if (free === "number") return Number.isFinite(Number(words)) ? Number(words) : words;
-  if (free === "lines") return words.split("\n").map((one) => one.trim()).filter(Boolean);
-  return words;
+  const message = text.trim();
+  if (!message) return undefined;
+  if (free === "json") return readAnything(message);
+  if (free === "number") return Number.isFinite(Number(message)) ? Number(message) : message;
+  if (free === "lines") return message.split("\n").map((one) => one.trim()).filter(Boolean);
+  return message;
 }
 
 /** The answer; undefined while there is none. */

@@ -52,23 +52,23 @@ function combined(before: Draft): Draft {
 }
 
 /** What the page shows after something was written, sent or heard. */
-export function next(before: Draft, told: Told): Draft {
-  switch (told.kind) {
+export function next(before: Draft, answer: Told): Draft {
+  switch (answer.kind) {
     case "definition":
-      return { ...before, definition: told.definition };
+      return { ...before, definition: answer.definition };
     case "given":
-      return { ...before, givens: { ...before.givens, [told.id]: told.given } };
+      return { ...before, givens: { ...before.givens, [answer.id]: answer.given } };
     case "instruction":
-      return { ...before, instruction: told.text };
+      return { ...before, instruction: answer.text };
     case "arrived":
-      return arrived(before, told.proposal);
+      return arrived(before, answer.proposal);
     case "sent": {
-      const open = new Set(told.proposal.questions.map((one) => one.id));
+      const open = new Set(answer.proposal.questions.map((one) => one.id));
       const givens = Object.fromEntries(
         Object.entries(before.givens).filter(([id]) => open.has(id)),
       );
-      const instruction = told.withWords ? "" : before.instruction;
-      return { ...adopted(before, told.proposal), givens, instruction };
+      const instruction = answer.withWords ? "" : before.instruction;
+      return { ...adopted(before, answer.proposal), givens, instruction };
     }
     case "mine":
       return combined(before);

@@ -17,12 +17,12 @@ import { forgetDraft } from "./useDraft";
 
 type Way = Exclude<Busy, null | "save">;
 
-export function useGoingOn(draft: Draft, edits: Edit[], tell: (told: Told) => void) {
+export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => void) {
   const id = draft.held.proposal_id;
   const [busy, setBusy] = useState<Busy>(null);
   const [refused, setRefused] = useState<Refused>(NOTHING);
   const [overlaps, setOverlaps] = useState(false);
-  const [told, setTold] = useState<string | null>(null);
+  const [answer, setTold] = useState<string | null>(null);
   const navigate = useNavigate();
   const confirm = useConfirm();
 
@@ -80,7 +80,7 @@ export function useGoingOn(draft: Draft, edits: Edit[], tell: (told: Told) => vo
       sayProblem(problem);
     }
   };
-  return { busy, refused, overlaps, told, goOn, saveIt, throwAway };
+  return { busy, refused, overlaps, told: answer, goOn, saveIt, throwAway };
 }
 
 /** What was focused may be gone with its question; whoever uses the keyboard goes on at the bar. */

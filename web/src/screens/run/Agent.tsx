@@ -35,64 +35,64 @@ function Part({ tone, head, children }: { tone: string; head: string; children?:
   );
 }
 
-function Turn({ told }: { told: AgentPiece }) {
-  const tokens = (number(told.input_tokens) + number(told.output_tokens)).toLocaleString("en");
-  const cost = `${usd(number(told.cost_usd))} (${usd(number(told.total_usd))} so far)`;
+function Turn({ told: answer }: { told: AgentPiece }) {
+  const tokens = (number(answer.input_tokens) + number(answer.output_tokens)).toLocaleString("en");
+  const cost = `${usd(number(answer.cost_usd))} (${usd(number(answer.total_usd))} so far)`;
   return (
     <Text size="xs" c="dimmed" pt={4}>
-      Turn {number(told.turn)}: {oneLine(told.model ?? "")}, {tokens} tokens, {cost}
+      Turn {number(answer.turn)}: {oneLine(answer.model ?? "")}, {tokens} tokens, {cost}
     </Text>
   );
 }
 
-function Piece({ told }: { told: AgentPiece }) {
-  const tool = oneLine(told.tool ?? "");
-  switch (told.kind) {
+function Piece({ told: answer }: { told: AgentPiece }) {
+  const tool = oneLine(answer.tool ?? "");
+  switch (answer.kind) {
     case "thought":
       return (
         <Part tone="thought" head="Thinks:">
-          <Text_ value={told.text} />
+          <Text_ value={answer.text} />
         </Part>
       );
     case "call":
       return (
         <Part tone="call" head={`Calls ${tool}`}>
-          <Text_ value={told.arguments} />
+          <Text_ value={answer.arguments} />
         </Part>
       );
     case "result": {
-      const held = told.outcome === "held";
-      const outcome = held ? "waits for a person" : oneLine(told.outcome ?? "");
+      const held = answer.outcome === "held";
+      const outcome = held ? "waits for a person" : oneLine(answer.outcome ?? "");
       return (
-        <Part tone={told.failed ? "err" : "result"} head={`${tool} ${outcome}:`}>
-          <Text_ value={told.text} />
+        <Part tone={answer.failed ? "err" : "result"} head={`${tool} ${outcome}:`}>
+          <Text_ value={answer.text} />
         </Part>
       );
     }
     case "refused":
       return (
         <Part tone="err" head={`Calls ${tool}`}>
-          <Text_ value={told.arguments} /> was not done: <Text_ value={told.text} />
+          <Text_ value={answer.arguments} /> was not done: <Text_ value={answer.text} />
         </Part>
       );
     case "told":
       return (
         <Part tone="err" head="Is told:">
-          <Text_ value={told.text} />
+          <Text_ value={answer.text} />
         </Part>
       );
     case "turn":
-      return <Turn told={told} />;
+      return <Turn told={answer} />;
     case "answer":
-      return told.how === "nothing"
+      return answer.how === "nothing"
         ? (
           <Part tone="answer" head="Nothing to do:">
-            <Text_ value={told.text} />
+            <Text_ value={answer.text} />
           </Part>
         )
         : (
           <Part tone="answer" head="Answers:">
-            <Text_ value={told.output ?? told.text} />
+            <Text_ value={answer.output ?? answer.text} />
           </Part>
         );
     default:
@@ -103,7 +103,7 @@ function Piece({ told }: { told: AgentPiece }) {
 export function Agent({ pieces }: { pieces: AgentPiece[] }) {
   return (
     <Stack gap={8} role="log" aria-label="What its agent did">
-      {pieces.map((told, at) => <Piece key={at} told={told} />)}
+      {pieces.map((answer, at) => <Piece key={at} told={answer} />)}
     </Stack>
   );
 }

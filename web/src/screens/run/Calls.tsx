@@ -30,8 +30,8 @@ const idIn = (value: unknown, name: string): string | null => {
 export const draftOf = (call: Call) => idIn(call.result, "draft_id");
 
 function Outcome({ outcome }: { outcome: string }) {
-  const [words, color] = OUTCOMES[outcome] ?? [plain(outcome), "gray"];
-  return <Badge variant="light" color={color} radius="sm" tt="none">{words}</Badge>;
+  const [text, color] = OUTCOMES[outcome] ?? [plain(outcome), "gray"];
+  return <Badge variant="light" color={color} radius="sm" tt="none">{text}</Badge>;
 }
 
 function One({ call }: { call: Call }) {

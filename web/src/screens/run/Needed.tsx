@@ -53,13 +53,13 @@ export function Needed({ run }: { run: Followed }) {
   const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));
   const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
   if (!question && !drafts.length) return null;
-  const words = question
+  const text = question
     ? "Once somebody has answered, it goes on by itself."
     : draftWords(awaited.length, drafts.length);
   return (
     <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
       <Group justify="space-between">
-        <Text size="sm">{words}</Text>
+        <Text size="sm">{text}</Text>
         <Button
           component={Link}
           to={question ? `/inbox?item=${question}` : `/inbox?draft=${awaited[0] ?? drafts[0]}`}

@@ -218,7 +218,7 @@ export function RunHead(
     : questionOf(run)
     ? "It waits for a person's answer."
     : story.headline;
-  const words = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
+  const text = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
     " ",
   );
   return (
@@ -244,7 +244,7 @@ export function RunHead(
         sub={<Facts run={run} now={now} />}
         right={<Deeds run={run} />}
       />
-      <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{words}</Text>
+      <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{text}</Text>
       {run.halted ? <HeldAutomation id={run.automation_id} reason={run.halted} /> : null}
       <Needed run={run} />
       {apart

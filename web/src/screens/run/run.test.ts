@@ -182,11 +182,11 @@ describe("what steps say", () => {
   });
 
   it("is read as an agent's deeds where it is one", () => {
-    const told = JSON.stringify({ kind: "thought", text: "hm" });
+    const answer = JSON.stringify({ kind: "thought", text: "hm" });
     expect(
       agentOf([
-        piece(1, told.slice(0, 9), "agent"),
-        piece(2, `${told.slice(9)}\n{"ki`, "agent"),
+        piece(1, answer.slice(0, 9), "agent"),
+        piece(2, `${answer.slice(9)}\n{"ki`, "agent"),
       ]),
     )
       .toEqual([{ kind: "thought", text: "hm" }]);

@@ -66,8 +66,8 @@ export function agentOf(pieces: readonly Piece[]): AgentPiece[] {
   const made: AgentPiece[] = [];
   for (const line of text.split("\n")) {
     try {
-      const told: unknown = JSON.parse(line);
-      if (told && typeof told === "object" && "kind" in told) made.push(told as AgentPiece);
+      const answer: unknown = JSON.parse(line);
+      if (answer && typeof answer === "object" && "kind" in answer) made.push(answer as AgentPiece);
     } catch {
       // Not whole yet, or none of its pieces.
     }

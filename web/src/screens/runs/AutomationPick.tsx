@@ -7,8 +7,8 @@ import { api } from "../../api/client";
 type Props = { value: string | undefined; onChange: (id: string | undefined) => void };
 
 export function AutomationPick({ value, onChange }: Props) {
-  const [words, setWords] = useState("");
-  const search = words.trim() || undefined;
+  const [text, setWords] = useState("");
+  const search = text.trim() || undefined;
   const found = api.useQuery("get", "/api/v1/automations", {
     params: { query: { search, limit: 30, sort: "last" } },
   }, { placeholderData: (before) => before });

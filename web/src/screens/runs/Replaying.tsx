@@ -23,8 +23,8 @@ export function Replaying({ runs, clear }: { runs: RunSummary[]; clear: () => vo
       yes: "Replay them",
     });
     if (!yes) return;
-    const told: Going = { done: 0, all: runs.length, problems: [] };
-    setGoing({ ...told });
+    const answer: Going = { done: 0, all: runs.length, problems: [] };
+    setGoing({ ...answer });
     for (const run of runs) {
       try {
         const params = { path: { run_id: run.id } };
@@ -33,10 +33,10 @@ export function Replaying({ runs, clear }: { runs: RunSummary[]; clear: () => vo
           body: { version: "active" },
         });
       } catch (problem) {
-        told.problems.push(`${run.automation}: ${sentence(problem)}`);
+        answer.problems.push(`${run.automation}: ${sentence(problem)}`);
       }
-      told.done += 1;
-      setGoing({ ...told });
+      answer.done += 1;
+      setGoing({ ...answer });
     }
     clear();
     await refresh("/api/v1/runs");

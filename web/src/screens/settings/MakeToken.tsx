@@ -47,7 +47,7 @@ export function MakeToken() {
     approving: false,
     approves: [],
   };
-  const [wish, setWish] = useState(fresh);
+  const [request, setWish] = useState(fresh);
   const [made, setMade] = useState<{ name: string; text: string } | null>(null);
   const { busy, refusal, send } = useSending(...FIELDS);
   const change = (more: Partial<Wish>) => setWish((before) => ({ ...before, ...more }));
@@ -56,11 +56,11 @@ export function MakeToken() {
     void send(async () => {
       const { data } = await client.POST("/api/v1/tokens", {
         body: {
-          name: wish.name,
-          role: wish.role,
-          expires_at: endsAt(wish.days),
-          capabilities: wish.some ? wish.capabilities : null,
-          approves: wish.approving ? wish.approves : null,
+          name: request.name,
+          role: request.role,
+          expires_at: endsAt(request.days),
+          capabilities: request.some ? request.capabilities : null,
+          approves: request.approving ? request.approves : null,
         },
       });
       setMade({ name: data!.token.name, text: data!.text });
@@ -84,7 +84,7 @@ export function MakeToken() {
               required
               maxLength={200}
               autoComplete="off"
-              value={wish.name}
+              value={request.name}
               onChange={(event) => change({ name: event.currentTarget.value })}
               error={refusal.at("name")}
             />
@@ -92,7 +92,7 @@ export function MakeToken() {
               w={150}
               label="It gives at most"
               roles={roles}
-              value={wish.role}
+              value={request.role}
               onChange={(role) => change({ role })}
               error={refusal.at("role")}
             />
@@ -101,21 +101,21 @@ export function MakeToken() {
               label="It ends"
               allowDeselect={false}
               data={LASTING}
-              value={wish.days}
+              value={request.days}
               onChange={(days) => change({ days: days ?? "90" })}
               error={refusal.at("expires_at")}
             />
           </Group>
-          <Text size="sm" c="dimmed">{ROLE_WORDS[wish.role]}</Text>
+          <Text size="sm" c="dimmed">{ROLE_WORDS[request.role]}</Text>
           <Switch
             label="Only some capabilities"
-            checked={wish.some}
+            checked={request.some}
             onChange={(event) => change({ some: event.currentTarget.checked })}
           />
-          {wish.some
+          {request.some
             ? (
               <Capabilities
-                value={wish.capabilities}
+                value={request.capabilities}
                 onChange={(capabilities) => change({ capabilities })}
                 error={refusal.at("capabilities")}
               />
@@ -123,10 +123,10 @@ export function MakeToken() {
             : null}
           <Switch
             label="Permission approve: agree without a person"
-            checked={wish.approving}
+            checked={request.approving}
             onChange={(event) => change({ approving: event.currentTarget.checked })}
           />
-          {wish.approving
+          {request.approving
             ? (
               <>
                 <Alert color="red" title="This token agrees without a person">
@@ -135,7 +135,7 @@ export function MakeToken() {
                   automations. It must expire, and it does not work over MCP.
                 </Alert>
                 <Approved
-                  value={wish.approves}
+                  value={request.approves}
                   onChange={(approves) => change({ approves })}
                   error={refusal.at("approves")}
                 />

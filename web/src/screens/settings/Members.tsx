@@ -67,10 +67,10 @@ export function Members() {
         : null}
       <Section title="Roles" words="Each may do everything that the ones before it may.">
         <Stack gap="xs">
-          {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, words]) => (
+          {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
               <Text fw={600} size="sm" w={80} flex="none">{capital(role)}</Text>
-              <Text size="sm" c="dimmed">{words}</Text>
+              <Text size="sm" c="dimmed">{text}</Text>
             </Group>
           ))}
         </Stack>

@@ -156,12 +156,12 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
         onChange={(now) => void choose(now)}
       >
         <Stack gap="xs" mt="xs">
-          {KINDS.map(({ value, label, words }) => (
+          {KINDS.map(({ value, label, words: text }) => (
             <Checkbox
               key={value}
               value={value}
               label={label}
-              description={words}
+              description={text}
               disabled={busy}
             />
           ))}

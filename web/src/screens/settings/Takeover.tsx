@@ -36,15 +36,15 @@ function Automation({ one }: { one: Left }) {
   );
 }
 
-function Body({ estate, only, close }: { estate: Estate; only?: string; close: () => void }) {
+function Body({ estate: unowned, only, close }: { estate: Estate; only?: string; close: () => void }) {
   const { busy, act } = useAct();
   const [replay, setReplay] = useState(false);
-  const shown = only ? estate.automations.filter((one) => one.id === only) : estate.automations;
+  const shown = only ? unowned.automations.filter((one) => one.id === only) : unowned.automations;
   const take = () =>
     act(async () => {
       await client.POST("/api/v1/members/{member_id}/takeover", {
-        params: { path: { member_id: estate.member.id } },
-        body: { digest: estate.digest, automations: only ? [only] : null, replay_missed: replay },
+        params: { path: { member_id: unowned.member.id } },
+        body: { digest: unowned.digest, automations: only ? [only] : null, replay_missed: replay },
       });
       close();
       await refresh("/api/v1/members", "/api/v1/automations");
@@ -58,7 +58,7 @@ function Body({ estate, only, close }: { estate: Estate; only?: string; close: (
       {shown.map((one) => <Automation key={one.id} one={one} />)}
       {only
         ? null
-        : estate.webhooks.map((one) => (
+        : unowned.webhooks.map((one) => (
           <Text key={one.automation_id + one.slug} size="sm">
             The webhook token of {one.automation} ({one.slug})
           </Text>
@@ -103,8 +103,8 @@ export function Takeover({ memberId, name, only }: Props) {
 
 function Shown({ memberId, only, close }: { memberId: string; only?: string; close: () => void }) {
   const params = { path: { member_id: memberId } };
-  const estate = api.useQuery("get", "/api/v1/members/{member_id}/takeover", { params });
-  const from = estate.data?.member.name || estate.data?.member.email;
+  const unowned = api.useQuery("get", "/api/v1/members/{member_id}/takeover", { params });
+  const from = unowned.data?.member.name || unowned.data?.member.email;
   return (
     <Modal
       opened
@@ -113,7 +113,7 @@ function Shown({ memberId, only, close }: { memberId: string; only?: string; clo
       size="lg"
       centered
     >
-      <Asked of={estate}>
+      <Asked of={unowned}>
         {(found) => <Body estate={found} only={only} close={close} />}
       </Asked>
     </Modal>

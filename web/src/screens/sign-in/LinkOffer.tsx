@@ -12,7 +12,7 @@ type Props = {
   link: Link;
   who: Who | null;
   onUse: () => Promise<void>;
-  onSignInFirst: (words: string) => void;
+  onSignInFirst: (text: string) => void;
 };
 
 const named = (user: Who["user"]) => isUnnamed(user) ? "the owner" : user.name || user.email;
@@ -22,7 +22,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
   const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
   const other = who !== null && !same;
   const first = link.sign_in_first && !same;
-  const { title, words, deed } = describe(link);
+  const { title, words: text, deed } = describe(link);
   const press = () =>
     send(async () => {
       if (other) {
@@ -37,7 +37,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
   return (
     <Stack>
       <Title order={1} size="h3" className="wrap-anywhere">{title}</Title>
-      <Text size="sm" className="wrap-anywhere">{words}</Text>
+      <Text size="sm" className="wrap-anywhere">{text}</Text>
       {other
         ? (
           <Alert color="yellow" variant="light">

@@ -28,7 +28,7 @@ type Props = {
   onIn: (who: Who) => void | Promise<void>;
 };
 
-export function PasswordForm({ problem, email: known = "", words, within, onIn }: Props) {
+export function PasswordForm({ problem, email: known = "", words: text, within, onIn }: Props) {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState("");
   const [helped, { toggle }] = useDisclosure(Boolean(problem));
@@ -41,13 +41,13 @@ export function PasswordForm({ problem, email: known = "", words, within, onIn }
       await onIn(data!);
     });
   };
-  const told = refusal.rest ?? problem;
+  const answer = refusal.rest ?? problem;
   return (
     <form onSubmit={submit}>
       <Stack>
         {within ? null : <Title order={1} size="h3">Sign in</Title>}
-        {words ? <Text size="sm">{words}</Text> : null}
-        {told ? <ProblemNote problem={told} /> : null}
+        {text ? <Text size="sm">{text}</Text> : null}
+        {answer ? <ProblemNote problem={answer} /> : null}
         <TextInput
           label="Email"
           type="email"

@@ -47,7 +47,7 @@ export default function SignIn() {
     addEventListener("hashchange", again);
     return () => removeEventListener("hashchange", again);
   }, []);
-  const settle = useCallback((who: Who) => {
+  const finish = useCallback((who: Who) => {
     setCsrf(who.csrf_token);
     keepFor(who);
     if (who.user.has_password) goOn();
@@ -66,7 +66,7 @@ export default function SignIn() {
   const useLink = async () => {
     const { data } = await client.POST("/api/v1/session/link", { body: { token } });
     setToken("");
-    settle(data!);
+    finish(data!);
   };
   return (
     <Center mih="100dvh" p="md" component="main">
@@ -83,7 +83,7 @@ export default function SignIn() {
                 problem={state.problem}
                 email={state.email}
                 words={state.words}
-                onIn={token ? useLink : settle}
+                onIn={token ? useLink : finish}
               />
             )
             : null}
@@ -93,8 +93,8 @@ export default function SignIn() {
                 link={state.link}
                 who={state.who}
                 onUse={useLink}
-                onSignInFirst={(words) =>
-                  setState({ kind: "password", email: state.link.email, words })}
+                onSignInFirst={(text) =>
+                  setState({ kind: "password", email: state.link.email, words: text })}
               />
             )
             : null}

@@ -120,8 +120,8 @@ function Row({ one, summary, detach, busy }: RowProps) {
 type AttachingProps = { without: string[]; busy: boolean; attach: (id: string) => void };
 
 function Attaching({ without, busy, attach }: AttachingProps) {
-  const [words, setWords] = useState("");
-  const [search] = useDebouncedValue(words.trim(), 200);
+  const [text, setWords] = useState("");
+  const [search] = useDebouncedValue(text.trim(), 200);
   const found = api.useQuery("get", "/api/v1/automations", {
     params: { query: { limit: 50, search: search || undefined } },
   }, { placeholderData: (before) => before });
@@ -136,7 +136,7 @@ function Attaching({ without, busy, attach }: AttachingProps) {
       disabled={busy}
       data={data}
       value={null}
-      searchValue={words}
+      searchValue={text}
       onSearchChange={setWords}
       nothingFoundMessage="No other automation fits."
       onChange={(id) => {

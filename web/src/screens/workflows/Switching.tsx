@@ -27,7 +27,7 @@ const STARTS = {
 
 export function useSwitching(held: Held): Switching {
   const { busy, act } = useAct();
-  const [told, setTold] = useState<Told | null>(null);
+  const [problem, setTold] = useState<Told | null>(null);
   const to = async (status: Held["status"]) => {
     await act(async () => {
       const { data } = await client.POST("/api/v1/workflows/{workflow_id}/status", {
@@ -49,7 +49,7 @@ export function useSwitching(held: Held): Switching {
       {active ? "Pause all" : STARTS[held.status]}
     </Button>
   );
-  return { button, told, to, forget: () => setTold(null) };
+  return { button, told: problem, to, forget: () => setTold(null) };
 }
 
 const WORDS = {
@@ -61,10 +61,10 @@ const WORDS = {
 
 /** Said until somebody has read it: names, and for what waits, why. */
 export function Switched(
-  { told, held, onClose }: { told: Told | null; held: Held; onClose: () => void },
+  { told: problem, held, onClose }: { told: Told | null; held: Held; onClose: () => void },
 ) {
-  if (!told) return null;
-  const { activated, paused, waiting } = told;
+  if (!problem) return null;
+  const { activated, paused, waiting } = problem;
   const quiet = !activated.length && !paused.length && !waiting.length;
   return (
     <Alert
@@ -73,7 +73,7 @@ export function Switched(
       role="status"
       color={waiting.length ? "yellow" : "teal"}
       icon={waiting.length ? <TriangleAlert size={18} /> : <CircleCheck size={18} />}
-      title={WORDS[told.status]}
+      title={WORDS[problem.status]}
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
@@ -117,8 +117,8 @@ export function Switched(
   );
 }
 
-function Some({ words, ids, held }: { words: string; ids: string[]; held: Held }) {
+function Some({ words: text, ids, held }: { words: string; ids: string[]; held: Held }) {
   if (!ids.length) return null;
   const names = new Map(held.automations.map((one) => [one.automation_id, one.name]));
-  return <Text size="sm">{words} {ids.map((id) => names.get(id) ?? id).join(", ")}.</Text>;
+  return <Text size="sm">{text} {ids.map((id) => names.get(id) ?? id).join(", ")}.</Text>;
 }

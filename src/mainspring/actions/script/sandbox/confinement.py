@@ -405,39 +405,39 @@ class ChildLimits:
     cpu_seconds: int
 
 
-def raise_walls(
+def confine_processes(
     kernel: Kernel,
-    wanted: IsolationMode,
+    mode: IsolationMode,
     root: Path,
     readable: Sequence[str],
     runnable: Sequence[str],
 ) -> PreparedConfinement:
     """As many walls as this machine allows; a wall that was asked for by name must stand."""
     users = _FIRST_USER + (os.getpid() & _STRETCHES) * _STRETCH
-    walls = Isolation(user=_probe_process_user(users))
-    if wanted is IsolationMode.NONE:
-        return PreparedConfinement(walls, users=users)
+    isolation = Isolation(user=_probe_process_user(users))
+    if mode is IsolationMode.NONE:
+        return PreparedConfinement(isolation, users=users)
     missing: list[str] = []
     allowed: tuple[AllowedPath, ...] = ()
-    if wanted is not IsolationMode.NAMESPACES and (version := get_landlock_version(kernel)):
+    if mode is not IsolationMode.NAMESPACES and (version := get_landlock_version(kernel)):
         allowed = open_allowed(readable, runnable)
         os.close(build_ruleset(kernel, version, allowed))
-        walls = replace(walls, landlock=version)
+        isolation = replace(isolation, landlock=version)
         if _put_up(missing, "a network of its own", partial(leave_network, kernel)):
-            walls = replace(walls, empty_network=True)
-    elif wanted is not IsolationMode.LANDLOCK:
+            isolation = replace(isolation, empty_network=True)
+    elif mode is not IsolationMode.LANDLOCK:
 
         def move() -> None:
             leave_world(kernel)
             move_into(kernel, root, runnable[0], (*readable, *runnable))
 
         if _put_up(missing, "a world of its own", move):
-            walls = replace(walls, namespaces=True, empty_network=True)
+            isolation = replace(isolation, namespaces=True, empty_network=True)
     program = _probe_filter(kernel)
-    walls = replace(walls, filtered=program is not None, missing=tuple(missing))
-    if wanted is not IsolationMode.AUTO and not walls.holds_files:
-        raise OSError(f"{wanted.value} cannot be put up here: {'; '.join(missing) or 'no kernel'}")
-    return PreparedConfinement(walls, allowed, program, users)
+    isolation = replace(isolation, filtered=program is not None, missing=tuple(missing))
+    if mode is not IsolationMode.AUTO and not isolation.holds_files:
+        raise OSError(f"{mode.value} cannot be put up here: {'; '.join(missing) or 'no kernel'}")
+    return PreparedConfinement(isolation, allowed, program, users)
 
 
 def confine_child(kernel: Kernel, raised: PreparedConfinement, slot: int) -> None:

@@ -123,7 +123,7 @@ def read_bootstrap() -> str:
 
 def _list_libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shared libraries of a program and what loads them, asked of the loader itself."""
-    said = subprocess.run(  # noqa: S603  (the loader answers; the program does not start)
+    text = subprocess.run(  # noqa: S603  (the loader answers; the program does not start)
         [program],
         env={"LD_TRACE_LOADED_OBJECTS": "1"},
         stdin=subprocess.DEVNULL,
@@ -131,7 +131,7 @@ def _list_libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         text=True,
         check=False,
     ).stdout
-    found = _LIBRARY.findall(said)
+    found = _LIBRARY.findall(text)
     if not found:
         return _LIBRARY_FOLDERS, _LIBRARY_FOLDERS
     loaders = tuple(path for path in found if Path(path).name.startswith("ld-"))

@@ -101,14 +101,14 @@ class Isolation:
         }
 
     @classmethod
-    def from_dict(cls, told: dict[str, object]) -> Isolation:
-        missing = told.get("missing")
-        version = told.get("landlock")
+    def from_dict(cls, result: dict[str, object]) -> Isolation:
+        missing = result.get("missing")
+        version = result.get("landlock")
         return cls(
             landlock=version if isinstance(version, int) else 0,
-            namespaces=bool(told.get("namespaces")),
-            empty_network=bool(told.get("empty_network")),
-            filtered=bool(told.get("filtered")),
-            user=ProcessUser(str(told.get("user", ProcessUser.SAME.value))),
+            namespaces=bool(result.get("namespaces")),
+            empty_network=bool(result.get("empty_network")),
+            filtered=bool(result.get("filtered")),
+            user=ProcessUser(str(result.get("user", ProcessUser.SAME.value))),
             missing=tuple(map(str, missing)) if isinstance(missing, list) else (),
         )

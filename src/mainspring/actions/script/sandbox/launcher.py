@@ -25,8 +25,8 @@ from mainspring.actions.script.sandbox.confinement import (
     ChildLimits,
     PreparedConfinement,
     confine_child,
+    confine_processes,
     exec_deno,
-    raise_walls,
 )
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.linux import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
@@ -81,7 +81,7 @@ class Launcher:
         self._spare: _SpareChild | None = None
         # Reading it later may be impossible: the root folder may have changed by then.
         self._processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
-        self._raised = raise_walls(
+        self._raised = confine_processes(
             kernel,
             IsolationMode(told["wanted"]),
             Path(told["root"]),
@@ -146,29 +146,29 @@ class Launcher:
                 os.close(stream)
         return True
 
-    def _obey(self, wish: dict[str, Any], streams: list[int]) -> None:
-        child = self._children.get(wish["name"])
-        if wish["wish"] == "start":
-            self._start(wish, streams)
+    def _obey(self, request: dict[str, Any], streams: list[int]) -> None:
+        child = self._children.get(request["name"])
+        if request["wish"] == "start":
+            self._start(request, streams)
         elif child is None:
             return
-        elif wish["wish"] == "bound":
-            self._bound(child, wish)
-        elif wish["wish"] == "end":
+        elif request["wish"] == "bound":
+            self._bound(child, request)
+        elif request["wish"] == "end":
             _kill(child.pid)
 
-    def _start(self, wish: dict[str, Any], streams: list[int]) -> None:
+    def _start(self, request: dict[str, Any], streams: list[int]) -> None:
         """Hands the wish to the spare child, who does the rest by itself."""
         self._keep_spare()
         spare, self._spare = self._spare, None
         if spare is None:
-            self._say({"name": wish["name"], "ended": _CANNOT_RUN})
+            self._say({"name": request["name"], "ended": _CANNOT_RUN})
             return
-        child = _Child(wish["name"], spare.pid, spare.slot)
+        child = _Child(request["name"], spare.pid, spare.slot)
         self._children[child.name] = self._by_pid[child.pid] = child
         with spare.line, contextlib.suppress(OSError):
             # One that is gone already is told of like any other that ends.
-            socket.send_fds(spare.line, [json.dumps(wish).encode()], streams)
+            socket.send_fds(spare.line, [json.dumps(request).encode()], streams)
         self._say({"name": child.name, "pid": child.pid})
 
     def _keep_spare(self) -> None:
@@ -208,11 +208,11 @@ class Launcher:
         finally:
             os._exit(_CANNOT_RUN)
 
-    def _bound(self, child: _Child, wish: dict[str, Any]) -> None:
+    def _bound(self, child: _Child, request: dict[str, Any]) -> None:
         """The work begins: from here its memory and its processor time are watched."""
-        child.most_bytes = wish["memory"]
+        child.most_bytes = request["memory"]
         used = self._ticks(child)
-        child.most_ticks = used + round(wish["cpu"] * _TICKS)
+        child.most_ticks = used + round(request["cpu"] * _TICKS)
         child.brief_ticks = used + round(_BRIEF_SECONDS * _TICKS)
 
     def _watch(self) -> None:
@@ -308,17 +308,17 @@ def _kill(pid: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """FD of the line to the worker, and what to do as JSON."""
-    told: dict[str, Any] = json.loads(arguments[1])
+    result: dict[str, Any] = json.loads(arguments[1])
     kernel = Kernel()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.control(PR_SET_PDEATHSIG, int(signal.SIGTERM))
     line = socket.socket(fileno=int(arguments[0]))
     ended, telling = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    folder = Path(told["folder"])
+    folder = Path(result["folder"])
     above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        launcher = Launcher(line, told, kernel)
+        launcher = Launcher(line, result, kernel)
     except OSError as error:
         line.send(json.dumps({"failed": error.strerror or str(error)}).encode())
         return 1

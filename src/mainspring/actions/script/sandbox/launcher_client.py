@@ -157,12 +157,12 @@ class LauncherClient:
             launcher.kill()
             launcher.wait()
 
-    def _say(self, wish: Mapping[str, Any], streams: list[int] | None = None) -> bool:
+    def _say(self, request: Mapping[str, Any], streams: list[int] | None = None) -> bool:
         if self._line is None:
             return False
         try:
             # A line that is full is a launcher that hangs; it is treated like a dead one.
-            socket.send_fds(self._line, [orjson.dumps(wish)], streams or [])
+            socket.send_fds(self._line, [orjson.dumps(request)], streams or [])
         except OSError:
             self._hang_up()
             return False

@@ -308,9 +308,9 @@ class SandboxPool:
             await asyncio.to_thread(self._place.remove)
 
 
-async def find_walls(wanted: IsolationMode = IsolationMode.AUTO) -> Isolation:
+async def probe_isolation(mode: IsolationMode = IsolationMode.AUTO) -> Isolation:
     """What would hold on this machine, found out by putting it up and taking it down."""
-    async with SandboxPool(warm=0, wanted=wanted) as sandboxes:
+    async with SandboxPool(warm=0, wanted=mode) as sandboxes:
         return await sandboxes.walls()
 
 

@@ -327,8 +327,8 @@ def _generate_sdk_object(capabilities: Sequence[Capability]) -> str:
         if path:
             top.at(path).methods[last] = one
     inner = "\n".join(indent_lines([*top.lines(), *_TOOLS]))
-    said = "/** Every capability, as an async method of the same name. */"
-    return f"{said}\nexport interface Brains {{\n{inner}\n}}\n"
+    text = "/** Every capability, as an async method of the same name. */"
+    return f"{text}\nexport interface Brains {{\n{inner}\n}}\n"
 
 
 @dataclass(slots=True)

@@ -38,11 +38,11 @@ from mainspring.workspace.people.workspaces import load_role
 from mainspring.workspace.tokens import load_owner_token_hash
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("session")
 
-    _add_describing(made, rooms)
-    _add_verifying(made, rooms)
+    _add_describing(made, services)
+    _add_verifying(made, services)
 
     @made.post(
         "/me/password",
@@ -56,10 +56,10 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     async def change_password(request: Request, caller: SignedIn) -> Response:
         asked = await read_body(request, NewPassword)
         session_id = own_session(caller)
-        await proven(rooms, caller, asked.current_password)
-        hashed = await rooms.passwords.hashed(asked.password)
-        local = await load_owner_token_hash(rooms.settings.home)
-        async with rooms.database.transaction() as tx:
+        await proven(services, caller, asked.current_password)
+        hashed = await services.passwords.hashed(asked.password)
+        local = await load_owner_token_hash(services.settings.home)
+        async with services.database.transaction() as tx:
             await start_afresh(tx, caller.member_id, hashed, session_id=session_id, local=local)
             await tell(tx, caller, "change_password", caller.member_id)
         return Response(status_code=204)
@@ -67,7 +67,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     return made
 
 
-def _add_describing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_describing(made: APIRouter, services: ApplicationServices) -> None:
     @made.patch(
         "/me",
         summary="Change your name, email or default workspace",
@@ -82,13 +82,13 @@ def _add_describing(made: APIRouter, rooms: ApplicationServices) -> None:
         asked = await read_body(request, ChangedPerson)
         own_session(caller)
         if asked.email is not None:
-            await proven(rooms, caller, asked.current_password)
+            await proven(services, caller, asked.current_password)
         code = None
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             if asked.default_workspace_id is not None:
                 await load_role(tx, asked.default_workspace_id, caller.member_id)
             if asked.email is not None:
-                has_mail = rooms.mailer is not None
+                has_mail = services.mailer is not None
                 code = await request_change(tx, caller.member_id, asked.email, has_mail=has_mail)
             user = await describe_user(
                 tx,
@@ -99,11 +99,11 @@ def _add_describing(made: APIRouter, rooms: ApplicationServices) -> None:
             pending = await load_pending_email(tx, caller.member_id)
             caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
             await tell(tx, caller, "change_person", caller.member_id)
-        note = None if code is None else await _not_mailed(rooms, caller, code)
+        note = None if code is None else await _not_mailed(services, caller, code)
         return JsonAnswer(person(user, pending, note))
 
 
-def _add_verifying(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_verifying(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/me/email/code",
         summary="Mail a code to the email that is not verified yet",
@@ -115,8 +115,8 @@ def _add_verifying(made: APIRouter, rooms: ApplicationServices) -> None:
     async def send_email_code(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
         note = partial(tell, caller=caller, action="send_email_code", subject=caller.member_id)
-        address = rooms.settings.address
-        code, user = await send_code(rooms, caller.member_id, address, note)
+        address = services.settings.address
+        code, user = await send_code(services, caller.member_id, address, note)
         return JsonAnswer(person(user, code.email))
 
     @made.post(
@@ -131,13 +131,15 @@ def _add_verifying(made: APIRouter, rooms: ApplicationServices) -> None:
         asked = await read_body(request, EmailCode)
         own_session(caller)
         note = partial(tell, caller=caller, action="verify_email", subject=caller.member_id)
-        done = await verify_code(rooms, caller.member_id, asked.code, note)
+        done = await verify_code(services, caller.member_id, asked.code, note)
         return JsonAnswer(person(done.user))
 
 
-async def proven(rooms: ApplicationServices, caller: SignedIn, password: str | None) -> None:
+async def proven(services: ApplicationServices, caller: SignedIn, password: str | None) -> None:
     """Refuses a change by somebody who found a browser open."""
-    fits = await check_own_password(rooms.database, rooms.passwords, caller.member_id, password)
+    fits = await check_own_password(
+        services.database, services.passwords, caller.member_id, password
+    )
     if not fits:
         detail = "This is not your password."
         found = Finding("/current_password", detail, "wrong_password")
@@ -145,12 +147,12 @@ async def proven(rooms: ApplicationServices, caller: SignedIn, password: str | N
 
 
 async def _not_mailed(
-    rooms: ApplicationServices, caller: SignedIn, code: VerificationCode
+    services: ApplicationServices, caller: SignedIn, code: VerificationCode
 ) -> str | None:
     """Mails a code; why not, where that fails: the email was set all the same."""
     try:
-        await count_code(rooms.database, caller.member_id)
-        await mail_code(mailer_of(rooms), rooms.settings.address, code)
+        await count_code(services.database, caller.member_id)
+        await mail_code(mailer_of(services), services.settings.address, code)
     except Problem as problem:
         return f"The code could not be mailed: {problem.detail} Ask for a new one later."
     return None

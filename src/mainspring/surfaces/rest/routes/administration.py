@@ -38,7 +38,7 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("administration")
-    add_faces(made, rooms, FACES)
+    add_faces(made, services, FACES)
     return made

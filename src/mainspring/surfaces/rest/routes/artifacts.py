@@ -101,15 +101,15 @@ class LinkShown(BaseModel):
     expires_at: datetime
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("artifacts")
-    _listing(made, rooms)
-    _one(made, rooms)
-    _content(made, rooms)
+    _listing(made, services)
+    _one(made, services)
+    _content(made, services)
     return made
 
 
-def _listing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _listing(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/artifacts",
         summary="List artifacts, those of the latest runs first",
@@ -156,7 +156,7 @@ def _listing(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer(page([describe_artifact(row) for row in rows], limit))
 
 
-def _one(made: APIRouter, rooms: ApplicationServices) -> None:
+def _one(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/artifacts/{artifact_id}",
         summary="Read about an artifact",
@@ -181,7 +181,7 @@ def _one(made: APIRouter, rooms: ApplicationServices) -> None:
         wish = await read_body(request, LinkWish)
         async with caller.database.transaction() as tx:
             found = await read_artifact(tx, caller.workspace_id, artifact_id)
-            link = await rooms.links.make(found, rooms.clock.now(), wish.seconds)
+            link = await services.links.make(found, services.clock.now(), wish.seconds)
             caller.detail |= {"name": found.name, "expires_at": link.expires_at.isoformat()}
         return JsonAnswer({"url": link.url, "expires_at": link.expires_at})
 
@@ -194,11 +194,11 @@ def _one(made: APIRouter, rooms: ApplicationServices) -> None:
     )
     @needs(Permission.EDIT)
     async def remove_artifact(artifact_id: UUID, caller: SignedIn) -> Response:
-        await delete_artifact(caller.database, rooms.blobs, caller.workspace_id, artifact_id)
+        await delete_artifact(caller.database, services.blobs, caller.workspace_id, artifact_id)
         return Response(status_code=204)
 
 
-def _content(made: APIRouter, rooms: ApplicationServices) -> None:
+def _content(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/artifacts/{artifact_id}/content",
         summary="Fetch an artifact, with a token or by a signed link",
@@ -217,28 +217,28 @@ def _content(made: APIRouter, rooms: ApplicationServices) -> None:
     ) -> Response:
         linked = expires is not None or signature is not None
         if linked:
-            side = await _open_signed_link(rooms, artifact_id, expires or "", signature or "")
+            side = await _open_signed_link(services, artifact_id, expires or "", signature or "")
         else:
-            browsers = BrowserSessionPolicy(rooms.settings.address)
-            caller = await reader_of(rooms.database, browsers, request.headers)
+            browsers = BrowserSessionPolicy(services.settings.address)
+            caller = await reader_of(services.database, browsers, request.headers)
             check_role(caller, Permission.READ)
             side = caller.database
         async with side.acquire() as connection:
             found = await read_artifact(connection, side.workspace_id, artifact_id)
         if linked and found.visibility == "private":
             raise no_artifact()
-        return _file(found, await read_content(rooms.blobs, found))
+        return _file(found, await read_content(services.blobs, found))
 
 
 async def _open_signed_link(
-    rooms: ApplicationServices, artifact_id: UUID, expires: str, signature: str
+    services: ApplicationServices, artifact_id: UUID, expires: str, signature: str
 ) -> WorkspaceDatabase:
     """The workspace of a link that was signed here."""
     moment = read_expiry(expires)
-    async with rooms.database.acquire() as connection:
-        home = await find_workspace_of_artifact(connection, artifact_id) or rooms.workspace_id
-    await rooms.links.check(home, artifact_id, moment, signature, rooms.clock.now())
-    return WorkspaceDatabase(rooms.database, home)
+    async with services.database.acquire() as connection:
+        home = await find_workspace_of_artifact(connection, artifact_id) or services.workspace_id
+    await services.links.check(home, artifact_id, moment, signature, services.clock.now())
+    return WorkspaceDatabase(services.database, home)
 
 
 def _file(artifact: Artifact, content: bytes) -> Response:

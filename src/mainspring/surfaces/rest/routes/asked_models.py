@@ -54,7 +54,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("models")
-    add_faces(made, rooms, _FACES)
+    add_faces(made, services, _FACES)
     return made

@@ -61,8 +61,8 @@ class RecordedCallShape(BaseModel):
     ms: int
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
-    del rooms
+def routes(services: ApplicationServices) -> APIRouter:
+    del services
     made = router("audit")
     _entries(made)
     _calls(made)
@@ -113,11 +113,11 @@ def _entries(made: APIRouter) -> None:
         return JsonAnswer(page(rows, limit))
 
 
-def _check_time_zone(name: str, moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.tzinfo is None:
+def _check_time_zone(name: str, timestamp: datetime | None) -> datetime | None:
+    if timestamp is not None and timestamp.tzinfo is None:
         detail = "A moment needs its zone, such as a Z."
         raise Invalid(
             "The query is not one that is read here.",
             findings=[Finding(f"/query/{name}", detail, "date_time")],
         )
-    return None if moment is None else min(max(moment, _FIRST), _LAST)
+    return None if timestamp is None else min(max(timestamp, _FIRST), _LAST)

@@ -138,20 +138,20 @@ class RunNow(Start):
     )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("automations")
-    _judging(made, rooms)
-    _reading(made, rooms)
+    _judging(made, services)
+    _reading(made, services)
     _using(made)
-    _saving(made, rooms)
-    _updating(made, rooms)
-    _changing(made, rooms)
-    _running(made, rooms)
+    _saving(made, services)
+    _updating(made, services)
+    _changing(made, services)
+    _running(made, services)
     return made
 
 
 async def judge(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     workspace_id: UUID,
     document: Any,
     automation_id: UUID | None = None,
@@ -166,15 +166,15 @@ async def judge(
             document = compile_bare_definition(document)
         except Invalid as wrong:
             return ValidationReport(tuple(wrong.findings))
-    words = await load_vocabulary(rooms.registry, workspace_id, document)
+    vocabulary = await load_vocabulary(services.registry, workspace_id, document)
     whose = DefinitionOwner(workspace_id, automation_id, author_id)
     report = await judge_here(
-        document, whose, words, rooms.gate.models, rooms.limits, rooms.gate.preflight
+        document, whose, vocabulary, services.gate.models, services.limits, services.gate.preflight
     )
-    return await prebuild_scripts(rooms.workshop, workspace_id, report)
+    return await prebuild_scripts(services.workshop, workspace_id, report)
 
 
-def _judging(made: APIRouter, rooms: ApplicationServices) -> None:
+def _judging(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/validate",
         summary="Judge a definition without saving it",
@@ -184,7 +184,7 @@ def _judging(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.READ)
     async def validate_definition(request: Request, caller: SignedIn) -> JsonAnswer:
         document = await read_json_body(request)
-        report = await judge(rooms, caller.workspace_id, document, None, caller.member_id)
+        report = await judge(services, caller.workspace_id, document, None, caller.member_id)
         definition = report.definition
         return JsonAnswer(
             {
@@ -198,7 +198,7 @@ def _judging(made: APIRouter, rooms: ApplicationServices) -> None:
         )
 
 
-def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
+def _reading(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/automations",
         summary="List automations, the newest first or as asked",
@@ -252,14 +252,16 @@ def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
         ]
         # A large script takes its time to read.
         found["secrets"] = await asyncio.to_thread(
-            describe_secret_uses, found["definition"], rooms.limits
+            describe_secret_uses, found["definition"], services.limits
         )
         # Most who start a server never read one, and the review is large.
         from mainspring.authoring.review.impact import describe_grants
 
-        words = await load_vocabulary(rooms.registry, caller.workspace_id, found["definition"])
+        vocabulary = await load_vocabulary(
+            services.registry, caller.workspace_id, found["definition"]
+        )
         found["grants"] = await asyncio.to_thread(
-            describe_grants, found["definition"], read_grants(found["grants"]), words
+            describe_grants, found["definition"], read_grants(found["grants"]), vocabulary
         )
         return JsonAnswer(found, headers=_etag(found["version"]))
 
@@ -278,7 +280,7 @@ def _using(made: APIRouter) -> None:
         return JsonAnswer(grants_used(found["grants"], use))
 
 
-def _saving(made: APIRouter, rooms: ApplicationServices) -> None:
+def _saving(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/automations",
         summary="Save a definition as a new automation, paused",
@@ -291,7 +293,7 @@ def _saving(made: APIRouter, rooms: ApplicationServices) -> None:
     async def create_automation(request: Request, caller: SignedIn) -> JsonAnswer:
         space = caller.workspace_id
         document = await read_json_body(request)
-        report = await judge(rooms, space, document, None, caller.member_id)
+        report = await judge(services, space, document, None, caller.member_id)
         definition = report.accepted()
 
         async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
@@ -302,7 +304,7 @@ def _saving(made: APIRouter, rooms: ApplicationServices) -> None:
             )
             return saved, consent
 
-        saved, consent = await change(caller.database, rooms.limits, space, work, names=())
+        saved, consent = await change(caller.database, services.limits, space, work, names=())
         shown = {
             **_describe_saved(saved, definition.name, report),
             "consent": summarize_consent(consent),
@@ -311,7 +313,7 @@ def _saving(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer(shown, status_code=201, headers={**place, **_etag(saved.version)})
 
 
-def _updating(made: APIRouter, rooms: ApplicationServices) -> None:
+def _updating(made: APIRouter, services: ApplicationServices) -> None:
     @made.put(
         _ONE,
         summary="Save a definition as the next version of an automation",
@@ -330,7 +332,7 @@ def _updating(made: APIRouter, rooms: ApplicationServices) -> None:
         ] = None,
     ) -> JsonAnswer:
         expected, space = _parse_if_match(if_match), caller.workspace_id
-        report = await judge(rooms, space, await read_json_body(request), automation_id)
+        report = await judge(services, space, await read_json_body(request), automation_id)
         definition = report.accepted()
 
         async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
@@ -355,7 +357,7 @@ def _updating(made: APIRouter, rooms: ApplicationServices) -> None:
             return saved, consent
 
         saved, consent = await change(
-            caller.database, rooms.limits, space, work, automations=[automation_id], names=()
+            caller.database, services.limits, space, work, automations=[automation_id], names=()
         )
         shown = {
             **_describe_saved(saved, definition.name, report),
@@ -364,25 +366,29 @@ def _updating(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer(shown, headers=_etag(saved.version))
 
 
-def _changing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _changing(made: APIRouter, services: ApplicationServices) -> None:
     may_switch, may_edit = needs(Permission.SWITCH), needs(Permission.EDIT)
     offered = (
-        ("activate", "Let triggers start an automation", may_switch(_acting(rooms, None))),
+        ("activate", "Let triggers start an automation", may_switch(_acting(services, None))),
         (
             "pause",
             "Keep triggers from starting an automation; runs under way go on",
-            may_switch(_acting(rooms, pause)),
+            may_switch(_acting(services, pause)),
         ),
         (
             "archive",
             "Put an automation away; its name is free and its history stays",
-            may_edit(_acting(rooms, archive)),
+            may_edit(_acting(services, archive)),
         ),
-        ("restore", "Bring an archived automation back, paused", may_edit(_acting(rooms, restore))),
+        (
+            "restore",
+            "Bring an archived automation back, paused",
+            may_edit(_acting(services, restore)),
+        ),
         (
             "acknowledge",
             "Say that its failures so far are known",
-            may_switch(_acting(rooms, acknowledge)),
+            may_switch(_acting(services, acknowledge)),
         ),
     )
     for name, summary, endpoint in offered:
@@ -413,7 +419,7 @@ def _changing(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer(found["agreed"])
 
 
-def _acting(rooms: ApplicationServices, act: Act | None) -> Callable[..., Awaitable[JsonAnswer]]:
+def _acting(services: ApplicationServices, act: Act | None) -> Callable[..., Awaitable[JsonAnswer]]:
     """An endpoint that does one of these things; none is to activate."""
 
     async def act_on(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
@@ -422,8 +428,8 @@ def _acting(rooms: ApplicationServices, act: Act | None) -> Callable[..., Awaita
         doing = act
         if doing is None:
             asked = await read_optional(request, Start)
-            await _asked_before(caller, automation_id)
-            doing, found = await _activation(rooms, caller, automation_id, asked.digest)
+            await _ensure_consent_requested(caller, automation_id)
+            doing, found = await _activation(services, caller, automation_id, asked.digest)
 
         async def work(tx: Connection) -> tuple[AutomationStatus, tuple[Finding, ...]]:
             state = await doing(tx, space, automation_id)
@@ -432,7 +438,7 @@ def _acting(rooms: ApplicationServices, act: Act | None) -> Callable[..., Awaita
 
         state, doubts = await change(
             caller.database,
-            rooms.limits,
+            services.limits,
             space,
             work,
             # The others find its triggers at rest, and have their own order of locks.
@@ -445,28 +451,31 @@ def _acting(rooms: ApplicationServices, act: Act | None) -> Callable[..., Awaita
 
 
 async def _activation(
-    rooms: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID, digest: str | None
+    services: ApplicationServices,
+    caller: AuthenticatedCaller,
+    automation_id: UUID,
+    digest: str | None,
 ) -> tuple[Act, tuple[Finding, ...]]:
     """What activates an automation, and what it would not find; asked before anything is held."""
     space = caller.workspace_id
     async with caller.database.acquire() as connection:
         there = await read_automation(connection, space, automation_id)
     document, grants = there["definition"], read_grants(there["grants"])
-    words = await load_vocabulary(rooms.registry, space, document)
+    vocabulary = await load_vocabulary(services.registry, space, document)
     whose = DefinitionOwner(space, automation_id)
     doubts = await find_missing_dependencies(
-        document, grants, words, rooms.gate.models, rooms.gate.preflight, whose
+        document, grants, vocabulary, services.gate.models, services.gate.preflight, whose
     )
 
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
         if digest is not None:
             await _agree(tx, caller, automation_id, digest)
-        return await activate(tx, workspace_id, automation_id, words, rooms.limits, doubts)
+        return await activate(tx, workspace_id, automation_id, vocabulary, services.limits, doubts)
 
     return start, doubts
 
 
-async def _asked_before(caller: AuthenticatedCaller, automation_id: UUID) -> None:
+async def _ensure_consent_requested(caller: AuthenticatedCaller, automation_id: UUID) -> None:
     """What nobody was asked about is asked about, before the start is refused for it."""
     async with replace(caller.database, tell=lambda: ()).transaction() as tx:
         await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
@@ -498,7 +507,7 @@ async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tu
     return await find_missing_boards(tx, workspace_id, found["definition"])
 
 
-def _running(made: APIRouter, rooms: ApplicationServices) -> None:
+def _running(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         f"{_ONE}/run",
         summary="Run an automation now, also while it is paused",
@@ -514,25 +523,25 @@ def _running(made: APIRouter, rooms: ApplicationServices) -> None:
         wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
         key = key_of(request, asked.idempotency_key)
         if mode != "dry_run":
-            await _asked_before(caller, automation_id)
+            await _ensure_consent_requested(caller, automation_id)
         if asked.digest is not None:
             await _agree_first(caller, automation_id, asked.digest)
-        dispatched = await rooms.dispatcher.dispatch(_keyed(wish, key, asked, rooms))
+        dispatched = await services.dispatcher.dispatch(_keyed(wish, key, asked, services))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
-        answer = answer_accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
+        answer = answer_accepted(services, dispatched.run_id, dispatched.status, dispatched.reason)
         if dispatched.existed:
             answer.headers[REPLAY] = "true"
         return answer
 
 
-def _keyed(wish: Wish, key: str | None, asked: RunNow, rooms: ApplicationServices) -> Wish:
+def _keyed(wish: Wish, key: str | None, asked: RunNow, services: ApplicationServices) -> Wish:
     if key is None:
         return wish
     return replace(
         wish,
         key=f"key:{key}",
-        key_expires_at=rooms.clock.now() + _KEY_LIFETIME,
+        key_expires_at=services.clock.now() + _KEY_LIFETIME,
         body_hash=hash_content(
             asked.inputs if wish.mode == "live" else {"inputs": asked.inputs, "mode": wish.mode}
         ),

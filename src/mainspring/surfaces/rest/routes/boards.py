@@ -97,14 +97,14 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("boards")
-    add_faces(made, rooms, FACES)
-    _dashboard(made, rooms)
+    add_faces(made, services, FACES)
+    _dashboard(made, services)
     return made
 
 
-def _dashboard(made: APIRouter, rooms: ApplicationServices) -> None:
+def _dashboard(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         f"{_ONE}/dashboard.html",
         summary="Show its dashboard, as a document that can do nothing",
@@ -117,5 +117,5 @@ def _dashboard(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.READ)
     async def show_board_dashboard(board_id: UUID, caller: SignedIn) -> Response:
         arguments = {"board_id": str(board_id)}
-        found = await rooms.gate.direct(caller.visitor, "get_board_dashboard", arguments)
+        found = await services.gate.direct(caller.visitor, "get_board_dashboard", arguments)
         return Response(found["html"], media_type="text/html", headers=_ONLY_SHOWN)

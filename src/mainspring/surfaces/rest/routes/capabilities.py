@@ -88,7 +88,7 @@ _After = Annotated[
 _Limit = Annotated[int | None, Query(ge=1, le=1_000, description="At most so many; left out: all.")]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("capabilities")
 
     @made.get(
@@ -106,7 +106,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
         after: _After = "",
         limit: _Limit = None,
     ) -> JsonAnswer:
-        offers = await list_offers(rooms, caller.visitor, everything=everything)
+        offers = await list_offers(services, caller.visitor, everything=everything)
         return JsonAnswer(_page(offers, after, limit))
 
     @made.get(
@@ -117,14 +117,14 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def read_capability(capability_id: str, caller: SignedIn) -> JsonAnswer:
-        found = await find_offer(rooms, caller.visitor, capability_id)
+        found = await find_offer(services, caller.visitor, capability_id)
         if found is None:
             raise NotFound("There is no such capability.", code="unknown_capability")
         history = None
         if caller.visitor.held is None:
             async with caller.database.acquire() as connection:
                 history = await history_of(
-                    connection, caller.workspace_id, found.capability.id, rooms.clock.now()
+                    connection, caller.workspace_id, found.capability.id, services.clock.now()
                 )
         return JsonAnswer({**as_dict(found), "history": history})
 
@@ -138,12 +138,12 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> JsonAnswer:
-        found = await rooms.gate.find(caller.workspace_id, capability_id)
+        found = await services.gate.find(caller.workspace_id, capability_id)
         arguments = await read_json_body(request, limits_for(request, found))
         if not isinstance(arguments, dict):
             detail = "The arguments must be an object."
             raise Invalid(detail, findings=[Finding("", detail, "type")])
-        return JsonAnswer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
+        return JsonAnswer(await services.gate.serve(caller.visitor, capability_id, arguments))
 
     return made
 

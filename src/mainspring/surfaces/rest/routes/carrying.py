@@ -18,7 +18,7 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("workspaces")
-    add_faces(made, rooms, FACES)
+    add_faces(made, services, FACES)
     return made

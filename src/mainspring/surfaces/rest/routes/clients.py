@@ -143,15 +143,15 @@ class ConnectedClients(_Shape):
 RequestId = Annotated[str, Path(min_length=1, max_length=100)]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("clients")
-    _add_asking(made, rooms)
-    _add_answering(made, rooms)
-    _add_connected(made, rooms)
+    _add_asking(made, services)
+    _add_answering(made, services)
+    _add_connected(made, services)
     return made
 
 
-def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/oauth/requests/{request_id}",
         summary="Show what a client asks for",
@@ -163,25 +163,25 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
         request_id: RequestId, request: Request, caller: SignedIn
     ) -> JsonAnswer:
         own_session(caller)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             waiting = await open_request(tx, request_id, caller.member_id)
             agreed = await find_agreed(tx, *_who(caller), waiting.client_id)
             mine = await list_user_workspaces(tx, caller.member_id)
         place = next(entry for entry in mine if entry["id"] == caller.workspace_id)
-        shown = _shown(waiting, agreed, _role(caller))
-        own_host = urlsplit(own_name(request, rooms.settings)).hostname or ""
+        shown = _describe_authorization(waiting, agreed, _role(caller))
+        own_host = urlsplit(own_name(request, services.settings)).hostname or ""
         most = shown["choices"][-1]["role"]
         return JsonAnswer(
             {
                 **shown,
                 "passes": is_consent_sufficient(agreed, waiting, own_host),
                 "workspace": {"id": place["id"], "name": place["name"]},
-                "tools": await _tools(rooms, caller, most),
+                "tools": await _tools(services, caller, most),
             }
         )
 
 
-def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/oauth/requests/{request_id}/answer",
         summary="Agree to what a client may do, or refuse it",
@@ -196,7 +196,7 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
         own_session(caller)
         given = await read_body(request, ClientAnswer)
         _check_workspace(caller, given.workspace_id)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             await hold_ways_in(tx, tx, caller.member_id, caller.session_id, None)
             waiting = await take_request(tx, request_id, caller.member_id)
             caller.detail = {"client": waiting.client_name, "agreed": given.agree}
@@ -210,7 +210,7 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer({"redirect": redirect})
 
 
-def _add_connected(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_connected(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/oauth/clients",
         summary="List the clients that are connected as you",
@@ -221,9 +221,9 @@ def _add_connected(made: APIRouter, rooms: ApplicationServices) -> None:
     async def get_clients(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
         # What a client calls itself stands on no side of a wall.
-        async with rooms.database.acquire() as connection:
+        async with services.database.acquire() as connection:
             found = await list_connected(connection, *_who(caller))
-        address = f"{own_name(request, rooms.settings)}/mcp"
+        address = f"{own_name(request, services.settings)}/mcp"
         return JsonAnswer({"address": address, "clients": found})
 
     @made.delete(
@@ -260,7 +260,7 @@ def _check_workspace(caller: AuthenticatedCaller, shown: UUID) -> None:
         )
 
 
-def _shown(
+def _describe_authorization(
     waiting: PendingAuthorization, agreed: ClientConsent | None, own: Role
 ) -> dict[str, Any]:
     """The request as a person reads it."""
@@ -286,7 +286,7 @@ def _shown(
 
 
 async def _tools(
-    rooms: ApplicationServices, caller: AuthenticatedCaller, most: Role
+    services: ApplicationServices, caller: AuthenticatedCaller, most: Role
 ) -> list[dict[str, Any]]:
     """What a client with this role would be offered."""
     actor = Actor(caller.workspace_id, "client", caller.member_id, None, most, False)
@@ -298,5 +298,5 @@ async def _tools(
             "confirmation": offer.capability.write is not None,
             "role": LEAST[offer.capability.permission],
         }
-        for offer in await list_offers(rooms, CapabilityCaller(actor))
+        for offer in await list_offers(services, CapabilityCaller(actor))
     ]

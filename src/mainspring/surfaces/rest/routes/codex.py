@@ -39,7 +39,7 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("codex")
-    add_faces(made, rooms, FACES)
+    add_faces(made, services, FACES)
     return made

@@ -80,21 +80,21 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("connections")
     made.add_api_route(
         CALLBACK.removeprefix(PREFIX),
-        _callback(rooms),
+        _callback(services),
         methods=["GET"],
         include_in_schema=False,
         response_model=None,
     )
-    add_faces(made, rooms, _FACES)
+    add_faces(made, services, _FACES)
     return made
 
 
-def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
-    browsers = BrowserSessionPolicy(rooms.settings.address)
+def _callback(services: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
+    browsers = BrowserSessionPolicy(services.settings.address)
 
     @public
     async def come_back(request: Request) -> Response:
@@ -104,9 +104,9 @@ def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Respo
         try:
             if plain is None:
                 raise not_signed_in()
-            caller = await person_of(rooms.database, plain)
+            caller = await person_of(services.database, plain)
             check_role(caller, Permission.CONNECT)
-            found, failed = await rooms.switchboard.finish_sign_in(
+            found, failed = await services.switchboard.finish_sign_in(
                 caller.actor, _connection(request), **_brought(request)
             )
             await replace(

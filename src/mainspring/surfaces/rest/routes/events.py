@@ -155,18 +155,18 @@ class FilterTrial(Body):
     recent: int = Field(20, ge=1, le=MOST_TRIED, description="How many of the newest events.")
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("events")
-    log, herald = EventTable(rooms.limits), EventNotifier(rooms.waker)
-    _telling(made, rooms, log, herald)
-    _reading(made, rooms, log)
-    _types(made, rooms)
-    _trying(made, rooms, log)
+    log, herald = EventTable(services.limits), EventNotifier(services.waker)
+    _telling(made, services, log, herald)
+    _reading(made, services, log)
+    _types(made, services)
+    _trying(made, services, log)
     return made
 
 
 def _telling(
-    made: APIRouter, rooms: ApplicationServices, log: EventTable, herald: EventNotifier
+    made: APIRouter, services: ApplicationServices, log: EventTable, notifier: EventNotifier
 ) -> None:
     @made.post(
         "/events",
@@ -190,10 +190,15 @@ def _telling(
             if known == event_id:
                 fact = PublishedEvent(asked.type, asked.payload, asked.source_id)
                 await publish(
-                    tx, caller.workspace_id, fact, rooms.limits, rooms.registry.events, event_id
+                    tx,
+                    caller.workspace_id,
+                    fact,
+                    services.limits,
+                    services.registry.events,
+                    event_id,
                 )
             caller.detail |= {"event_id": str(known), "type": asked.type}
-        herald.tell()
+        notifier.tell()
         return JsonAnswer({"event_id": known, "existed": known != event_id}, status_code=202)
 
     @made.post(
@@ -209,11 +214,11 @@ def _telling(
             event = await log.one(tx, caller.workspace_id, event_id)
             again = await tell_again(tx, event)
             caller.detail |= {"event_id": str(again), "type": event.type}
-        herald.tell()
+        notifier.tell()
         return JsonAnswer({"event_id": again, "existed": False}, status_code=202)
 
 
-def _reading(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> None:
+def _reading(made: APIRouter, services: ApplicationServices, log: EventTable) -> None:
     @made.get(
         "/events",
         summary="List events, the newest first",
@@ -236,9 +241,9 @@ def _reading(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> No
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> JsonAnswer:
-        wanted = EventQuery(event_type, source_id, _with_zone(since), cursor)
+        query = EventQuery(event_type, source_id, _with_zone(since), cursor)
         async with caller.database.acquire() as connection:
-            found = await log.list(connection, caller.workspace_id, wanted, limit + 1)
+            found = await log.list(connection, caller.workspace_id, query, limit + 1)
         return JsonAnswer(page([_describe_event(event) for event in found], limit))
 
     @made.get(
@@ -255,8 +260,8 @@ def _reading(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> No
         return JsonAnswer({**_describe_event(event), "consumed_by": consumed})
 
 
-def _types(made: APIRouter, rooms: ApplicationServices) -> None:
-    built_in = rooms.registry.events
+def _types(made: APIRouter, services: ApplicationServices) -> None:
+    built_in = services.registry.events
 
     @made.get(
         "/event-types",
@@ -289,7 +294,7 @@ def _types(made: APIRouter, rooms: ApplicationServices) -> None:
         declared = EventType(event_type, asked.description, asked.payload_schema)
         async with caller.database.transaction() as tx:
             await declare_type(
-                tx, caller.workspace_id, declared, rooms.limits, built_in, "/path/event_type"
+                tx, caller.workspace_id, declared, services.limits, built_in, "/path/event_type"
             )
         return JsonAnswer(_describe_event_type(declared, built_in=False))
 
@@ -306,7 +311,7 @@ def _types(made: APIRouter, rooms: ApplicationServices) -> None:
         return Response(status_code=204)
 
 
-def _trying(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> None:
+def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> None:
     # Threads are shared with others who must not wait for filters.
     turns = asyncio.Semaphore(2)
 
@@ -325,12 +330,16 @@ def _trying(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> Non
             tried = [(None, asked.payload)]
         else:
             async with caller.database.acquire() as connection:
-                wanted = EventQuery(type=asked.event_type)
-                found = await log.list(connection, caller.workspace_id, wanted, asked.recent)
+                query = EventQuery(type=asked.event_type)
+                found = await log.list(connection, caller.workspace_id, query, asked.recent)
             tried = [(event.id, event.payload) for event in found]
         async with turns:
             unmet = await asyncio.to_thread(
-                unmet_in, asked.filter, [payload for _, payload in tried], rooms.limits, "/filter"
+                unmet_in,
+                asked.filter,
+                [payload for _, payload in tried],
+                services.limits,
+                "/filter",
             )
         items = [
             {"event_id": event_id, "matches": not missing, "unmet": missing}
@@ -343,15 +352,15 @@ def _trying(made: APIRouter, rooms: ApplicationServices, log: EventTable) -> Non
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
 
 
-def _with_zone(moment: datetime | None) -> datetime | None:
-    if moment is not None and moment.tzinfo is None:
+def _with_zone(timestamp: datetime | None) -> datetime | None:
+    if timestamp is not None and timestamp.tzinfo is None:
         raise Invalid(
             "The query is not one that is read here.",
             findings=[
                 Finding("/query/since", "A moment needs its zone, such as a Z.", "date_time")
             ],
         )
-    return None if moment is None else min(max(moment, _FIRST), _LAST)
+    return None if timestamp is None else min(max(timestamp, _FIRST), _LAST)
 
 
 def _describe_event(event: Event) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _ANSWER: Final = {
 }
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("automations")
 
     @made.get(
@@ -38,6 +38,6 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     async def get_automation_forecast(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
-        return JsonAnswer((await price_of(rooms, caller.database, found)).as_dict())
+        return JsonAnswer((await price_of(services, caller.database, found)).as_dict())
 
     return made

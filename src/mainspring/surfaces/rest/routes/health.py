@@ -35,7 +35,7 @@ from mainspring.runs.health import (
 )
 from mainspring.runs.metrics import EndedRunMetrics, read_installation_metrics, read_spent
 from mainspring.store.database import Database
-from mainspring.store.disk_space import has_no_room
+from mainspring.store.disk_space import is_disk_full
 from mainspring.store.migrate import PACKAGED, read_migrations, read_schema_version
 from mainspring.surfaces.rest import metrics
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_admitted
@@ -155,7 +155,7 @@ class _HealthMonitor:
     async def _vitals(self) -> tuple[HealthSignals, _DatabaseLook]:
         seen = _DatabaseLook(
             await read_schema_version(self._database),
-            await self._database.storage.is_full(self._database) or has_no_room(self._home),
+            await self._database.storage.is_full(self._database) or is_disk_full(self._home),
         )
         async with self._database.acquire() as connection:
             return await read_vitals(connection), seen
@@ -178,12 +178,12 @@ def _storage(seen: _DatabaseLook) -> HealthCheck:
 
 
 @cache
-def _known_tables() -> int:
+def _count_migrations() -> int:
     return len(read_migrations(PACKAGED))
 
 
 def _tables(found: int | None) -> HealthCheck:
-    known = _known_tables()
+    known = _count_migrations()
     if found == known:
         return HealthCheck("tables", True, "The tables are those of this version.")
     if found is None:
@@ -216,10 +216,10 @@ class _SandboxStatus:
             return self._seen
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("health")
-    eyes = _HealthMonitor(rooms.database, rooms.settings.home)
-    walls, numbers = _SandboxStatus(), _PrometheusMetrics(rooms)
+    eyes = _HealthMonitor(services.database, services.settings.home)
+    walls, numbers = _SandboxStatus(), _PrometheusMetrics(services)
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
@@ -265,10 +265,10 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     return made
 
 
-def probes(rooms: ApplicationServices) -> APIRouter:
+def probes(services: ApplicationServices) -> APIRouter:
     """The three questions at the short addresses that those who run containers expect."""
     made = APIRouter(dependencies=[Depends(check_admitted)])
-    eyes = _HealthMonitor(rooms.database, rooms.settings.home)
+    eyes = _HealthMonitor(services.database, services.settings.home)
 
     async def healthz() -> Response:
         return _health_response(await eyes.health())
@@ -293,12 +293,12 @@ class _PrometheusMetrics:
         self._one_at_a_time = asyncio.Lock()
 
     async def read(self, request: Request, caller: AuthenticatedCaller) -> list[MetricFamily]:
-        rooms, looks_after = self._rooms, caller.actor.administrator
+        services, looks_after = self._rooms, caller.actor.administrator
         begun = time.monotonic()
-        async with self._one_at_a_time, rooms.database.acquire() as connection:
+        async with self._one_at_a_time, services.database.acquire() as connection:
             vitals = await read_vitals(connection)
             took = time.monotonic() - begun
-            hour = get_lowest_id_at(rooms.clock.now() - timedelta(hours=1))
+            hour = get_lowest_id_at(services.clock.now() - timedelta(hours=1))
             recent = await recent_runs(connection, caller.workspace_id, hour)
             queues = await read_signals(connection)
             await self._ended.look(connection)
@@ -313,7 +313,7 @@ class _PrometheusMetrics:
         ]
         # What the machine has is for those who look after it, not for every workspace on it.
         if house is not None:
-            found += metrics.of_machine(house, rooms.database.in_use(), rooms.settings.home)
+            found += metrics.of_machine(house, services.database.in_use(), services.settings.home)
             found += request.app.state.requests.families()
         return found
 

@@ -96,11 +96,11 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("inbox")
     _messages(made)
-    _drafts(made, rooms)
-    add_faces(made, rooms, FACES)
+    _drafts(made, services)
+    add_faces(made, services, FACES)
     return made
 
 
@@ -147,7 +147,7 @@ def _messages(made: APIRouter) -> None:
             return JsonAnswer(await mark_read(tx, caller.workspace_id, notification_id))
 
 
-def _drafts(made: APIRouter, rooms: ApplicationServices) -> None:
+def _drafts(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/drafts",
         summary="List outside writes that were held, the newest first",
@@ -162,7 +162,7 @@ def _drafts(made: APIRouter, rooms: ApplicationServices) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> JsonAnswer:
-        words = await rooms.registry.of(caller.workspace_id)
+        words = await services.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
             rows = await list_drafts(
                 connection,
@@ -178,7 +178,7 @@ def _drafts(made: APIRouter, rooms: ApplicationServices) -> None:
     @made.get("/drafts/{draft_id}", summary="Read a draft", response_model=DraftShape)
     @needs(Permission.READ)
     async def get_draft(draft_id: UUID, caller: SignedIn) -> JsonAnswer:
-        words = await rooms.registry.of(caller.workspace_id)
+        words = await services.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
             return JsonAnswer(
                 await read_draft(connection, caller.workspace_id, words, draft_id, caller.actor)

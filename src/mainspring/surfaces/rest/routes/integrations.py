@@ -103,21 +103,21 @@ _FACES: Final = (
 _LIST: Final = ("/integrations", "Integrations")
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("integrations")
     made.add_api_route(
         CALLBACK.removeprefix(PREFIX),
-        _callback(rooms),
+        _callback(services),
         methods=["GET"],
         include_in_schema=False,
         response_model=None,
     )
-    add_faces(made, rooms, _FACES)
+    add_faces(made, services, _FACES)
     return made
 
 
-def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
-    browsers = BrowserSessionPolicy(rooms.settings.address)
+def _callback(services: ApplicationServices) -> Callable[[Request], Awaitable[Response]]:
+    browsers = BrowserSessionPolicy(services.settings.address)
 
     @public
     async def come_back(request: Request) -> Response:
@@ -128,9 +128,9 @@ def _callback(rooms: ApplicationServices) -> Callable[[Request], Awaitable[Respo
         try:
             if plain is None:
                 raise not_signed_in()
-            caller = await person_of(rooms.database, plain)
+            caller = await person_of(services.database, plain)
             check_role(caller, Permission.SECRET)
-            found = await rooms.reception.finish_sign_in(
+            found = await services.reception.finish_sign_in(
                 caller.actor,
                 str(request.path_params["provider"]),
                 state=given["state"] or "",

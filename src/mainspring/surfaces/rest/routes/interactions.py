@@ -57,9 +57,9 @@ _ANSWER: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("integrations")
-    made.lifespan_context = _until_closed(rooms)
+    made.lifespan_context = _until_closed(services)
 
     @made.post(
         "/integrations/slack/interactions/{workspace_id}",
@@ -74,7 +74,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     @public
     async def receive_slack_interaction(request: Request, workspace_id: UUID) -> Response:
         body = await read_bytes(request, MOST_BYTES)
-        answer = await rooms.interactions.receive(workspace_id, request.headers, body)
+        answer = await services.interactions.receive(workspace_id, request.headers, body)
         if answer is None:
             return Response(status_code=200)
         return Response(as_json(answer), media_type="application/json")
@@ -82,11 +82,11 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     return made
 
 
-def _until_closed(rooms: ApplicationServices) -> Callable[[FastAPI], Any]:
+def _until_closed(services: ApplicationServices) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         yield
-        await rooms.interactions.aclose()
+        await services.interactions.aclose()
 
     return lifespan

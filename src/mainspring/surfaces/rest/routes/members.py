@@ -38,11 +38,11 @@ from mainspring.workspace.people.members import change_role, list_members, remov
 from mainspring.workspace.people.sign_in_links import link_address
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("members")
     _add_members(made)
-    _add_takeovers(made, rooms)
-    _add_invitations(made, rooms)
+    _add_takeovers(made, services)
+    _add_invitations(made, services)
     return made
 
 
@@ -91,7 +91,7 @@ def _add_members(made: APIRouter) -> None:
         return Response(status_code=204)
 
 
-def _add_takeovers(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_takeovers(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/members/{member_id}/takeover",
         summary="See what a member left, what it may do and what it lacks",
@@ -100,7 +100,7 @@ def _add_takeovers(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.EDIT)
     async def get_takeover(member_id: UUID, caller: SignedIn) -> JsonAnswer:
         return JsonAnswer(
-            await show_departed_member(rooms, caller.database, caller.actor, member_id)
+            await show_departed_member(services, caller.database, caller.actor, member_id)
         )
 
     @made.post(
@@ -122,7 +122,7 @@ def _add_takeovers(made: APIRouter, rooms: ApplicationServices) -> None:
         )
         caller.detail["replay_missed"] = asked.replay_missed
         taken = await take(
-            rooms,
+            services,
             caller.database,
             caller.actor,
             member_id,
@@ -154,7 +154,7 @@ def _check_person(caller: SignedIn, detail: str) -> None:
         )
 
 
-def _add_invitations(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_invitations(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/invitations",
         summary="Ask somebody in by their email",
@@ -168,11 +168,11 @@ def _add_invitations(made: APIRouter, rooms: ApplicationServices) -> None:
         asked = await read_body(request, InvitedMember)
         _check_lasting(caller, asked.role)
         _check_person(caller, "A person invites members")
-        again = await is_unsettled(rooms.database, caller.workspace_id, asked.email)
+        again = await is_unsettled(services.database, caller.workspace_id, asked.email)
         async with caller.database.transaction() as tx:
             invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
             caller.detail |= {"invitation": str(invitation["id"]), "role": asked.role.value}
-        link = link_address(rooms.settings.address, plain)
+        link = link_address(services.settings.address, plain)
         return JsonAnswer({"invitation": invitation, "link": link}, status_code=201)
 
     @made.delete(

@@ -37,7 +37,7 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("pages")
-    add_faces(made, rooms, FACES)
+    add_faces(made, services, FACES)
     return made

@@ -51,7 +51,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("proposals")
-    add_faces(made, rooms, _FACES)
+    add_faces(made, services, _FACES)
     return made

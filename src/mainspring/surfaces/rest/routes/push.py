@@ -88,15 +88,15 @@ class PushShape(BaseModel):
     subscriptions: list[SubscriptionShape]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("session")
-    _add_reading(made, rooms)
-    _add_changing(made, rooms)
-    _add_testing(made, rooms)
+    _add_reading(made, services)
+    _add_changing(made, services)
+    _add_testing(made, services)
     return made
 
 
-def _add_reading(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_reading(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/me/push",
         summary="List the browsers that you get notifications on",
@@ -106,14 +106,17 @@ def _add_reading(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     async def read_push(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
-        key = await rooms.push.public_key()
-        found = await rows.list_subscriptions(rooms.database, caller.member_id)
+        key = await services.push.public_key()
+        found = await rows.list_subscriptions(services.database, caller.member_id)
         return JsonAnswer(
-            {"public_key": key, "subscriptions": [_shown(caller, one) for one in found]}
+            {
+                "public_key": key,
+                "subscriptions": [_describe_subscription(caller, one) for one in found],
+            }
         )
 
 
-def _add_changing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_changing(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/me/push/subscriptions",
         summary="Turn notifications on in a browser, or renew its subscription",
@@ -125,17 +128,17 @@ def _add_changing(made: APIRouter, rooms: ApplicationServices) -> None:
     async def save_push_subscription(request: Request, caller: SignedIn) -> JsonAnswer:
         asked = await read_body(request, NewSubscription)
         session_id = own_session(caller)
-        target = await rooms.push.read_subscription(
+        target = await services.push.read_subscription(
             asked.endpoint, asked.keys.p256dh, asked.keys.auth
         )
         agent = request.headers.get("user-agent", "")
         label = "".join(sign for sign in agent if sign.isprintable())[:_LONGEST_LABEL]
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             saved = await rows.save_subscription(
                 tx, caller.member_id, session_id, label, target, asked.kinds
             )
             await tell(tx, caller, "save_push_subscription", saved.id)
-        return JsonAnswer(_shown(caller, saved))
+        return JsonAnswer(_describe_subscription(caller, saved))
 
     @made.patch(
         "/me/push/subscriptions/{subscription_id}",
@@ -150,10 +153,10 @@ def _add_changing(made: APIRouter, rooms: ApplicationServices) -> None:
     ) -> JsonAnswer:
         asked = await read_body(request, ChangedSubscription)
         own_session(caller)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             saved = await rows.set_kinds(tx, caller.member_id, subscription_id, asked.kinds)
             await tell(tx, caller, "change_push_subscription", subscription_id)
-        return JsonAnswer(_shown(caller, saved))
+        return JsonAnswer(_describe_subscription(caller, saved))
 
     @made.delete(
         "/me/push/subscriptions/{subscription_id}",
@@ -165,13 +168,13 @@ def _add_changing(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     async def delete_push_subscription(subscription_id: UUID, caller: SignedIn) -> Response:
         own_session(caller)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             await rows.remove_subscription(tx, caller.member_id, subscription_id)
             await tell(tx, caller, "delete_push_subscription", subscription_id)
         return Response(status_code=204)
 
 
-def _add_testing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_testing(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/me/push/subscriptions/{subscription_id}/test",
         summary="Send a test notification to a browser of yours",
@@ -184,8 +187,8 @@ def _add_testing(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     async def test_push_subscription(subscription_id: UUID, caller: SignedIn) -> Response:
         own_session(caller)
-        target = await rows.read_target(rooms.database, caller.member_id, subscription_id)
-        wait = await fill_bucket(rooms.database, f"push-test/{caller.member_id}", _TESTS)
+        target = await rows.read_target(services.database, caller.member_id, subscription_id)
+        wait = await fill_bucket(services.database, f"push-test/{caller.member_id}", _TESTS)
         if wait is not None:
             raise LimitExceeded(
                 "Too many test notifications were sent.",
@@ -194,20 +197,20 @@ def _add_testing(made: APIRouter, rooms: ApplicationServices) -> None:
                 retry_after=round(wait, 1),
             )
         try:
-            await rooms.push.send_test(target)
+            await services.push.send_test(target)
         except Problem as problem:
-            async with rooms.database.transaction() as tx:
+            async with services.database.transaction() as tx:
                 if isinstance(problem, Expired):
                     await rows.remove_gone(tx, target)
                 else:
                     await rows.note_problem(tx, target, problem.as_dict())
             raise
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             await rows.note_sent(tx, target)
         return Response(status_code=204)
 
 
-def _shown(caller: AuthenticatedCaller, one: Subscription) -> dict[str, Any]:
+def _describe_subscription(caller: AuthenticatedCaller, one: Subscription) -> dict[str, Any]:
     return {
         "id": one.id,
         "label": one.label,

@@ -24,7 +24,7 @@ _FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("rehearsals")
-    add_faces(made, rooms, _FACES)
+    add_faces(made, services, _FACES)
     return made

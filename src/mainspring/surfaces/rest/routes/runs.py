@@ -54,7 +54,7 @@ _OUTPUT: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def _known_place(text: str | None) -> str | None:
+def _parse_output_position(text: str | None) -> str | None:
     if text is not None and parse_output_position(text) is None:
         sentence = "This is not the id of a piece. Use the text that came as 'next' or 'id'."
         raise PydanticCustomError("cursor", sentence)
@@ -63,7 +63,7 @@ def _known_place(text: str | None) -> str | None:
 
 After = Annotated[
     str | None,
-    AfterValidator(_known_place),
+    AfterValidator(_parse_output_position),
     Query(
         max_length=400,
         pattern="^[A-Za-z0-9_-]+$",
@@ -87,11 +87,11 @@ class Replay(Body):
     mode: RunMode | None = Field(None, description="Left out: as the earlier run was.")
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("runs")
     _reading(made)
     _listening(made)
-    _steering(made, rooms)
+    _steering(made, services)
     return made
 
 
@@ -191,7 +191,7 @@ def _wants_text(request: Request) -> bool:
     return text >= 0 and (rest < 0 or text < rest)
 
 
-def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
+def _steering(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/runs/{run_id}/cancel",
         summary="Stop a run: one that waits at once, one under way as soon as its worker hears",
@@ -201,7 +201,7 @@ def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
     )
     @needs(Permission.RUN)
     async def cancel_run(run_id: UUID, caller: SignedIn) -> JsonAnswer:
-        status = await rooms.control.cancel(caller.workspace_id, run_id)
+        status = await services.control.cancel(caller.workspace_id, run_id)
         await caller.database.note()
         return JsonAnswer({"run_id": run_id, "status": status}, status_code=202)
 
@@ -216,7 +216,7 @@ def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
     async def retry_run(run_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             await check_may_repeat(connection, caller.workspace_id, run_id, caller.actor)
-        await rooms.control.retry(caller.workspace_id, run_id)
+        await services.control.retry(caller.workspace_id, run_id)
         await caller.database.note()
         return JsonAnswer({"run_id": run_id, "status": "pending"}, status_code=202)
 
@@ -233,8 +233,8 @@ def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
         asked = await read_optional(request, Replay)
         started = await replay(
             caller.database,
-            rooms.dispatcher,
-            rooms.limits,
+            services.dispatcher,
+            services.limits,
             caller.workspace_id,
             run_id,
             version=asked.version,
@@ -245,18 +245,18 @@ def _steering(made: APIRouter, rooms: ApplicationServices) -> None:
         )
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()
-        return answer_accepted(rooms, started.run_id, started.status, started.reason)
+        return answer_accepted(services, started.run_id, started.status, started.reason)
 
 
 def answer_accepted(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     run_id: UUID,
     status: str,
     reason: str | None = None,
     code: Literal[202] = 202,
 ) -> JsonAnswer:
     """A run was recorded: where to read it."""
-    url = f"{rooms.settings.address}/api/v1/runs/{run_id}"
+    url = f"{services.settings.address}/api/v1/runs/{run_id}"
     shown: dict[str, Any] = {"run_id": run_id, "status": status, "url": url}
     if reason is not None:
         shown["reason"] = reason

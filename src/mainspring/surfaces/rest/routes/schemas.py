@@ -115,7 +115,7 @@ class TemplatesAnswer(BaseModel):
     tests: list[PredicateWord]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("schemas")
     definition, filters = as_json(build_definition_schema()), as_json(FILTER_SCHEMA)
     recipe = as_json(build_recipe_schema())
@@ -148,7 +148,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
     @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
         declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
-        words = await rooms.registry.of(caller.workspace_id)
+        words = await services.registry.of(caller.workspace_id)
         shown = describe_vocabulary(words, administrator=caller.actor.administrator)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]
@@ -179,7 +179,7 @@ def _parameter(name: str, default: Any) -> str:
 
 
 def describe_vocabulary(
-    words: Vocabulary, *, administrator: bool
+    vocabulary: Vocabulary, *, administrator: bool
 ) -> dict[str, list[Mapping[str, Any]]]:
     """Everything but what exists for administrators alone, which nobody else is told of."""
     return {
@@ -190,7 +190,7 @@ def describe_vocabulary(
                 "config_schema": entry.config_schema,
                 "output_schema": entry.output_schema,
             }
-            for entry in words.actions.values()
+            for entry in vocabulary.actions.values()
         ],
         "capabilities": [
             {
@@ -200,7 +200,7 @@ def describe_vocabulary(
                 "input_schema": entry.input_schema,
                 "output_schema": entry.output_schema,
             }
-            for entry in words.capabilities.values()
+            for entry in vocabulary.capabilities.values()
             if administrator or entry.annotations.audience is not Audience.ADMINISTRATORS
         ],
         "triggers": [
@@ -210,7 +210,7 @@ def describe_vocabulary(
                 "config_schema": entry.config_schema,
                 "payload_schema": entry.payload_schema,
             }
-            for entry in words.triggers.values()
+            for entry in vocabulary.triggers.values()
         ],
         "event_types": [
             {
@@ -218,6 +218,6 @@ def describe_vocabulary(
                 "description": entry.description,
                 "payload_schema": entry.payload_schema,
             }
-            for entry in words.events.values()
+            for entry in vocabulary.events.values()
         ],
     }

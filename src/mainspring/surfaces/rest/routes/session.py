@@ -41,17 +41,19 @@ from mainspring.workspace.tokens import load_owner_token_hash
 Shown = TypeVar("Shown", bound=Body)
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("session")
-    browsers = BrowserSessionPolicy(rooms.settings.address)
-    _add_look(made, rooms, browsers)
-    _add_coming(made, rooms, browsers)
-    _add_being(made, rooms)
-    _add_going(made, rooms, browsers)
+    browsers = BrowserSessionPolicy(services.settings.address)
+    _add_look(made, services, browsers)
+    _add_coming(made, services, browsers)
+    _add_being(made, services)
+    _add_going(made, services, browsers)
     return made
 
 
-def _add_look(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy) -> None:
+def _add_look(
+    made: APIRouter, services: ApplicationServices, browsers: BrowserSessionPolicy
+) -> None:
     @made.post(
         "/session/link/look",
         summary="Say what a link is, without using it",
@@ -61,17 +63,17 @@ def _add_look(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSess
     )
     @public
     async def look_at_link(request: Request) -> JsonAnswer:
-        given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
-        found = await link_preview.look_at_link(rooms.database, visit, given.token)
+        given, visit = await _read_sign_in_request(request, LinkToken, services, browsers)
+        found = await link_preview.look_at_link(services.database, visit, given.token)
         return JsonAnswer(asdict(found))
 
 
 def _add_coming(
-    made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy
+    made: APIRouter, services: ApplicationServices, browsers: BrowserSessionPolicy
 ) -> None:
     async def arrived(found: people_sign_in.NewSession) -> JsonAnswer:
         answer = JsonAnswer(
-            await describe_session(rooms, await person_of(rooms.database, found.plain))
+            await describe_session(services, await person_of(services.database, found.plain))
         )
         browsers.give(answer, found.plain)
         return answer
@@ -85,10 +87,10 @@ def _add_coming(
     )
     @public
     async def sign_in(request: Request) -> JsonAnswer:
-        given, visit = await _read_sign_in_request(request, Credentials, rooms, browsers)
+        given, visit = await _read_sign_in_request(request, Credentials, services, browsers)
         return await arrived(
             await people_sign_in.sign_in(
-                rooms.database, rooms.passwords, visit, given.email, given.password
+                services.database, services.passwords, visit, given.email, given.password
             )
         )
 
@@ -101,19 +103,19 @@ def _add_coming(
     )
     @public
     async def sign_in_by_link(request: Request) -> JsonAnswer:
-        given, visit = await _read_sign_in_request(request, LinkToken, rooms, browsers)
-        local = await load_owner_token_hash(rooms.settings.home)
+        given, visit = await _read_sign_in_request(request, LinkToken, services, browsers)
+        local = await load_owner_token_hash(services.settings.home)
         return await arrived(
-            await people_sign_in.sign_in_by_link(rooms.database, visit, given.token, local)
+            await people_sign_in.sign_in_by_link(services.database, visit, given.token, local)
         )
 
 
-def _add_being(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_being(made: APIRouter, services: ApplicationServices) -> None:
     @made.get("/session", summary="Say who is asking", response_model=WhoShape)
     @needs(Permission.ACCOUNT)
     @anywhere
     async def read_session(caller: SignedIn) -> JsonAnswer:
-        return JsonAnswer(await describe_session(rooms, caller))
+        return JsonAnswer(await describe_session(services, caller))
 
     @made.post(
         "/session/workspace",
@@ -127,12 +129,14 @@ def _add_being(made: APIRouter, rooms: ApplicationServices) -> None:
     async def switch_workspace(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await read_body(request, ChosenWorkspace)
         session_id = own_session(caller)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             await load_role(tx, given.workspace_id, caller.member_id)
             await move_session(tx, session_id, given.workspace_id)
             await tell(tx, caller, "switch_workspace", given.workspace_id)
-        plain = BrowserSessionPolicy(rooms.settings.address).shown(request.headers) or ""
-        return JsonAnswer(await describe_session(rooms, await person_of(rooms.database, plain)))
+        plain = BrowserSessionPolicy(services.settings.address).shown(request.headers) or ""
+        return JsonAnswer(
+            await describe_session(services, await person_of(services.database, plain))
+        )
 
     @made.get(
         "/sessions",
@@ -143,13 +147,15 @@ def _add_being(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     async def get_sessions(caller: SignedIn) -> JsonAnswer:
         own_session(caller)
-        found = await list_sessions(rooms.database, caller.member_id)
+        found = await list_sessions(services.database, caller.member_id)
         return JsonAnswer(
             {"sessions": [{**row, "current": row["id"] == caller.session_id} for row in found]}
         )
 
 
-def _add_going(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSessionPolicy) -> None:
+def _add_going(
+    made: APIRouter, services: ApplicationServices, browsers: BrowserSessionPolicy
+) -> None:
     @made.delete(
         "/session",
         summary="Sign out",
@@ -180,16 +186,16 @@ def _add_going(made: APIRouter, rooms: ApplicationServices, browsers: BrowserSes
         return Response(status_code=204)
 
     async def ended(caller: AuthenticatedCaller, session_id: UUID) -> None:
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             await end_session(tx, caller.member_id, session_id)
             await tell(tx, caller, "sign_out", session_id)
 
 
 async def describe_session(
-    rooms: ApplicationServices, caller: AuthenticatedCaller
+    services: ApplicationServices, caller: AuthenticatedCaller
 ) -> dict[str, Any]:
     """Whoever is asking, in the workspace where they are."""
-    async with rooms.database.acquire() as connection:
+    async with services.database.acquire() as connection:
         user = await read_user(connection, caller.member_id)
         pending = await load_pending_email(connection, caller.member_id)
         mine = within_reach(caller, await list_user_workspaces(connection, caller.member_id))
@@ -262,13 +268,16 @@ async def tell(
 
 
 async def _read_sign_in_request(
-    request: Request, shape: type[Shown], rooms: ApplicationServices, browsers: BrowserSessionPolicy
+    request: Request,
+    shape: type[Shown],
+    services: ApplicationServices,
+    browsers: BrowserSessionPolicy,
 ) -> tuple[Shown, people_sign_in.SignInOrigin]:
     """What somebody shows who is not in yet, and where they come from; pages of ours only."""
     browsers.check_page(request.headers)
     given = await read_body(request, shape)
     return given, people_sign_in.SignInOrigin(
-        caller_address(request, rooms.settings.proxies or 0),
+        caller_address(request, services.settings.proxies or 0),
         request.headers.get("user-agent", ""),
         browsers.shown(request.headers),
     )

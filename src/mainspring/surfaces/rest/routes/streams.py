@@ -143,7 +143,7 @@ class PageStream:
 
     async def look(self) -> StreamPoll:
         """What has changed; a problem with a pointer to each named run that does not exist."""
-        told: list[StreamEvent] = []
+        entries: list[StreamEvent] = []
         missing: list[Finding] = []
         async with self._side.acquire() as connection:
             # What somebody looks at closely is told first.
@@ -151,16 +151,16 @@ class PageStream:
                 if run.over and not run.due.now():
                     continue
                 try:
-                    told += await self._of_one_run(connection, run)
+                    entries += await self._of_one_run(connection, run)
                 except NotFound as problem:
                     missing.append(Finding(run.pointer, problem.detail, problem.code))
             if missing:
                 raise NotFound(missing[0].detail, code=missing[0].code, findings=missing)
             if self._runs_due.now():
-                told += await self._of_runs(connection)
+                entries += await self._of_runs(connection)
             if self._waiting_due.now():
-                told += await self._of_waiting(connection)
-        return StreamPoll(told)
+                entries += await self._of_waiting(connection)
+        return StreamPoll(entries)
 
     async def _of_one_run(self, tx: Transaction, run: _FollowedRun) -> list[StreamEvent]:
         before, told = self._mark, []
@@ -265,9 +265,9 @@ def _stream(sentence: str) -> dict[int | str, dict[str, Any]]:
     return {200: shown, **problems(401, 404, 422, 429)}
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("streams")
-    streams = StreamLimiter(rooms.limits)
+    streams = StreamLimiter(services.limits)
 
     @made.get(
         "/runs/{run_id}/stream",

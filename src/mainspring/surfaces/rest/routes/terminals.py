@@ -36,15 +36,15 @@ PAGE = "/terminal"
 Given = TypeVar("Given", bound=Body)
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("session")
-    _add_asking(made, rooms)
-    _add_answering(made, rooms)
+    _add_asking(made, services)
+    _add_answering(made, services)
     return made
 
 
-def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
-    browsers = BrowserSessionPolicy(rooms.settings.address)
+def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
+    browsers = BrowserSessionPolicy(services.settings.address)
 
     def check_no_browser(request: Request) -> None:
         """The CLI asks; no page of another site does, with the cookie of who looks at it."""
@@ -64,13 +64,13 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
     async def begin_terminal(request: Request) -> JsonAnswer:
         check_no_browser(request)
         given = await read_body(request, TerminalName)
-        visit = SignInOrigin(caller_address(request, rooms.settings.proxies or 0), given.label)
-        async with rooms.database.transaction() as tx:
+        visit = SignInOrigin(caller_address(request, services.settings.proxies or 0), given.label)
+        async with services.database.transaction() as tx:
             begun = await device_login.begin_device_login(tx, visit)
         told = {
             "device_code": begun.device_code,
             "code": begun.code,
-            "url": f"{own_name(request, rooms.settings)}{PAGE}",
+            "url": f"{own_name(request, services.settings)}{PAGE}",
             "expires_at": begun.expires_at,
             "interval_seconds": device_login.INTERVAL_SECONDS,
         }
@@ -87,7 +87,7 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
     async def collect_terminal(request: Request) -> JsonAnswer:
         check_no_browser(request)
         given = await read_body(request, DeviceCode)
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             found = await device_login.collect(tx, given.device_code)
             if found is None:
                 return JsonAnswer({"status": "waiting"})
@@ -98,12 +98,12 @@ def _add_asking(made: APIRouter, rooms: ApplicationServices) -> None:
             "session": found.plain,
             "email": user.email,
             "workspace": space["name"],
-            "expires_at": rooms.clock.now() + TERMINAL_LIFETIME,
+            "expires_at": services.clock.now() + TERMINAL_LIFETIME,
         }
         return JsonAnswer(told)
 
 
-def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
+def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/session/terminal/look",
         summary="Say which terminal has printed a code",
@@ -114,8 +114,8 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     @anywhere
     async def look_at_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
-        given = await _read_code(rooms, request, caller, TerminalCode)
-        return JsonAnswer(await device_login.look(rooms.database, given.code))
+        given = await _read_code(services, request, caller, TerminalCode)
+        return JsonAnswer(await device_login.look(services.database, given.code))
 
     @made.post(
         "/session/terminal/answer",
@@ -127,8 +127,8 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     @anywhere
     async def answer_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
-        given = await _read_code(rooms, request, caller, TerminalAnswer)
-        async with rooms.database.transaction() as tx:
+        given = await _read_code(services, request, caller, TerminalAnswer)
+        async with services.database.transaction() as tx:
             await device_login.answer(
                 tx, caller.member_id, caller.workspace_id, given.code, confirm=given.confirm
             )
@@ -138,10 +138,10 @@ def _add_answering(made: APIRouter, rooms: ApplicationServices) -> None:
 
 
 async def _read_code(
-    rooms: ApplicationServices, request: Request, caller: SignedIn, shape: type[Given]
+    services: ApplicationServices, request: Request, caller: SignedIn, shape: type[Given]
 ) -> Given:
     """The code that a person typed in their browser; codes are counted, so nobody guesses one."""
     own_session(caller)
     given = await read_body(request, shape)
-    await device_login.count_code(rooms.database, caller.member_id)
+    await device_login.count_code(services.database, caller.member_id)
     return given

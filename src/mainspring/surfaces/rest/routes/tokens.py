@@ -33,7 +33,7 @@ from mainspring.workspace.tokens import (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("tokens")
 
     @made.get("/tokens", summary="List tokens", response_model=TokenList, responses=problems(403))
@@ -68,12 +68,12 @@ def routes(rooms: ApplicationServices) -> APIRouter:
         named = None if asked.capabilities is None else tuple(asked.capabilities)
         approves = None if asked.approves is None else tuple(dict.fromkeys(asked.approves))
         bounds = TokenLimits(asked.role or caller.actor.role, named, asked.expires_at, approves)
-        words = await rooms.registry.of(caller.workspace_id, needing=named or ())
-        check_bounds(bounds, caller.actor, words.capabilities, rooms.clock.now(), caller.ends)
+        words = await services.registry.of(caller.workspace_id, needing=named or ())
+        check_bounds(bounds, caller.actor, words.capabilities, services.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
             await hold_ways_in(
                 tx,
-                rooms.database,
+                services.database,
                 caller.member_id,
                 caller.session_id or caller.terminal_id,
                 caller.actor.token_id,

@@ -142,16 +142,16 @@ Place = Annotated[
 ]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("triggers")
-    _reading(made, rooms)
-    _switching(made, rooms)
-    _tokens(made, rooms)
-    _history(made, rooms)
+    _reading(made, services)
+    _switching(made, services)
+    _tokens(made, services)
+    _history(made, services)
     return made
 
 
-def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
+def _reading(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/automations/{automation_id}/triggers",
         summary="List the triggers of an automation",
@@ -162,7 +162,7 @@ def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
     async def get_triggers(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_triggers(connection, caller.workspace_id, automation_id)
-        return JsonAnswer({"items": [_describe_trigger(rooms, one) for one in found]})
+        return JsonAnswer({"items": [_describe_trigger(services, one) for one in found]})
 
     @made.get(
         _ONE,
@@ -174,10 +174,10 @@ def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
     async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
-        return JsonAnswer(_describe_trigger(rooms, found))
+        return JsonAnswer(_describe_trigger(services, found))
 
 
-def _switching(made: APIRouter, rooms: ApplicationServices) -> None:
+def _switching(made: APIRouter, services: ApplicationServices) -> None:
     @made.patch(
         _ONE,
         summary="Turn a trigger on or off",
@@ -194,7 +194,7 @@ def _switching(made: APIRouter, rooms: ApplicationServices) -> None:
         asked = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
         caller.detail["enabled"] = asked.enabled
-        traits = await _traits(rooms, caller, automation_id)
+        traits = await _traits(services, caller, automation_id)
 
         async def turn(tx: Connection) -> dict[str, Any]:
             async def put() -> None:
@@ -204,24 +204,24 @@ def _switching(made: APIRouter, rooms: ApplicationServices) -> None:
             return await read_trigger(tx, *where)
 
         found = await change(
-            caller.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
+            caller.database, services.limits, caller.workspace_id, turn, automations=[automation_id]
         )
-        return JsonAnswer(_describe_trigger(rooms, found))
+        return JsonAnswer(_describe_trigger(services, found))
 
 
 async def _traits(
-    rooms: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID
+    services: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID
 ) -> DefinitionTraits:
     """What is declared about an automation as it is; asked before anything is held."""
     space = caller.workspace_id
     async with caller.database.acquire() as connection:
         there = await read_automation(connection, space, automation_id)
     document, grants = there["definition"], read_grants(there["grants"])
-    words = await load_vocabulary(rooms.registry, space, document)
-    return await asyncio.to_thread(read_traits, document, grants, words)
+    vocabulary = await load_vocabulary(services.registry, space, document)
+    return await asyncio.to_thread(read_traits, document, grants, vocabulary)
 
 
-def _tokens(made: APIRouter, rooms: ApplicationServices) -> None:
+def _tokens(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         _ONE + "/token",
         summary="Make a webhook's token; the one before ends at once",
@@ -237,7 +237,7 @@ def _tokens(made: APIRouter, rooms: ApplicationServices) -> None:
                 tx, caller.workspace_id, automation_id, slug, caller.member_id
             )
             caller.detail["hint"] = hint
-        shown = {"token": plain, "hint": hint, "url": _fire_url(rooms, automation_id)}
+        shown = {"token": plain, "hint": hint, "url": _fire_url(services, automation_id)}
         return JsonAnswer(shown, status_code=201)
 
     @made.delete(
@@ -254,7 +254,7 @@ def _tokens(made: APIRouter, rooms: ApplicationServices) -> None:
         return Response(status_code=204)
 
 
-def _history(made: APIRouter, rooms: ApplicationServices) -> None:
+def _history(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         _ONE + "/last-payload",
         summary="Read what came in last for a trigger",
@@ -297,8 +297,8 @@ def _page(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
     }
 
 
-def _fire_url(rooms: ApplicationServices, automation_id: UUID) -> str:
-    return f"{rooms.settings.address}{PREFIX}/automations/{automation_id}/fire"
+def _fire_url(services: ApplicationServices, automation_id: UUID) -> str:
+    return f"{services.settings.address}{PREFIX}/automations/{automation_id}/fire"
 
 
 def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
@@ -309,22 +309,22 @@ def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
         schedule = read_schedule(found["config"])
     except Invalid:
         return []
-    moments: list[datetime] = []
+    timestamps: list[datetime] = []
     at: datetime | None = now
-    while at is not None and len(moments) < _FIRES:
+    while at is not None and len(timestamps) < _FIRES:
         at = schedule.cron.after(at, schedule.zone)
-        moments += [] if at is None else [at]
-    return moments
+        timestamps += [] if at is None else [at]
+    return timestamps
 
 
-def _describe_trigger(rooms: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_trigger(services: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
     webhook, hint = found["type"] == "webhook", found["secret_hint"]
-    url = _fire_url(rooms, found["automation_id"]) if webhook else None
+    url = _fire_url(services, found["automation_id"]) if webhook else None
     signed = webhook and "signature" in found["config"]
     return {
         **shown,
-        "next_fires": _next_fires(found, rooms.clock.now()),
+        "next_fires": _next_fires(found, services.clock.now()),
         "token": {"hint": hint, "made_at": found["secret_made_at"]} if hint else None,
         "url": url,
         "signed_url": f"{url.removesuffix('/fire')}/hooks/{found['slug']}"

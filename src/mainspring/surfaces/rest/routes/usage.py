@@ -52,14 +52,14 @@ class UsageCall(BaseModel):
     reported: bool = Field(description="A script said so of a model of its own.")
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("usage")
-    add_faces(made, rooms, _FACES)
-    _asks(made, rooms)
+    add_faces(made, services, _FACES)
+    _asks(made, services)
     return made
 
 
-def _asks(made: APIRouter, rooms: ApplicationServices) -> None:
+def _asks(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         "/usage/calls",
         summary="List single asks of models, the newest first",
@@ -83,7 +83,7 @@ def _asks(made: APIRouter, rooms: ApplicationServices) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> JsonAnswer:
-        span = span_of(first, last, rooms.clock.now(), "/query")
+        span = span_of(first, last, services.clock.now(), "/query")
         wanted = UsageFilter(automation_id, run_id, model, asked_by)
         async with caller.database.acquire() as connection:
             rows = await read_asks(

@@ -73,16 +73,16 @@ class Rollback(Body):
     version: int = Field(ge=1, le=_LARGEST)
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("versions")
-    _reading(made, rooms)
-    _going_back(made, rooms)
-    _exporting(made, rooms)
-    _importing(made, rooms)
+    _reading(made, services)
+    _going_back(made, services)
+    _exporting(made, services)
+    _importing(made, services)
     return made
 
 
-def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
+def _reading(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         f"{_OF_ONE}/versions",
         summary="List the versions of an automation, the newest first",
@@ -131,7 +131,7 @@ def _reading(made: APIRouter, rooms: ApplicationServices) -> None:
             )
 
 
-def _going_back(made: APIRouter, rooms: ApplicationServices) -> None:
+def _going_back(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         f"{_OF_ONE}/rollback",
         summary="Bring an earlier version back, as a new one",
@@ -146,10 +146,10 @@ def _going_back(made: APIRouter, rooms: ApplicationServices) -> None:
 
         async with caller.database.acquire() as connection:
             then = await read_version(connection, space, automation_id, asked.version)
-        words = await load_vocabulary(rooms.registry, space, then["definition"])
+        vocabulary = await load_vocabulary(services.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
             content = await judge_version(
-                connection, space, automation_id, asked.version, words, rooms.limits
+                connection, space, automation_id, asked.version, vocabulary, services.limits
             )
 
         async def go_back(
@@ -167,7 +167,7 @@ def _going_back(made: APIRouter, rooms: ApplicationServices) -> None:
             return saved, consent, found
 
         saved, consent, found = await change(
-            caller.database, rooms.limits, space, go_back, automations=[automation_id], names=()
+            caller.database, services.limits, space, go_back, automations=[automation_id], names=()
         )
         shown = {
             "id": automation_id,
@@ -182,7 +182,7 @@ def _going_back(made: APIRouter, rooms: ApplicationServices) -> None:
         return JsonAnswer(shown, headers={"ETag": f'"{saved.version}"'})
 
 
-def _exporting(made: APIRouter, rooms: ApplicationServices) -> None:
+def _exporting(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         f"{_OF_ONE}/export",
         summary="Export an automation: its definition as it is now",
@@ -202,7 +202,7 @@ def _exporting(made: APIRouter, rooms: ApplicationServices) -> None:
             return JsonAnswer(await export_all(connection, caller.workspace_id))
 
 
-def _importing(made: APIRouter, rooms: ApplicationServices) -> None:
+def _importing(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/import",
         summary="Import a definition or an export: all of it or nothing, and all of it paused",
@@ -218,26 +218,26 @@ def _importing(made: APIRouter, rooms: ApplicationServices) -> None:
             OnClash, Query(description="What to do with a name that is taken.")
         ] = "refuse",
     ) -> JsonAnswer:
-        bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
+        bounds = replace(services.limits, json_bytes=services.limits.import_bytes)
         bundle = await read_json_body(request, bounds)
         space = caller.workspace_id
-        words = await load_vocabulary(rooms.registry, space, bundle)
-        judged = await judge_import(bundle, words, rooms.limits)
+        vocabulary = await load_vocabulary(services.registry, space, bundle)
+        candidates = await judge_import(bundle, vocabulary, services.limits)
         if on_clash == "rename":
             async with caller.database.acquire() as connection:
-                judged = await add_renamed_candidates(
-                    connection, space, judged, words, rooms.limits
+                candidates = await add_renamed_candidates(
+                    connection, space, candidates, vocabulary, services.limits
                 )
 
         async def work(tx: Connection) -> list[ImportResult]:
             made_of = await import_judged(
-                tx, space, judged, caller.member_id, words, rooms.limits, on_clash
+                tx, space, candidates, caller.member_id, vocabulary, services.limits, on_clash
             )
             caller.detail["imported"] = [tell_saved(one.saved, one.name) for one in made_of]
             return made_of
 
-        names = [one.name for one in judged] if on_clash == "new_version" else ()
-        made_of = await change(caller.database, rooms.limits, space, work, names=names)
+        names = [one.name for one in candidates] if on_clash == "new_version" else ()
+        made_of = await change(caller.database, services.limits, space, work, names=names)
         return JsonAnswer({"imported": [_describe_imported(one) for one in made_of]})
 
 

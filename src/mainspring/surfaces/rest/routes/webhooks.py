@@ -83,11 +83,11 @@ _HEADERS: Final = {
 Fire = Callable[[Request], Awaitable[Response]]
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("webhooks")
-    made.lifespan_context = _until_closed(rooms.desk)
+    made.lifespan_context = _until_closed(services.desk)
     _describe(made)
-    served = {"fire_webhook": _by_token(rooms), "call_signed_webhook": _by_signature(rooms)}
+    served = {"fire_webhook": _by_token(services), "call_signed_webhook": _by_signature(services)}
     for route in made.routes:
         if not isinstance(route, APIRoute):
             raise InternalError("A webhook's route is not described.")
@@ -136,12 +136,12 @@ def _describe(made: APIRouter) -> None:
         """Described here, and served straight by the route above it."""
 
 
-def _until_closed(desk: desks.WebhookReceiver) -> Callable[[FastAPI], Any]:
+def _until_closed(webhook_receiver: desks.WebhookReceiver) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         yield
-        await desk.aclose()
+        await webhook_receiver.aclose()
 
     return lifespan
 
@@ -160,32 +160,32 @@ def _straight(fire: Fire) -> Any:
     return served
 
 
-def _by_token(rooms: ApplicationServices) -> Fire:
+def _by_token(services: ApplicationServices) -> Fire:
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
         return await _receive_webhook(
-            rooms, request, shown, hash_webhook_token(_bearer(shown[b"authorization"])), ""
+            services, request, shown, hash_webhook_token(_bearer(shown[b"authorization"])), ""
         )
 
     return fire
 
 
-def _by_signature(rooms: ApplicationServices) -> Fire:
+def _by_signature(services: ApplicationServices) -> Fire:
     async def fire(request: Request) -> Response:
         slug = request.path_params["slug"][:_LONGEST_SLUG]
-        return await _receive_webhook(rooms, request, _headers(request.scope), None, slug)
+        return await _receive_webhook(services, request, _headers(request.scope), None, slug)
 
     return fire
 
 
 async def _receive_webhook(
-    rooms: ApplicationServices,
+    services: ApplicationServices,
     request: Request,
     shown: dict[bytes, list[str]],
     digest: bytes | None,
     slug: str,
 ) -> Response:
-    desk = rooms.desk
+    desk = services.desk
     knock = await desk.receive(
         WebhookRequest(
             _id(request.path_params["automation_id"]),
@@ -196,8 +196,8 @@ async def _receive_webhook(
         )
     )
     close(request.scope, desk.closed_for(knock))
-    knock = await _read(desk, request, shown, rooms.limits, knock)
-    return _receipt(await desk.take(knock), rooms.settings.address, request.scope)
+    knock = await _read(desk, request, shown, services.limits, knock)
+    return _receipt(await desk.take(knock), services.settings.address, request.scope)
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
@@ -210,24 +210,26 @@ def _headers(scope: Scope) -> dict[bytes, list[str]]:
 
 
 async def _read(
-    desk: desks.WebhookReceiver,
+    webhook_receiver: desks.WebhookReceiver,
     request: Request,
     shown: dict[bytes, list[str]],
     limits: Limits,
-    knock: WebhookRequest,
+    webhook_request: WebhookRequest,
 ) -> WebhookRequest:
     """The knock of a known caller with its body, which is looked into last."""
-    with desk.reading(knock) as count:
-        raw = await _bytes(request, count, limits, knock)
-        knock = replace(knock, raw=raw if knock.seal is not None else b"", size=len(raw))
-        await desk.admit(knock)
+    with webhook_receiver.reading(webhook_request) as count:
+        raw = await _bytes(request, count, limits, webhook_request)
+        webhook_request = replace(
+            webhook_request, raw=raw if webhook_request.seal is not None else b"", size=len(raw)
+        )
+        await webhook_receiver.admit(webhook_request)
         if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
             check_content_type(request)
-        return replace(knock, value=await _parse_body(raw, limits))
+        return replace(webhook_request, value=await _parse_body(raw, limits))
 
 
 async def _bytes(
-    request: Request, count: Callable[[int], None], limits: Limits, knock: WebhookRequest
+    request: Request, count: Callable[[int], None], limits: Limits, webhook_request: WebhookRequest
 ) -> bytes:
     async def counted() -> Message:
         message = await request.receive()
@@ -237,7 +239,10 @@ async def _bytes(
     try:
         return await read_bytes(Request(request.scope, counted), limits.payload_bytes)
     except TooLarge:
-        if knock.webhook is not None and knock.webhook.signing_secret is not None:
+        if (
+            webhook_request.webhook is not None
+            and webhook_request.webhook.signing_secret is not None
+        ):
             # A body that is not there shows no signature.
             raise unknown_webhook() from None
         raise

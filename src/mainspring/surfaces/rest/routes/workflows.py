@@ -23,7 +23,7 @@ FACES: Final = (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("workflows")
-    add_faces(made, rooms, FACES)
+    add_faces(made, services, FACES)
     return made

@@ -32,14 +32,14 @@ from mainspring.workspace.people.workspaces import (
 )
 
 
-def routes(rooms: ApplicationServices) -> APIRouter:
+def routes(services: ApplicationServices) -> APIRouter:
     made = router("workspaces")
 
     @made.get("/workspaces", summary="List your workspaces", response_model=WorkspaceList)
     @needs(Permission.ACCOUNT)
     async def get_workspaces(caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
-        mine = await list_user_workspaces(rooms.database, caller.member_id)
+        mine = await list_user_workspaces(services.database, caller.member_id)
         return JsonAnswer({"workspaces": within_reach(caller, mine)})
 
     @made.post(
@@ -60,7 +60,7 @@ def routes(rooms: ApplicationServices) -> APIRouter:
                 code="role_too_small",
                 suggestion="Sign in, or use a token that gives more.",
             )
-        async with rooms.database.transaction() as tx:
+        async with services.database.transaction() as tx:
             added = await add_workspace(tx, caller.member_id, asked.name, Role.OWNER)
             await tell(tx, caller, "create_workspace", added)
             found = await read_workspace(tx, added)

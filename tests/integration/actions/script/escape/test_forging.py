@@ -46,7 +46,7 @@ ODD: Final[list[Any]] = [
 
 
 async def test_a_forged_call_is_judged_like_any_other(bench: Bench) -> None:
-    wishes = [
+    overrides = [
         {"call": 77, "capability": "test.note", "arguments": {"mark": "x"}},
         {
             "call": 78,
@@ -58,9 +58,7 @@ async def test_a_forged_call_is_judged_like_any_other(bench: Bench) -> None:
         {"call": 79, "capability": "secrets.set", "arguments": {"name": "a", "value": "b"}},
         {"call": 80, "capability": "admin_list_users", "arguments": {}, "mode": "live"},
     ]
-    source = (
-        f"{FORGE} for (const one of {json.dumps(wishes)}) forge(JSON.stringify(one)); await rest();"
-    )
+    source = f"{FORGE} for (const one of {json.dumps(overrides)}) forge(JSON.stringify(one)); await rest();"  # noqa: E501
 
     run = await bench.run(script(source, "test.echo"))
 

@@ -96,11 +96,13 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
         here = f"127.0.0.1:{server.port}"
         settings = replace(bench.house.settings, egress_allow=frozenset([here]))
         old = bench.house
-        house = build_application(settings, old.limits, old.registry, old.database, old.workshop)
-        opened.push_async_callback(house.egress.aclose)
-        opened.push_async_callback(house.waker.aclose)
-        await house.vault.set(bench.drawer, "api_key", SECRET)
-        one = Bench(house, bench.outside)
+        application = build_application(
+            settings, old.limits, old.registry, old.database, old.workshop
+        )
+        opened.push_async_callback(application.egress.aclose)
+        opened.push_async_callback(application.waker.aclose)
+        await application.vault.set(bench.drawer, "api_key", SECRET)
+        one = Bench(application, bench.outside)
         plan = script(
             f"""
             const mark = "{MARK}";

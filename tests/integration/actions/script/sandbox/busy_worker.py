@@ -11,8 +11,8 @@ from mainspring.actions.script.sandbox.pool import SandboxPool
 from tests.integration.actions.script.sandbox.talking import body, first_frame
 
 
-async def work(wanted: IsolationMode) -> None:
-    async with SandboxPool(warm=1, wanted=wanted) as sandboxes, sandboxes.taken() as process:
+async def work(mode: IsolationMode) -> None:
+    async with SandboxPool(warm=1, wanted=mode) as sandboxes, sandboxes.taken() as process:
         await process.send(first_frame(body("console.log('begun'); for (;;);")))
         await anext(aiter(process))
         await sandboxes.settled()

@@ -17,7 +17,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(slots=True)
-class Told:
+class ScriptOutput:
     """Everything that came out of one script."""
 
     last: dict[str, Any] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class Told:
         return self.ended.reason
 
 
-def echo(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"value": asked.get("arguments")}
+def echo(request: dict[str, Any]) -> dict[str, Any]:
+    return {"value": request.get("arguments")}
 
 
 def first_frame(js: str, **more: Any) -> dict[str, Any]:
@@ -76,23 +76,25 @@ async def run(
     caps: ProcessLimits | None = None,
     answer: Answer = echo,
     **more: Any,
-) -> Told:
+) -> ScriptOutput:
     async with sandboxes.taken(caps) as process:
         return await talk(process, first_frame(js, **more), answer)
 
 
-async def talk(process: SandboxProcess, frame: dict[str, Any], answer: Answer = echo) -> Told:
-    told = Told()
+async def talk(
+    process: SandboxProcess, frame: dict[str, Any], answer: Answer = echo
+) -> ScriptOutput:
+    output = ScriptOutput()
     await process.send(frame)
     async with asyncio.timeout(180):
         async for item in process:
             if not isinstance(item, Frame):
-                setattr(told, item.stream, getattr(told, item.stream) + item.text)
+                setattr(output, item.stream, getattr(output, item.stream) + item.text)
             elif asked := item.body.get("call") or item.body.get("mcp"):
-                told.asked.append(item.body)
+                output.asked.append(item.body)
                 await process.send({"answer": asked, "at": AT, **answer(item.body)})
             else:
-                told.last = item.body
-        told.ended = await process.ended()
-    told.pid = process.pid
-    return told
+                output.last = item.body
+        output.ended = await process.ended()
+    output.pid = process.pid
+    return output

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.actions.script.sandbox.isolation import IsolationMode
-from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool, find_walls
+from mainspring.actions.script.sandbox.pool import FLAGS, SandboxPool, probe_isolation
 from tests.integration.actions.script.sandbox.talking import body, run
 from tests.kit.postgres import open_folder
 
@@ -84,11 +84,11 @@ def outside() -> Iterator[dict[str, object]]:
         }
 
 
-@pytest.mark.parametrize("wanted", WALLED)
+@pytest.mark.parametrize("mode", WALLED)
 async def test_a_wall_holds_without_any_help_of_deno(
-    wanted: IsolationMode, outside: dict[str, object]
+    mode: IsolationMode, outside: dict[str, object]
 ) -> None:
-    async with SandboxPool(warm=0, wanted=wanted, flags=EVERYTHING) as sandboxes:
+    async with SandboxPool(warm=0, wanted=mode, flags=EVERYTHING) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True}
         told = await run(sandboxes, body(ATTEMPTS), input=given)
 
@@ -97,11 +97,11 @@ async def test_a_wall_holds_without_any_help_of_deno(
     assert not (Path(str(outside["folder"])) / "left").exists()
 
 
-@pytest.mark.parametrize("wanted", list(IsolationMode))
+@pytest.mark.parametrize("mode", list(IsolationMode))
 async def test_deno_refuses_by_itself_behind_any_wall(
-    wanted: IsolationMode, outside: dict[str, object]
+    mode: IsolationMode, outside: dict[str, object]
 ) -> None:
-    async with SandboxPool(warm=0, wanted=wanted, flags=FLAGS) as sandboxes:
+    async with SandboxPool(warm=0, wanted=mode, flags=FLAGS) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True, "denied": True}
         told = await run(sandboxes, body(ATTEMPTS), input=given)
 
@@ -118,8 +118,8 @@ async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, obje
 
 
 async def test_the_walls_are_told_as_they_stand() -> None:
-    found = await find_walls()
-    none = await find_walls(IsolationMode.NONE)
+    found = await probe_isolation()
+    none = await probe_isolation(IsolationMode.NONE)
 
     assert found.strong
     assert found.warnings() == ()

@@ -14,7 +14,7 @@ from mainspring.actions.script.sandbox.process import Frame, OutputChunk
 from tests.integration.actions.script.sandbox.talking import (
     AT,
     BEGAN,
-    Told,
+    ScriptOutput,
     body,
     first_frame,
     run,
@@ -184,7 +184,7 @@ async def test_half_of_a_pair_is_marked_as_lost(sandboxes: SandboxPool) -> None:
 async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
     sandboxes: SandboxPool,
 ) -> None:
-    door = "https://mainspring.example/mcp"
+    endpoint = "https://mainspring.example/mcp"
     told = await run(
         sandboxes,
         body("""
@@ -192,18 +192,23 @@ async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
           const made = await fetch(url, { method: "POST", headers: { a: "b" }, body: "{}" });
           return [made.status, await made.json(), Deno.env.get("HOME"), Deno.env.toObject()];
         """),
-        env={"BRAINS_MCP_URL": door, "BRAINS_RUN_TOKEN": "t", "OTHER": "x"},
+        env={"BRAINS_MCP_URL": endpoint, "BRAINS_RUN_TOKEN": "t", "OTHER": "x"},
         answer=lambda asked: {"http": {"status": 202, "headers": {}, "body": '{"ok":1}'}},
     )
 
-    assert told.done == [202, {"ok": 1}, None, {"BRAINS_MCP_URL": door, "BRAINS_RUN_TOKEN": "t"}]
+    assert told.done == [
+        202,
+        {"ok": 1},
+        None,
+        {"BRAINS_MCP_URL": endpoint, "BRAINS_RUN_TOKEN": "t"},
+    ]
     assert (told.asked[0]["method"], told.asked[0]["body"]) == ("POST", "{}")
     assert told.asked[0]["headers"]["a"] == "b"
-    for other in (f"{door}/", f"{door}?a=b", "https://mainspring.example/"):
+    for other in (f"{endpoint}/", f"{endpoint}?a=b", "https://mainspring.example/"):
         told = await run(
             sandboxes,
             body(f"const r = await fetch({other!r}); return [r.status, await r.json()]"),
-            env={"BRAINS_MCP_URL": door},
+            env={"BRAINS_MCP_URL": endpoint},
             answer=lambda asked: {"value": {"kind": "draft"}},
         )
         [asked] = told.asked
@@ -308,10 +313,10 @@ async def test_a_mistake_is_told_with_its_place(
 
 async def test_building_runs_nothing(sandboxes: SandboxPool) -> None:
     async with sandboxes.taken() as process:
-        told: Told = await talk(
+        output: ScriptOutput = await talk(
             process,
             {"kind": "build", "nonce": "n", "source": "console.log('ran'); export default 1"},
         )
 
-    assert "built" in told.last
-    assert told.stdout == ""
+    assert "built" in output.last
+    assert output.stdout == ""

@@ -15,9 +15,9 @@ from tests.kit.processes import first_line, is_running, module_process, wait_unt
 WORKER = "tests.integration.actions.script.sandbox.busy_worker"
 
 
-@pytest.mark.parametrize("wanted", [IsolationMode.LANDLOCK, IsolationMode.NAMESPACES])
-def test_a_killed_worker_leaves_nothing(wanted: IsolationMode) -> None:
-    with module_process(WORKER, [wanted.value]) as worker:
+@pytest.mark.parametrize("mode", [IsolationMode.LANDLOCK, IsolationMode.NAMESPACES])
+def test_a_killed_worker_leaves_nothing(mode: IsolationMode) -> None:
+    with module_process(WORKER, [mode.value]) as worker:
         left = json.loads(first_line(worker))
         assert len(left["pids"]) == 3
         assert all(map(is_running, left["pids"]))

@@ -54,9 +54,11 @@ def test_a_machine_that_is_not_known_has_no_filter() -> None:
 
 
 def test_walls_are_the_same_after_a_journey() -> None:
-    walls = Isolation(7, False, True, True, ProcessUser.PER_PROCESS, ("a world of its own: no",))
+    isolation = Isolation(
+        7, False, True, True, ProcessUser.PER_PROCESS, ("a world of its own: no",)
+    )
 
-    assert Isolation.from_dict(walls.as_dict()) == walls
+    assert Isolation.from_dict(isolation.as_dict()) == isolation
 
 
 def test_missing_walls_are_told_with_a_way_out() -> None:
