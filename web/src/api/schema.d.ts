@@ -12892,6 +12892,35 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
+                            /** @description What boards can be linked to. */
+                            adapters: {
+                                kind: string;
+                                label: string;
+                                description: string;
+                                /** @enum {unknown} */
+                                connection: "needed" | "used" | "none";
+                                /** @description What a reference consists of. */
+                                fields: {
+                                    name: string;
+                                    label: string;
+                                    placeholder: string;
+                                    required: boolean;
+                                }[];
+                                operations: {
+                                    id: string;
+                                    label: string;
+                                    description: string;
+                                    /** @description Arguments to begin with. */
+                                    sample: {
+                                        [key: string]: unknown;
+                                    };
+                                }[];
+                            }[];
+                            /**
+                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @enum {unknown}
+                             */
+                            prompts_over: "chat" | "account" | null;
                         }[];
                     };
                 };
@@ -13018,6 +13047,35 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
+                            /** @description What boards can be linked to. */
+                            adapters: {
+                                kind: string;
+                                label: string;
+                                description: string;
+                                /** @enum {unknown} */
+                                connection: "needed" | "used" | "none";
+                                /** @description What a reference consists of. */
+                                fields: {
+                                    name: string;
+                                    label: string;
+                                    placeholder: string;
+                                    required: boolean;
+                                }[];
+                                operations: {
+                                    id: string;
+                                    label: string;
+                                    description: string;
+                                    /** @description Arguments to begin with. */
+                                    sample: {
+                                        [key: string]: unknown;
+                                    };
+                                }[];
+                            }[];
+                            /**
+                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @enum {unknown}
+                             */
+                            prompts_over: "chat" | "account" | null;
                         };
                         /** @description Where to sign in, in the browser in which you use Mainspring; it is connected once you come back. */
                         sign_in_url: string | null;
@@ -13171,6 +13229,35 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
+                            /** @description What boards can be linked to. */
+                            adapters: {
+                                kind: string;
+                                label: string;
+                                description: string;
+                                /** @enum {unknown} */
+                                connection: "needed" | "used" | "none";
+                                /** @description What a reference consists of. */
+                                fields: {
+                                    name: string;
+                                    label: string;
+                                    placeholder: string;
+                                    required: boolean;
+                                }[];
+                                operations: {
+                                    id: string;
+                                    label: string;
+                                    description: string;
+                                    /** @description Arguments to begin with. */
+                                    sample: {
+                                        [key: string]: unknown;
+                                    };
+                                }[];
+                            }[];
+                            /**
+                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @enum {unknown}
+                             */
+                            prompts_over: "chat" | "account" | null;
                         };
                     };
                 };
@@ -13286,6 +13373,35 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
+                            /** @description What boards can be linked to. */
+                            adapters: {
+                                kind: string;
+                                label: string;
+                                description: string;
+                                /** @enum {unknown} */
+                                connection: "needed" | "used" | "none";
+                                /** @description What a reference consists of. */
+                                fields: {
+                                    name: string;
+                                    label: string;
+                                    placeholder: string;
+                                    required: boolean;
+                                }[];
+                                operations: {
+                                    id: string;
+                                    label: string;
+                                    description: string;
+                                    /** @description Arguments to begin with. */
+                                    sample: {
+                                        [key: string]: unknown;
+                                    };
+                                }[];
+                            }[];
+                            /**
+                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @enum {unknown}
+                             */
+                            prompts_over: "chat" | "account" | null;
                         };
                     };
                 };
@@ -13397,6 +13513,35 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
+                            /** @description What boards can be linked to. */
+                            adapters: {
+                                kind: string;
+                                label: string;
+                                description: string;
+                                /** @enum {unknown} */
+                                connection: "needed" | "used" | "none";
+                                /** @description What a reference consists of. */
+                                fields: {
+                                    name: string;
+                                    label: string;
+                                    placeholder: string;
+                                    required: boolean;
+                                }[];
+                                operations: {
+                                    id: string;
+                                    label: string;
+                                    description: string;
+                                    /** @description Arguments to begin with. */
+                                    sample: {
+                                        [key: string]: unknown;
+                                    };
+                                }[];
+                            }[];
+                            /**
+                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @enum {unknown}
+                             */
+                            prompts_over: "chat" | "account" | null;
                         };
                     };
                 };

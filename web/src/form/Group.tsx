@@ -75,7 +75,9 @@ export function Grid({ fields }: { fields: Made[] }) {
   );
 }
 
-function Unknown({ holder, names, words: text }: { holder: Holder; names: string[]; words: string }) {
+function Unknown(
+  { holder, names, words: text }: { holder: Holder; names: string[]; words: string },
+) {
   const form = useFormContext();
   const takeOut = () =>
     form.change(

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
 
 _DETAIL_WIDE = 100
-# What a decision came through, as a reader says it.
+# What a decision came through; any other channel is a messaging integration, by its id.
 _CHANNELS = {
     "page": "the page",
     "terminal": "a terminal",
     "token": "a token that may approve",
-    "slack": "Slack",
-    "telegram": "Telegram",
 }
 
 
@@ -86,7 +84,7 @@ def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
 def _who(row: Mapping[str, Any]) -> str:
     name = row["actor_name"] or row["actor_id"] or ""
     channel = row["detail"].get("channel")
-    through = f" (through {_CHANNELS.get(channel, channel)})" if channel else ""
+    through = f" (through {_CHANNELS.get(channel, channel.capitalize())})" if channel else ""
     return one_line(f"{row['actor_kind']} {name}".strip(), 60) + through
 
 

@@ -169,17 +169,17 @@ function thingOf(entry: Entry, kind: KindName | undefined, names: Names): Thing 
   return { label, to: at?.(id) };
 }
 
-// What a decision came through.
-const CHANNELS: Record<string, string> = {
-  page: "on the page",
-  terminal: "at a terminal",
-  slack: "in Slack",
-  telegram: "in Telegram",
-};
+// What a decision came through; any other channel is a messaging integration, by its id.
+const CHANNELS: Record<string, string> = { page: "on the page", terminal: "at a terminal" };
+
+function through(channel: unknown): string {
+  if (typeof channel !== "string" || !channel) return "";
+  return CHANNELS[channel] ?? `in ${channel[0]!.toUpperCase()}${channel.slice(1)}`;
+}
 
 /** A program shows a token; a person decides through a channel. */
 const by = (entry: Entry) =>
-  entry.actor_kind === "client" ? "by a token" : CHANNELS[String(entry.detail.channel)] ?? "";
+  entry.actor_kind === "client" ? "by a token" : through(entry.detail.channel);
 
 export function sentenceOf(entry: Entry, names: Names): Sentence {
   const who = actorOf(entry);

@@ -96,7 +96,9 @@ export default function Boards() {
   );
 }
 
-function List({ boards, words: text, make }: { boards: Entry[]; words: string; make: React.ReactNode }) {
+function List(
+  { boards, words: text, make }: { boards: Entry[]; words: string; make: React.ReactNode },
+) {
   if (!boards.length) {
     return (
       <Empty

@@ -28,7 +28,9 @@ test("what wants somebody comes first, and a shelf without entries is none", () 
     one("chat", { state: "ready" }),
     one("files", { state: "reconnect" }),
   ];
-  expect(shelves(all, "").map((catalog) => [catalog.label, catalog.entries.map((each) => each.name)]))
+  expect(
+    shelves(all, "").map((catalog) => [catalog.label, catalog.entries.map((each) => each.name)]),
+  )
     .toEqual([
       ["Connect again", ["files"]],
       ["Connected", ["chat"]],

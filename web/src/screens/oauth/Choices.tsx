@@ -50,8 +50,7 @@ export function Choices({ choices, asked, value, onChange }: Props) {
                 </Group>
                 {at > 0 ? <Text size="xs" c="dimmed">Everything above, and:</Text> : null}
                 <List size="sm" spacing={2} c="dimmed">
-                  {additions(choices, at).map((text) => <List.Item key={text}>{text}
-                  </List.Item>)}
+                  {additions(choices, at).map((text) => <List.Item key={text}>{text}</List.Item>)}
                 </List>
                 {careOf(choice.role)
                   ? <Text size="sm" c="var(--busy)">{careOf(choice.role)}</Text>

@@ -148,7 +148,9 @@ function Seek({ values, change }: { values: Values; change: (more: Values) => vo
   );
 }
 
-function Results({ words: message, type, by }: { words: string; type?: string; by: "words" | "meaning" }) {
+function Results(
+  { words: message, type, by }: { words: string; type?: string; by: "words" | "meaning" },
+) {
   const query = { q: message, limit: 50, ...(type ? { type } : {}) };
   const text = api.useQuery("get", "/api/v1/search", { params: { query } }, {
     enabled: by === "words",

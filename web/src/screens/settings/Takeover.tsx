@@ -36,7 +36,9 @@ function Automation({ one }: { one: Left }) {
   );
 }
 
-function Body({ estate: unowned, only, close }: { estate: Estate; only?: string; close: () => void }) {
+function Body(
+  { estate: unowned, only, close }: { estate: Estate; only?: string; close: () => void },
+) {
   const { busy, act } = useAct();
   const [replay, setReplay] = useState(false);
   const shown = only ? unowned.automations.filter((one) => one.id === only) : unowned.automations;
