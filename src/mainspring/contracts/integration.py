@@ -197,7 +197,7 @@ class Adapter:
     label: str = ""
 
     def list_fields(self) -> list[dict[str, Any]]:
-        """The fields of a form for a reference: those of the first example of its schema."""
+        """The fields of a form: those of the schema's first example, or all without an example."""
         schema = self.ref_schema
         first: Mapping[str, Any] = next(iter(schema.get("examples", ())), {})
         alternative: Mapping[str, Any] = next(iter(schema.get("anyOf", ())), {})
@@ -206,11 +206,11 @@ class Adapter:
             {
                 "name": name,
                 "label": str(part.get("title") or name.replace("_", " ").capitalize()),
-                "placeholder": str(first[name]),
+                "placeholder": str(first.get(name, "")),
                 "required": name in needed,
             }
-            for name, part in schema["properties"].items()
-            if name in first
+            for name, part in schema.get("properties", {}).items()
+            if name in first or not first
         ]
 
 
