@@ -1,19 +1,26 @@
-"""Which numbers Prometheus is given, by name. Names stay: dashboards and alerts are built on them.
+"""The metrics that Prometheus scrapes, by name. Names stay: dashboards and alerts use them.
 
-Whoever may read a workspace sees its runs and whether the house keeps up. What the machine
-and the database carry is for those who look after them.
+Everyone who may read a workspace sees its runs and whether the server keeps up. Figures about the
+machine and the database are for administrators.
 """
 
 from __future__ import annotations
 
-import os
-import resource
 import shutil
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
 
 from mainspring import __version__
 from mainspring.runs.fleet import MEANINGS, QueueSignals
@@ -21,50 +28,74 @@ from mainspring.runs.health import HealthSignals
 from mainspring.runs.metrics import BOUNDS, DurationHistogram, InstallationMetrics
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import PoolUse
-from mainspring.surfaces.rest.exposition import (
-    MetricFamily,
-    MetricSample,
-    by_label,
-    gauge,
-    histogram,
-)
 
 _STATUSES: Final = ("pending", "running", "waiting", *sorted(FINAL))
-_STARTED: Final = time.time()
+MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+# The CPU time, memory, open files and start time of this process, by their usual names.
+_PROCESS: Final = ProcessCollector(registry=None)
 
 
-def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[MetricFamily]:
+class _Families(Collector):
+    """Families that were read for one scrape."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = [family for family in families if family.samples]
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def format_metrics(families: Iterable[Metric]) -> bytes:
+    """The families in Prometheus' text format; a family without samples is left out."""
+    registry = CollectorRegistry()
+    registry.register(_Families(families))
+    return generate_latest(registry)
+
+
+def _by_label(name: str, help_text: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, help_text, labels=[label])
+    for label_value, value in values.items():
+        family.add_metric([label_value], value)
+    return family
+
+
+def _histogram(name: str, help_text: str, durations: DurationHistogram) -> Metric:
+    bounds = [*(str(bound) for bound in BOUNDS), "+Inf"]
+    buckets = list(zip(bounds, accumulate(durations.counts), strict=True))
+    return HistogramMetricFamily(name, help_text, buckets, sum_value=durations.seconds)
+
+
+def of_runs(recent: Mapping[str, int], ended: Mapping[str, float]) -> Iterator[Metric]:
     """Runs of the caller's workspace; for an administrator those that ended in any."""
     shown = {status: float(recent.get(status, 0)) for status in _STATUSES}
-    yield by_label("mainspring_runs", "Runs made in the last hour, by status.", "status", shown)
-    yield by_label(
+    yield _by_label("mainspring_runs", "Runs made in the last hour, by status.", "status", shown)
+    finished = CounterMetricFamily(
         "mainspring_runs_finished_total",
         "Runs that have ended since this process was first asked, by how.",
-        "status",
-        ended,
-        "counter",
+        labels=["status"],
     )
+    for status, count in ended.items():
+        finished.add_metric([status], count)
+    yield finished
 
 
 def of_work(
     runs: DurationHistogram, steps: DurationHistogram, spent: Mapping[str, float]
-) -> Iterator[MetricFamily]:
+) -> Iterator[Metric]:
     """How long runs and their steps took, and what was spent; of whom, as for ended runs."""
     for name, sentence, lasted in (
         ("run", "How long runs took that have ended since this process was first asked.", runs),
         ("step", "How long the steps of these runs took, each try by itself.", steps),
     ):
-        yield histogram(
-            f"mainspring_{name}_seconds", sentence, BOUNDS, lasted.counts, lasted.seconds
-        )
-    yield by_label(
+        yield _histogram(f"mainspring_{name}_seconds", sentence, lasted)
+    yield _by_label(
         "mainspring_spend_usd", "What was spent in this day and month (UTC).", "period", spent
     )
 
 
 def installation_families(
     vitals: HealthSignals, queues: Sequence[QueueSignals], seconds: float
-) -> Iterator[MetricFamily]:
+) -> Iterator[Metric]:
     """Whether the house keeps up."""
     backlog = max(vitals.event_seconds or 0.0, vitals.unheard_seconds or 0.0)
     due = sum(one.due_runs for one in queues)
@@ -79,18 +110,18 @@ def installation_families(
         ("database_seconds", "How long the database took to answer this.", round(seconds, 6)),
     )
     for name, sentence, value in rows:
-        yield gauge(f"mainspring_{name}", sentence, value)
+        yield GaugeMetricFamily(f"mainspring_{name}", sentence, value)
     yield from _of_queues(queues)
-    yield by_label("mainspring_info", "Which version answered.", "version", {__version__: 1})
+    yield _by_label("mainspring_info", "Which version answered.", "version", {__version__: 1})
 
 
-def _of_queues(queues: Sequence[QueueSignals]) -> Iterator[MetricFamily]:
+def _of_queues(queues: Sequence[QueueSignals]) -> Iterator[Metric]:
     for name, meaning in MEANINGS.items():
         values = {one.queue: float(getattr(one, name)) for one in queues}
-        yield by_label(f"mainspring_queue_{name}", meaning, "queue", values)
+        yield _by_label(f"mainspring_queue_{name}", meaning, "queue", values)
 
 
-def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterator[MetricFamily]:
+def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterator[Metric]:
     """What the machine and the database carry."""
     rows = (
         ("drafts_waiting", "Drafts that wait for a person.", found.drafts),
@@ -111,44 +142,24 @@ def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterato
         ),
     )
     for name, sentence, value in rows:
-        yield gauge(f"mainspring_{name}", sentence, value)
-    yield by_label(
+        yield GaugeMetricFamily(f"mainspring_{name}", sentence, value)
+    yield _by_label(
         "mainspring_pool_connections",
         "Connections of this process to the database.",
         "state",
         {"used": pool.used, "idle": pool.idle, "most": pool.most},
     )
     yield from _disk(home)
-    yield from _process()
+    yield from _PROCESS.collect()
 
 
-def _disk(home: Path) -> Iterator[MetricFamily]:
+def _disk(home: Path) -> Iterator[Metric]:
     """How full the disk of the data folder is; nothing where there is no such folder."""
     try:
         found = shutil.disk_usage(home)
     except OSError:
         return
-    yield gauge("mainspring_disk_bytes", "How large the disk of the data folder is.", found.total)
-    yield gauge("mainspring_disk_free_bytes", "How much of it is free.", found.free)
-
-
-def _process() -> Iterator[MetricFamily]:
-    """This process, by the names that every exporter uses."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    yield MetricFamily(
-        "process_cpu_seconds_total",
-        "Processor time of this process.",
-        (MetricSample(round(used.ru_utime + used.ru_stime, 3)),),
-        "counter",
+    yield GaugeMetricFamily(
+        "mainspring_disk_bytes", "How large the disk of the data folder is.", found.total
     )
-    yield gauge("process_resident_memory_bytes", "Memory of this process.", _memory(used))
-    yield gauge("process_start_time_seconds", "When this process began.", round(_STARTED, 3))
-
-
-def _memory(used: resource.struct_rusage) -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        # Where the system does not tell, the most it ever was has to do.
-        return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    yield GaugeMetricFamily("mainspring_disk_free_bytes", "How much of it is free.", found.free)
