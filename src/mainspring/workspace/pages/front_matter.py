@@ -1,17 +1,18 @@
-"""Front matter: the few values that stand between two lines of ``---`` before a text.
+"""Front matter: YAML values between two lines of ``---`` before a text.
 
-What is read here is a part of YAML that people can hold in their heads: one name and one
-value to a line, lists, and quotes where a value needs them. Anything beyond it is refused
-with the number of its line; nothing is guessed. What is written here can be read here, and
-by every reader of YAML.
+PyYAML parses it; only what JSON can hold is accepted. Dates stay text, so do ``yes`` and ``no``,
+and aliases and tags are refused, because they could make a small text large or build objects.
+What is written here is JSON in YAML, which every YAML parser reads alike.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import yaml
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
@@ -22,9 +23,8 @@ _OPENING: Final = re.compile(r"---[ \t\r]*\n")
 # One empty line after the mark belongs to it.
 _CLOSING: Final = re.compile(r"\n(?:---|\.\.\.)[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)")
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_. -]{0,99}"
-_ITEM: Final = re.compile(r"[ \t]*-(?:[ \t]+(?P<value>.*))?")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?")
-_WORDS: Final[Mapping[str, Any]] = {
+_CONSTANTS: Final[Mapping[str, Any]] = {
     "true": True,
     "True": True,
     "false": False,
@@ -33,15 +33,16 @@ _WORDS: Final[Mapping[str, Any]] = {
     "~": None,
     "": None,
 }
-# Text that no reader of YAML takes for anything else.
+# Text that every YAML parser reads as text without quotes.
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-# Marks of YAML that mean something we do not read.
-_BEYOND: Final = frozenset("&*!|>%@`{")
-# Spaces, quotes and comments take room beside the values.
-_SPELLED: Final = 2
-# A value that begins as JSON and does not end as such.
-_NOT_JSON: Final = frozenset({"json_syntax", "json_trailing"})
+# Characters that YAML allows in a text only as an escape.
+_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# Spaces, quotes and comments come on top of the values.
+_OVERHEAD: Final = 2
+_MOST_NESTED: Final = 64
+# The parser of libyaml where the wheel has it: it is several times faster.
+_LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[str, Any]]:
@@ -54,13 +55,15 @@ def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[s
         return "", markdown, {}
     closing = _CLOSING.search(markdown, opening.end() - 1)
     if closing is None:
-        # A line without its partner is a rule across the page.
+        # A line without its partner is a horizontal rule.
         return "", markdown, {}
-    reader = _FrontMatterParser(limits or Limits())
-    reader.measure(closing.end())
-    lines = markdown[opening.end() : closing.start() + 1].split("\n")
+    limits = limits or Limits()
+    most = _OVERHEAD * limits.page_values_bytes
+    if closing.end() > most:
+        detail = f"The front matter has {closing.end():,} characters; at most {most:,} are read."
+        raise _front_matter_error(detail, "Put what is long into the text below it.")
     head, body = markdown[: closing.end()], markdown[closing.end() :]
-    return head, body, reader.values([line.rstrip() for line in lines])
+    return head, body, _parse_values(markdown[opening.end() : closing.start() + 1], limits)
 
 
 def join(values: Mapping[str, Any], body: str) -> str:
@@ -77,135 +80,113 @@ def format_front_matter(values: Mapping[str, Any]) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a value can stand under this name in front matter."""
+    """Whether a value can have this name in front matter."""
     return re.fullmatch(_NAME, text) is not None and text == text.strip()
 
 
 def _format_value(value: Any) -> str:
-    if isinstance(value, str):
-        plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN
-        return value if plain else _quote_value(value)
-    return _quote_value(value)
-
-
-def _quote_value(value: Any) -> str:
-    """JSON is YAML too; what would end a line there is spelled out."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN:
+        return value
     text = json.dumps(value, ensure_ascii=False)
-    return re.sub("[\x7f-\x9f\u2028\u2029\ufeff]", lambda odd: f"\\u{ord(odd.group()):04x}", text)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
-class _FrontMatterParser:
-    """Reads the lines between the marks; what a value may be is what JSON may be here."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-
-    def measure(self, size: int) -> None:
-        """Refuses front matter that is longer than its values can be, before it is read."""
-        most = _SPELLED * self._limits.page_values_bytes
-        if size > most:
-            detail = f"The front matter has {size:,} characters; at most {most:,} are read."
-            raise _front_matter_error(detail, "Put what is long into the text below it.")
-
-    def values(self, lines: list[str]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        open_list: list[Any] | None = None
-        name = ""
-        for number, line in enumerate(lines, start=2):
-            if not line.strip() or line.lstrip().startswith("#"):
-                continue
-            item = _ITEM.fullmatch(line)
-            if item is not None and open_list is not None:
-                open_list.append(self._value(item["value"] or "", number))
-                found[name] = open_list
-                continue
-            name, text = _split_line(line, number)
-            if name in found:
-                raise _invalid_line_error(number, f"gives {name!r} a second time")
-            found[name] = self._value(text, number)
-            # Only a name with nothing behind it may begin a list.
-            open_list = [] if not text else None
-        return found
-
-    def _value(self, text: str, number: int) -> Any:
-        text = text.strip()
-        if text[:1] in {'"', "[", "{"}:
-            return self._bracketed(text, number)
-        if text[:1] == "'":
-            return _unquote_single(text, number)
-        text = re.split(r"\s#", text, maxsplit=1)[0].rstrip()
-        if text in _WORDS:
-            return _WORDS[text]
-        if _NUMBER.fullmatch(text):
-            return self._json(text, number)
-        if text[:1] in _BEYOND or text.startswith(("- ", "? ")) or ": " in text or text[-1:] == ":":
-            raise _invalid_line_error(number, "has a value that is not read here without quotes")
-        return text
-
-    def _bracketed(self, text: str, number: int) -> Any:
-        """JSON, or a list of plain words."""
-        inner = text[1:-1] if text[0] == "[" and text[-1] == "]" else text
-        if any(sign in inner for sign in "[]{}\"'") or _is_json(text):
-            return self._json(text, number)
-        pieces = inner.split(",") if inner.strip() else []
-        return [self._value(piece, number) for piece in pieces]
-
-    def _json(self, text: str, number: int) -> Any:
-        try:
-            return read_json(text, self._limits)
-        except Invalid as problem:
-            raise _unfit_value_error(number, problem) from None
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text is at least spelled as JSON; cheaper than to learn why it is none."""
+def _parse_values(text: str, limits: Limits) -> dict[str, Any]:
     try:
-        json.loads(text, parse_constant=_reject_constant)
-    except json.JSONDecodeError:
-        return False
-    except (ValueError, RecursionError):
-        return True
-    return True
+        events = list(_parse_events(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _line_error(mark, f"is not YAML: {error.problem}") from None
+    except yaml.reader.ReaderError as error:
+        raise _line_error(
+            text.count("\n", 0, error.position),
+            "has a character that YAML allows only as an escape",
+        ) from None
+    # The stream and the document each have an event at both ends.
+    if len(events) <= 2:
+        return {}
+    first = events[2]
+    if isinstance(first, yaml.ScalarEvent) and not first.value:
+        return {}
+    if not isinstance(first, yaml.MappingStartEvent):
+        raise _line_error(first.start_mark, "is not a name, a colon and a value")
+    return _build_values(iter(events[3:]), limits)
 
 
-def _reject_constant(name: str) -> Any:
-    raise json.JSONDecodeError("a word", name, 0)
+def _parse_events(text: str) -> Iterator[Any]:
+    """The parser's events. Deep nesting ends it early: parsing it takes quadratic time."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MOST_NESTED:
+            raise _line_error(event.start_mark, "has a value that is nested too deeply")
+        yield event
 
 
-def _split_line(line: str, number: int) -> tuple[str, str]:
-    """The name and the value of one line."""
-    name, colon, text = line.partition(":")
-    name = name.rstrip(" \t")
-    if not colon or not re.fullmatch(_NAME, name) or (text and text[0] not in " \t"):
-        raise _invalid_line_error(number, "is not a name, a colon and a value")
-    return name, text.strip()
+def _build_values(events: Iterator[Any], limits: Limits) -> dict[str, Any]:
+    """The values by name; the line of a name is the place of everything wrong with its value."""
+    found: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        mark = key.start_mark
+        name = key.value if isinstance(key, yaml.ScalarEvent) else ""
+        if not is_name(name):
+            raise _line_error(mark, "is not a name, a colon and a value")
+        if name in found:
+            raise _line_error(mark, f"gives {name!r} a second time")
+        try:
+            found[name] = read_json(json.dumps(_build_value(events, next(events))), limits)
+        except Invalid as problem:
+            if problem.code == "front_matter":
+                raise
+            # The place it names is one inside the value.
+            why = (problem.detail.rpartition(" (line ")[0] or problem.detail).rstrip(".")
+            raise _line_error(mark, f"has a value that cannot be kept: {why}") from None
+    return found
 
 
-def _unquote_single(text: str, number: int) -> str:
-    inner = text[1:-1]
-    if len(text) < 2 or text[-1] != "'" or "'" in inner.replace("''", ""):
-        raise _invalid_line_error(number, "has a quote that is not closed as it should be")
-    return inner.replace("''", "'")
+def _build_value(events: Iterator[Any], event: Any) -> Any:
+    mark = event.start_mark
+    if isinstance(event, yaml.AliasEvent):
+        raise _line_error(mark, f"repeats a value with *{event.anchor}: write the value itself")
+    if event.tag is not None:
+        raise _line_error(mark, f"has the tag {event.tag}: tags are not read")
+    if isinstance(event, yaml.ScalarEvent):
+        return _parse_scalar(event.value) if event.implicit[0] else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = []
+        while not isinstance(item := next(events), yaml.SequenceEndEvent):
+            items.append(_build_value(events, item))
+        return items
+    pairs: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent) or key.tag is not None:
+            raise _line_error(key.start_mark, "has a name that is not a text")
+        if key.value in pairs:
+            raise _line_error(key.start_mark, f"gives {key.value!r} a second time")
+        pairs[key.value] = _build_value(events, next(events))
+    return pairs
 
 
-def _unfit_value_error(number: int, problem: Invalid) -> Invalid:
-    if problem.code in _NOT_JSON:
-        return _invalid_line_error(
-            number, "has a quote or a bracket that is not closed as it should be"
-        )
-    # The place it names is one inside the value.
-    why = problem.detail.rpartition(" (line ")[0] or problem.detail
-    return _invalid_line_error(number, f"has a value that cannot be kept: {why.rstrip('.')}")
+def _parse_scalar(text: str) -> Any:
+    """A plain scalar: a constant, a number as JSON writes it, or text."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    return json.loads(text) if _NUMBER.fullmatch(text) else text
 
 
-def _invalid_line_error(number: int, why: str) -> Invalid:
-    way_out = "Write one name: value to a line, lists as [a, b], and other text in quotes."
-    return _front_matter_error(f"Line {number} of the front matter {why}.", way_out)
+def _line_error(place: Any, why: str) -> Invalid:
+    remedy = "Write one name: value to a line, lists as [a, b], and other text in quotes."
+    line = place if isinstance(place, int) else place.line if place else 0
+    # The opening mark is line 1.
+    return _front_matter_error(f"Line {line + 2} of the front matter {why}.", remedy)
 
 
-def _front_matter_error(detail: str, way_out: str) -> Invalid:
+def _front_matter_error(detail: str, remedy: str) -> Invalid:
     return Invalid(
         detail,
         code="front_matter",
-        findings=[Finding("/markdown", detail, "front_matter", way_out)],
+        findings=[Finding("/markdown", detail, "front_matter", remedy)],
     )
