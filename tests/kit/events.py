@@ -15,10 +15,14 @@ from mainspring.contracts.event import EventRow
 from mainspring.contracts.ids import generate_id
 from mainspring.store.events import EVENTS_CHANNEL, EventTable, append_events
 from mainspring.store.wakeups import WakeupListener
-from mainspring.triggers.matcher import EventMatcher
+from mainspring.triggers.matcher import CONSUMER, EventMatcher
 from mainspring.workspace.automations import set_state
-from tests.kit.house import Bench, document, step
+from tests.kit.house import PATIENCE, Bench, document, step
 
+_AHEAD = """
+    SELECT EXISTS (SELECT 1 FROM events e, event_cursors c
+        WHERE c.consumer = $1 AND (e.xid, e.id) > (c.xid, c.id))
+"""
 ECHO = step("say", "transform_data", {"output": "{{ trigger }}"})
 
 
@@ -77,11 +81,22 @@ def matcher_of(application: Application, *, hints: bool = False) -> EventMatcher
 
 
 async def match_all(application: Application, matcher: EventMatcher | None = None) -> int:
-    """Reads the log to its end; answers how many events were passed."""
+    """Reads the log to its end; answers how many events were passed.
+
+    An older transaction that is still open, also one of another database, hides newer events.
+    """
     reader, total = (matcher or matcher_of(application)).reader, 0
-    while passed := await reader.once():
-        total += passed
+    async with asyncio.timeout(PATIENCE):
+        while (passed := await reader.once()) or await is_behind(application, CONSUMER):
+            total += passed
+            if not passed:
+                await asyncio.sleep(0.01)
     return total
+
+
+async def is_behind(application: Application, consumer: str) -> bool:
+    """Whether the log has events after the cursor of a consumer."""
+    return bool(await application.database.fetchval(_AHEAD, consumer))
 
 
 @asynccontextmanager

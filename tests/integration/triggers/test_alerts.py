@@ -24,15 +24,11 @@ from mainspring.workspace.alerts import count_consecutive_failures, take_mail
 from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
-from tests.kit.events import ECHO, listen, match_all, runs_of, tell
+from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
 from tests.kit.mail import Post, mail_server, read_letter
 
 HOOK = {"id": "hook", "type": "webhook"}
-_AHEAD = """
-    SELECT EXISTS (SELECT 1 FROM events e, event_cursors c
-        WHERE c.consumer = $1 AND (e.xid, e.id) > (c.xid, c.id))
-"""
 _BLOCKED = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -88,7 +84,7 @@ class Story:
     async def told(self) -> None:
         """Reads the log to where it ends now."""
         async with asyncio.timeout(PATIENCE):
-            while await self.bench.house.database.fetchval(_AHEAD, CONSUMER):
+            while await is_behind(self.bench.house, CONSUMER):
                 if not await self.reader.once():
                     await asyncio.sleep(0.01)
 
