@@ -10,7 +10,7 @@ from tests.kit.browsers import BrowserSession
 # A browser keeps at most six connections to one server open.
 TABS = 8
 SAYS = """
-for (let at = 0; at < 600; at++) {
+for (let at = 0; at < 2400; at++) {
   console.log(`tick ${input.name} ${at}`);
   await new Promise((go) => setTimeout(go, 100));
 }
@@ -37,7 +37,9 @@ def test_eight_tabs_stay_usable_and_hear_what_happens(browser_session: BrowserSe
 def test_two_tabs_follow_two_runs_at_once(browser_session: BrowserSession) -> None:
     runs = {}
     for name in ("left", "right"):
-        plan = [step("say", "script", source=SAYS, input={"name": name}, grants=[])]
+        plan = [
+            step("say", "script", source=SAYS, input={"name": name}, grants=[], wall_seconds=240)
+        ]
         runs[name] = browser_session.started_run(browser_session.saved(definition(name, plan)))
     tabs = {name: browser_session.open(f"/runs/{run_id}") for name, run_id in runs.items()}
     again = browser_session.open(f"/runs/{runs['left']}")
