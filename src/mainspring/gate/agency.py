@@ -46,7 +46,6 @@ from mainspring.gate.agent_turns import (
     write_turn,
 )
 from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.budget_reservations import run_to_completion
 from mainspring.gate.call_state import NOT_GRANTED, CallState, unknown
 from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, mask_result
 from mainspring.gate.capability_offers import restrict_to_grants
@@ -56,6 +55,7 @@ from mainspring.gate.policy import may_wait
 from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_usually
+from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import BudgetExceeded, InternalError, LimitExceeded
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.call_records import RecordedCall, dumps
+from mainspring.gate.model_replies import TOO_DEEP, deeper
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 # Calls of agents are numbered from here, after those of the step and those with its token.
 FIRST_OF_AGENTS: Final = 20_001
 _LAST_OF_AGENTS: Final = 32_767
-
-TOO_DEEP: Final = "(nested too deeply, left out)"
 
 _TURNS = """
     SELECT turn, at, asked_hash, reply, first_call, cost_usd, ms FROM agent_turns
@@ -244,19 +243,6 @@ def unkept() -> InternalError:
         retryable=False,
         suggestion="Name another model, or say the task in another way.",
     )
-
-
-def deeper(value: Any, levels: int) -> bool:
-    """Whether a value is nested more than so many levels deep, however deep it is."""
-    inside = [value]
-    for _ in range(levels + 1):
-        inside = [
-            entry
-            for one in inside
-            if isinstance(one, Mapping | list | tuple)
-            for entry in (one.values() if isinstance(one, Mapping) else one)
-        ]
-    return bool(inside)
 
 
 def _storable(value: Any) -> Any:

@@ -11,8 +11,6 @@ provider may charge for what nobody heard. A day is a day in UTC.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -246,22 +244,6 @@ async def read_step_spending(
     """What a step of a run has spent so far, whoever worked on it."""
     row = await tx.fetchrow(_STEP_SPENT, workspace_id, run_id, list(bound.covers))
     return Decimal(row["spent"])
-
-
-async def run_to_completion(work: Coroutine[Any, Any, None]) -> None:
-    """Does the work to its end, also when whoever waits for it is stopped meanwhile.
-
-    Money that was spent is booked; being stopped comes after that.
-    """
-    doing = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        await asyncio.wait({doing})
-        if not doing.cancelled():
-            # The reason to stop counts for more than what went wrong with the books.
-            doing.exception()
-        raise
 
 
 def _check(

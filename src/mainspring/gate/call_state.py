@@ -24,9 +24,9 @@ from mainspring.definition.hosts import parse_host_entry
 from mainspring.definition.suggestions import find_nearest
 from mainspring.gate.call_records import CallRecord, RecordedCall
 from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, digest, mask_arguments
-from mainspring.gate.secret_masking import redact_arguments
 from mainspring.gate.usage_meter import MeteredRequest
 from mainspring.store.audit import AuditRecord, build_audit_record
+from mainspring.workspace.redaction import redact_arguments
 
 NOT_GRANTED = "not_granted"
 _NOTHING: Final = Decimal(0)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.contracts.model import ModelReply, ToolCall
-from mainspring.gate.agent_turns import TOO_DEEP, deeper
 
+TOO_DEEP: Final = "(nested too deeply, left out)"
 _LONGEST_NAME: Final = 200
 # The database keeps no NUL, and half a character is no text at all.
 _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -51,6 +51,19 @@ def tidy_name(name: Any) -> str:
     if not isinstance(name, str):
         return ""
     return " ".join(_UNSEEN.sub(" ", name[: _LONGEST_NAME * 4]).split())[:_LONGEST_NAME].rstrip()
+
+
+def deeper(value: Any, levels: int) -> bool:
+    """Whether a value is nested more than so many levels deep, however deep it is."""
+    inside = [value]
+    for _ in range(levels + 1):
+        inside = [
+            entry
+            for one in inside
+            if isinstance(one, Mapping | list | tuple)
+            for entry in (one.values() if isinstance(one, Mapping) else one)
+        ]
+    return bool(inside)
 
 
 def _calls(calls: Sequence[ToolCall], levels: int) -> tuple[ToolCall, ...]:

@@ -42,7 +42,6 @@ from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.budget_reservations import (
     build_reservation,
     reserve_budget,
-    run_to_completion,
     settle_run_budget,
     validate_price,
 )
@@ -84,6 +83,7 @@ from mainspring.gate.secret_placeholders import with_secrets
 from mainspring.gate.usage_meter import ModelMeter, book
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.database_errors import log_and_convert_error
+from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.people.email_addresses import find_member_address
 from mainspring.workspace.vault import Vault

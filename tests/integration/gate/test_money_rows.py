@@ -23,6 +23,7 @@ from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import ENDLESS, RunBudget, StepBudget
 from mainspring.store.database import Connection, Database
+from mainspring.store.shield import run_to_completion
 from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
 
@@ -421,7 +422,7 @@ async def test_booking_ends_before_a_cancelled_caller_goes_on() -> None:
         await go.wait()
         booked.append("once")
 
-    caller = asyncio.create_task(budget_reservations.run_to_completion(work()))
+    caller = asyncio.create_task(run_to_completion(work()))
     await began.wait()
     caller.cancel()
     # Enough turns for a caller that does not wait to end.
@@ -439,7 +440,7 @@ async def test_a_failure_to_book_reaches_a_caller_that_was_not_cancelled() -> No
         raise ValueError("the books are closed")
 
     with pytest.raises(ValueError, match="the books are closed"):
-        await budget_reservations.run_to_completion(work())
+        await run_to_completion(work())
 
 
 async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() -> None:
@@ -452,7 +453,7 @@ async def test_a_cancelled_caller_is_cancelled_whatever_became_of_the_books() ->
         await go.wait()
         raise ValueError("the books are closed")
 
-    caller = asyncio.create_task(budget_reservations.run_to_completion(work()))
+    caller = asyncio.create_task(run_to_completion(work()))
     await began.wait()
     caller.cancel()
     go.set()

@@ -20,7 +20,7 @@ from mainspring.gate.egress.body import BodyDecoder
 from mainspring.gate.egress.dial import check_literal_address, is_public
 from mainspring.gate.egress.headers import validate_header_value
 from mainspring.gate.egress.url import UrlTarget, parse_url, resolve_location
-from mainspring.gate.secret_masking import Redactor
+from mainspring.workspace.redaction import Redactor
 
 BLOCKED_4 = [
     "0.0.0.0/8",

@@ -43,8 +43,8 @@ from mainspring.gate.egress.prepared_request import (
 )
 from mainspring.gate.egress.url import UrlTarget, parse_host_port
 from mainspring.gate.request_tracking import mark_sent
-from mainspring.gate.secret_masking import Redactor
 from mainspring.store.database_errors import log_and_convert_error
+from mainspring.workspace.redaction import Redactor
 
 # One connection, one question at a time, and nothing left over between two questions.
 

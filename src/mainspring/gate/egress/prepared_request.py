@@ -29,7 +29,7 @@ from mainspring.gate.egress.url import (
     resolve_location,
     with_query,
 )
-from mainspring.gate.secret_masking import Redactor, is_sensitive
+from mainspring.workspace.redaction import Redactor, is_sensitive
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _METHOD = re.compile(r"[A-Z]{1,16}")

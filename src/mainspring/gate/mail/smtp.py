@@ -44,7 +44,7 @@ from mainspring.contracts.errors import (
     UpstreamError,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.gate.secret_masking import Redactor
+from mainspring.workspace.redaction import Redactor
 
 if TYPE_CHECKING:
     from aiosmtplib import SMTP, SMTPRecipientRefused

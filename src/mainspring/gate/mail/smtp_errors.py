@@ -11,8 +11,8 @@ import ssl
 import aiosmtplib
 
 from mainspring.contracts.errors import Problem, UpstreamError
-from mainspring.gate.secret_masking import Redactor
 from mainspring.store.database_errors import log_and_convert_error
+from mainspring.workspace.redaction import Redactor
 
 _QUOTED_CHARACTERS = 200
 

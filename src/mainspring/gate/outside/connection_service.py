@@ -21,14 +21,14 @@ from mainspring.contracts.errors import (
     LimitExceeded,
     Problem,
 )
-from mainspring.gate.budget_reservations import run_to_completion
 from mainspring.gate.egress import parse_url
 from mainspring.gate.outside.harvest import McpToolDiscovery
 from mainspring.gate.outside.tokens import ACCESS, CLIENT_SECRET
 from mainspring.gate.outside.tool_registry import McpToolRegistry
-from mainspring.gate.secret_masking import is_sensitive
+from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.connections import rows, tool_rows
+from mainspring.workspace.redaction import is_sensitive
 from mainspring.workspace.sealing import connection_scope
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.gate.outside import program_parent, talk
 from mainspring.gate.outside.session import McpSession
 from mainspring.gate.outside.tool_results import sentence
-from mainspring.gate.secret_masking import Redactor
 from mainspring.settings import bare_environment
 from mainspring.workspace.connections.rows import McpConnection
+from mainspring.workspace.redaction import Redactor
 from mainspring.workspace.vault import Vault, connection_scope
 
 log = logging.getLogger(__name__)

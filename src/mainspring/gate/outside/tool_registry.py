@@ -25,9 +25,9 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamError
+from mainspring.definition.escaping import escape_json
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.strict_json import encode_canonical
-from mainspring.gate.outside.escaping import escape_json
 from mainspring.gate.outside.tool_effects import judge
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.connections.tool_rows import (

@@ -21,7 +21,6 @@ from mainspring.contracts.model import Price, Usage, is_refusal
 from mainspring.gate.budget_reservations import (
     BudgetReservation,
     reserve_budget,
-    run_to_completion,
     settle_reservation,
 )
 from mainspring.gate.capability_call import CapabilityCall
@@ -32,6 +31,7 @@ from mainspring.gate.providers.prices import find_listed_price
 from mainspring.gate.request_tracking import RequestSendTracker
 from mainspring.gate.run_budget import ENDLESS, RunBudget
 from mainspring.gate.usage_meter import UsageRow, write_usage
+from mainspring.store.shield import run_to_completion
 from mainspring.workspace.model_connections import (
     ModelConnection,
     list_all_connections,

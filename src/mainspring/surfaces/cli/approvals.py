@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
-from mainspring.gate.outside.escaping import escape_json
+from mainspring.definition.escaping import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import short_id

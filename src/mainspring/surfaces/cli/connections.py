@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound, PersonRequired, UpstreamError
+from mainspring.definition.escaping import escape_json
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.consent_prompt import confirm, has_person

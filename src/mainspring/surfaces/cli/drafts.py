@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.escaping import escape_json
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
-from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.consent_prompt import check_person, confirm

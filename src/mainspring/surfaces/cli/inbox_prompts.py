@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mainspring.definition.escaping import escape_json
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.drafts import list_drafts
-from mainspring.gate.outside.escaping import escape_json
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen

@@ -21,7 +21,7 @@ from mainspring.gate.egress.prepared_request import (
     follow_redirect,
 )
 from mainspring.gate.egress.url import parse_url
-from mainspring.gate.secret_masking import Redactor
+from mainspring.workspace.redaction import Redactor
 
 URL = "https://one.example/a"
 KEY, PIN = SecretRef("key"), SecretRef("pin")

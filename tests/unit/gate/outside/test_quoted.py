@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.outside.escaping import escape_json
+from mainspring.definition.escaping import escape_json
 from mainspring.gate.outside.tool_registry import preview
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.secret_masking import HIDDEN, Redactor, is_sensitive, redact_arguments
+from mainspring.workspace.redaction import HIDDEN, Redactor, is_sensitive, redact_arguments
 
 VALUES = [
     "abcd",
