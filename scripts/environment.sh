@@ -103,7 +103,7 @@ show_progress() {
 # Everything else is compiled by the first start. These libraries are imported by the first run that
 # asks a model, which would then wait for the compiler; so they are compiled now, in the background.
 compile_model_libraries() {
-    (PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -c 'import mainspring.gate.providers.sdk' \
+    (PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -c 'import mainspring.outbound.models.sdk' \
         >/dev/null 2>&1 9>&- &)
 }
 

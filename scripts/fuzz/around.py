@@ -19,10 +19,8 @@ from starlette.datastructures import QueryParams
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.roles import Role
-from mainspring.gate.artifacts.links import LinkSigner, read_expiry
-from mainspring.gate.artifacts.rows import Artifact
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.telemetry import Telemetry, check_telemetry
+from mainspring.outbound.telemetry import Telemetry, check_telemetry
 from mainspring.registry import build_registry
 from mainspring.runs.output import OutputPosition, format_output_position
 from mainspring.runs.progress import RunStreamPosition
@@ -33,6 +31,8 @@ from mainspring.surfaces.mcp.exchange import McpHttpExchange
 from mainspring.surfaces.rest.routes.streams import PageStreamPosition
 from mainspring.surfaces.rest.tracing import TracingMiddleware
 from mainspring.triggers.webhook_auth import sender_key
+from mainspring.workspace.artifacts.links import LinkSigner, read_expiry
+from mainspring.workspace.artifacts.rows import Artifact
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
 _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -26,12 +26,12 @@ from mainspring.definition.schema import ANTI_EXAMPLES, EXAMPLES
 from mainspring.definition.templates.filters import format_date
 from mainspring.definition.templates.template import parse_predicate, parse_template
 from mainspring.definition.validate import validate
-from mainspring.gate.egress.headers import read_headers
-from mainspring.gate.egress.url import parse_url, resolve_location
-from mainspring.gate.mail.smtp import read_smtp_url
 from mainspring.gate.run_tokens import is_run_token
 from mainspring.integrations.ics.calendar import list_events_between
 from mainspring.integrations.rss.feed import parse_entries
+from mainspring.outbound.egress.headers import read_headers
+from mainspring.outbound.egress.url import parse_url, resolve_location
+from mainspring.outbound.mail.smtp import read_smtp_url
 from mainspring.recipes.carrying.model import WorkspaceContent, WorkspaceResource
 from mainspring.recipes.carrying.workspace_files import read_files, to_files
 from mainspring.recipes.package.example_recipes import build_good_recipe

@@ -19,17 +19,13 @@ from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.limits import Limits, override_limits
 from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.registry import Registry
-from mainspring.gate.artifacts.blob_stores import open_blobs
-from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.artifacts.links import LinkSigner
 from mainspring.gate.call import Gate
 from mainspring.gate.connected.account_connections import (
     AccountConnections,
     build_integration_egress,
 )
 from mainspring.gate.connected.service import AccountConnectionService
-from mainspring.gate.egress import Egress
-from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.gate.embedder import OpenAIEmbedder
 from mainspring.gate.outside.client import McpClientPool, roomy_egress
 from mainspring.gate.outside.connection_service import McpConnectionService
 from mainspring.gate.outside.harvest import McpToolDiscovery
@@ -38,12 +34,14 @@ from mainspring.gate.prompting import pressing
 from mainspring.gate.prompting.interactions import InteractionReceiver
 from mainspring.gate.prompting.pressing import ButtonPressConsumer
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
-from mainspring.gate.providers.embedder import OpenAIEmbedder
-from mainspring.gate.providers.from_settings import take_in
-from mainspring.gate.providers.model_registry import ProviderModels
 from mainspring.gate.reminders import DraftReminders
-from mainspring.gate.telemetry import TelemetryExporter, check_telemetry
-from mainspring.gate.web_push import PushDelivery, PushSender, contact_of
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.mail import SmtpMailer, read_smtp_url
+from mainspring.outbound.models.from_settings import take_in
+from mainspring.outbound.models.model_registry import ProviderModels
+from mainspring.outbound.object_storage.blob_stores import open_blobs
+from mainspring.outbound.telemetry import TelemetryExporter, check_telemetry
+from mainspring.outbound.web_push import PushDelivery, PushSender, contact_of
 from mainspring.registry import ApplicationRegistry, build_registry, read_draft_lifetimes
 from mainspring.runs.control import RunControl
 from mainspring.runs.dispatch import Dispatcher
@@ -82,6 +80,8 @@ from mainspring.triggers.matcher import EventMatcher
 from mainspring.triggers.scheduler import Scheduler, VersionPrefetcher
 from mainspring.triggers.watch import Duty, keep_watch
 from mainspring.triggers.webhook_receiver import WebhookReceiver
+from mainspring.workspace.artifacts.blobs import BlobStore
+from mainspring.workspace.artifacts.links import LinkSigner
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from mainspring.workspace.pages.local_embedder import open_local_model

@@ -30,15 +30,11 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.contracts.trigger import TriggerKind
 from mainspring.gate.act_on_integration import act_on_integration
-from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
-from mainspring.gate.artifacts.links import LinkSigner
-from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.gate.connected.capabilities import integration_capabilities
 from mainspring.gate.connected.oauth_client_capabilities import oauth_client_capabilities
 from mainspring.gate.connected.service import AccountConnectionService
 from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.drafts import DraftLifetimes
-from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.ingestion.capabilities import ingestion_capabilities
 from mainspring.gate.ingestion.cursors import reset_poll_cursors
 from mainspring.gate.ingestion.declared import declared_capability
@@ -46,7 +42,6 @@ from mainspring.gate.ingestion.sources import DataSources
 from mainspring.gate.installed_integrations import InstalledIntegrations
 from mainspring.gate.linked.adapters import LinkableResources
 from mainspring.gate.linked.capabilities import linked_capabilities
-from mainspring.gate.llm_complete import LLM_COMPLETE
 from mainspring.gate.mcp_server_capabilities import connection_capabilities
 from mainspring.gate.model_catalog import model_administration, model_capabilities
 from mainspring.gate.outside.connection_service import McpConnectionService
@@ -56,6 +51,8 @@ from mainspring.gate.prompting.slack_identities import slack_link_capabilities
 from mainspring.gate.standing.capabilities import standing_capabilities
 from mainspring.gate.usage_capability import GET_USAGE
 from mainspring.integration_loader import load_integrations
+from mainspring.outbound.http_fetch import http_fetch_capability
+from mainspring.outbound.models.llm_complete import LLM_COMPLETE
 from mainspring.recipes.capabilities import recipe_capabilities
 from mainspring.recipes.carrying.capabilities import carrying_capabilities
 from mainspring.recipes.entities.workflows import WorkflowHandler
@@ -69,6 +66,9 @@ from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.triggers.storage_size import own_disk, size_capabilities
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import capabilities as workspace_capabilities
+from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.workspace.artifacts.links import LinkSigner
+from mainspring.workspace.artifacts.save import artifacts_capability
 from mainspring.workspace.boards import events as board_events
 from mainspring.workspace.boards.capabilities import board_capabilities
 from mainspring.workspace.built_in_automations import BuiltInAutomations
@@ -85,7 +85,7 @@ from mainspring.workspace.workflows.automations import WorkflowDependencies
 from mainspring.workspace.workflows.capabilities import workflow_capabilities
 
 if TYPE_CHECKING:
-    from mainspring.gate.providers.model_registry import ProviderModels
+    from mainspring.outbound.models.model_registry import ProviderModels
     from mainspring.store.database import Database
 
 # Of so many workspaces what they can say is remembered; it holds on to their tools.

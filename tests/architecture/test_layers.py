@@ -72,11 +72,11 @@ def test_pure_packages_have_a_contract() -> None:
     assert pure <= held
 
 
-def test_only_the_gate_reaches_for_a_connection() -> None:
+def test_only_outbound_opens_a_connection() -> None:
     found = [
         f"{shown(path)}: {name}"
         for path in modules("src")
-        if room_of(path) != "gate"
+        if room_of(path) != "outbound"
         for name in _imports(path)
         if name in DOORS or any(name.startswith(door + ".") for door in DOORS)
     ]
@@ -84,11 +84,11 @@ def test_only_the_gate_reaches_for_a_connection() -> None:
     assert found == []
 
 
-def test_only_the_gate_and_the_store_dial_through_the_event_loop() -> None:
+def test_only_outbound_and_the_store_dial_through_the_event_loop() -> None:
     found = [
         f"{shown(path)}:{node.lineno}: {node.attr}"
         for path in modules("src")
-        if room_of(path) not in {"gate", "store"}
+        if room_of(path) not in {"outbound", "store"}
         for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in DOOR_CALLS
     ]

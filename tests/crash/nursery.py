@@ -106,7 +106,7 @@ def serve(*, models: bool) -> None:
     """The nursery's side."""
     if models:
         # Each worker that asks a model would load these again, for longer than it then lives.
-        importlib.import_module("mainspring.gate.providers.sdk")
+        importlib.import_module("mainspring.outbound.models.sdk")
     noticed, notice = os.pipe()
     os.set_blocking(notice, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -15,9 +15,9 @@ from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
-from mainspring.gate.artifacts.rows import list_artifacts, read_content
 from mainspring.registry import build_registry
 from mainspring.runs.worker import rescue
+from mainspring.workspace.artifacts.rows import list_artifacts, read_content
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import FakeModels

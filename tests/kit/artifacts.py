@@ -22,9 +22,9 @@ from mainspring.contracts.context import (
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
-from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.artifacts.links import LinkSigner
-from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.workspace.artifacts.blobs import BlobStore
+from mainspring.workspace.artifacts.links import LinkSigner
+from mainspring.workspace.artifacts.save import artifacts_capability
 from tests.kit.house import Bench
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ModelTool
-from mainspring.gate.egress import Egress
-from mainspring.gate.providers.model_client import Kind, ModelEndpoint, ask, embed
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.models.model_client import Kind, ModelEndpoint, ask, embed
 from tests.kit.model_server import ModelServer, Script, model_server
 
 KEY = "sk-the-key-of-the-tests-0123456789"

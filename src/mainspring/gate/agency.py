@@ -45,7 +45,6 @@ from mainspring.gate.agent_turns import (
     unkept,
     write_turn,
 )
-from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.call_state import NOT_GRANTED, CallState, unknown
 from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, mask_result
 from mainspring.gate.capability_offers import restrict_to_grants
@@ -57,6 +56,7 @@ from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_usually
 from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.artifacts.blobs import BlobStore
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

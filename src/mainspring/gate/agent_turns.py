@@ -23,7 +23,7 @@ from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import BudgetExceeded, InternalError, LimitExceeded
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.call_records import RecordedCall, dumps
-from mainspring.gate.model_replies import TOO_DEEP, deeper
+from mainspring.outbound.models.model_replies import TOO_DEEP, deeper
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

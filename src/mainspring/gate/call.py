@@ -25,7 +25,6 @@ from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog, Usage
 from mainspring.contracts.preflight import NoPreflight, Preflight
 from mainspring.contracts.registry import WorkspaceVocabularies
 from mainspring.contracts.secret import ScriptSecrets
-from mainspring.gate.artifacts.blobs import BlobStore, NullBlobStore
 from mainspring.gate.call_records import Journal, read_calls
 from mainspring.gate.call_state import unknown
 from mainspring.gate.callers import CapabilityCaller
@@ -43,7 +42,6 @@ from mainspring.gate.connected.account_connections import AccountConnections
 from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
 from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes
-from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import CallRecorder
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import RunPolicy
@@ -55,8 +53,10 @@ from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.secret_placeholders import mark_secrets
 from mainspring.gate.unanswered_requests import settle_open_reservations
 from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
+from mainspring.outbound.egress import Egress
 from mainspring.store.database import Database
 from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 

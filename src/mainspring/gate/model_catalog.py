@@ -26,10 +26,10 @@ from mainspring.contracts.model import Price
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
-from mainspring.gate.providers.connection_test import try_out
-from mainspring.gate.providers.endpoint_url import read_base_url
-from mainspring.gate.providers.model_names import TAKES, offering, usual
-from mainspring.gate.providers.prices import price_of
+from mainspring.outbound.models.connection_test import try_out
+from mainspring.outbound.models.endpoint_url import read_base_url
+from mainspring.outbound.models.model_names import TAKES, offering, usual
+from mainspring.outbound.models.prices import price_of
 from mainspring.store.audit import tell_installation
 from mainspring.workspace.model_connections import (
     KIND,
@@ -51,7 +51,7 @@ from mainspring.workspace.model_connections import (
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, CallContext
-    from mainspring.gate.providers.model_registry import ProviderModels
+    from mainspring.outbound.models.model_registry import ProviderModels
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 

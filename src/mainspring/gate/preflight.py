@@ -20,9 +20,9 @@ from mainspring.definition.hosts import parse_host_entry, parse_template_host
 from mainspring.definition.pointers import join_pointer
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 from mainspring.gate.connected.tokens import missing_scopes
-from mainspring.gate.egress.dial import check_literal_address, not_public_error
-from mainspring.gate.egress.url import parse_url
 from mainspring.gate.ingestion.sources import route_to
+from mainspring.outbound.egress.dial import check_literal_address, not_public_error
+from mainspring.outbound.egress.url import parse_url
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.people.email_addresses import MailAddressState, reach_maker, reach_member

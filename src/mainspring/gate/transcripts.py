@@ -9,11 +9,11 @@ from uuid import UUID
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.limits import Limits
-from mainspring.gate.artifacts.blobs import BlobStore, artifact_id_of
-from mainspring.gate.artifacts.rows import Artifact, insert_artifact, lock_artifact
 from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.fence import check_fence
 from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
+from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

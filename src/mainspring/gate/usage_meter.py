@@ -43,9 +43,9 @@ from mainspring.gate.budget_reservations import (
 )
 from mainspring.gate.call_records import dumps
 from mainspring.gate.capability_call import CapabilityCall, canonical_json
-from mainspring.gate.model_replies import drop_deep_arguments, tidy_name
-from mainspring.gate.request_tracking import RequestSendTracker
 from mainspring.gate.run_tokens import hold_pass
+from mainspring.outbound.models.model_replies import drop_deep_arguments, tidy_name
+from mainspring.outbound.request_tracking import RequestSendTracker
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem, describe_for_log
-from mainspring.gate.telemetry import first_span, run_context
+from mainspring.outbound.telemetry import first_span, run_context
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
 from mainspring.runs.metrics import read_installation_metrics
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Observation
     from opentelemetry.trace import Link, Span
 
-    from mainspring.gate.telemetry import Telemetry
+    from mainspring.outbound.telemetry import Telemetry
     from mainspring.runs.execute import RunExecution
     from mainspring.store.database import Database, PoolUse
 

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Mailer
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
-    from mainspring.gate.artifacts.blobs import BlobStore
-    from mainspring.gate.artifacts.links import LinkSigner
     from mainspring.gate.call import Gate
     from mainspring.gate.connected.service import AccountConnectionService
     from mainspring.gate.outside.connection_service import McpConnectionService
     from mainspring.gate.prompting.interactions import InteractionReceiver
-    from mainspring.gate.telemetry import TelemetryExporter
-    from mainspring.gate.web_push import PushSender
+    from mainspring.outbound.telemetry import TelemetryExporter
+    from mainspring.outbound.web_push import PushSender
     from mainspring.runs.control import RunControl
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.run_events import Watcher
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
     from mainspring.store.wakeups import WakeupSender
     from mainspring.triggers.webhook_receiver import WebhookReceiver
+    from mainspring.workspace.artifacts.blobs import BlobStore
+    from mainspring.workspace.artifacts.links import LinkSigner
     from mainspring.workspace.people.passwords import PasswordVerifier
     from mainspring.workspace.vault import Vault
 

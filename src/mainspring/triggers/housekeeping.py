@@ -18,11 +18,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import describe_for_log
-from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.gate.retention import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
 from mainspring.workspace.accounts.sign_ins import expire_account_sign_ins
+from mainspring.workspace.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.workspace.connections.sign_ins import expire_sign_ins
 from mainspring.workspace.inbox import expire_notifications
 from mainspring.workspace.proposals import expire_proposals
@@ -31,8 +31,8 @@ from mainspring.workspace.push_subscriptions import expire_push_messages
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.artifacts.blobs import BlobStore
     from mainspring.store.database import Database
+    from mainspring.workspace.artifacts.blobs import BlobStore
 
 log = logging.getLogger(__name__)
 

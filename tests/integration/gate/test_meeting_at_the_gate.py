@@ -15,12 +15,12 @@ from mainspring.contracts.errors import Expired
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.artifacts.blob_stores import FolderStore
-from mainspring.gate.artifacts.blobs import BlobKey
-from mainspring.gate.artifacts.expiry import expire_artifacts
-from mainspring.gate.artifacts.rows import delete_artifact, read_artifact, read_content
-from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.gate.standing.rules import ENOUGH, end_rule
+from mainspring.outbound.object_storage.blob_stores import FolderStore
+from mainspring.workspace.artifacts.blobs import BlobKey
+from mainspring.workspace.artifacts.expiry import expire_artifacts
+from mainspring.workspace.artifacts.rows import delete_artifact, read_artifact, read_content
+from mainspring.workspace.artifacts.save import artifacts_capability
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.integration.gate.test_standing_rules import World, world
 from tests.kit.artifacts import Call

@@ -23,9 +23,9 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.gate.context import GateContext
-from mainspring.gate.egress import Egress
-from mainspring.gate.mail import imap
 from mainspring.integrations.email import integration
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.mail import imap
 from tests.kit.doubles.imap import PASSWORD, USER, MailboxDouble, MailboxWay, mailbox_double
 from tests.kit.visits import visiting
 

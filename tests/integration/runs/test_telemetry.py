@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.gate.telemetry import TelemetryExporter, first_span
+from mainspring.outbound.telemetry import TelemetryExporter, first_span
 from tests.kit.api import served
 from tests.kit.collector import attributes, collecting
 from tests.kit.house import Bench, document, step

@@ -39,8 +39,6 @@ from mainspring.gate.connected.connection_test import (
     reveal_no_secrets,
 )
 from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.egress import Egress
-from mainspring.gate.mail.imap import PASSWORD, open_mailbox
 from mainspring.gate.outside.authorization_server import (
     AuthorizationServerClient,
     TokenEndpointError,
@@ -49,10 +47,13 @@ from mainspring.integrations import coinmarketcap, github, gmail, http_json, ics
 from mainspring.integrations.http_json.adapters import build_rows
 from mainspring.integrations.ics.calendar import list_events_between
 from mainspring.integrations.rss.feed import parse_entries
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.mail.imap import PASSWORD, open_mailbox
 from mainspring.workspace.accounts.rows import AccountRow
 from tests.kit.outside import Names, RecordingDial, always, answer, local_server
 from tests.kit.visits import CONNECTION, MEMBER, WORKSPACE, visiting
-from tests.unit.gate.egress.test_ssrf import (
+from tests.unit.integrations.test_ics import calendar
+from tests.unit.outbound.egress.test_ssrf import (
     ALLOWED,
     BY_ADDRESS,
     FORBIDDEN,
@@ -61,7 +62,6 @@ from tests.unit.gate.egress.test_ssrf import (
     PUBLIC,
     TRUST,
 )
-from tests.unit.integrations.test_ics import calendar
 
 TOKEN = "tok-3b1f09-of-a-connection"
 ACTOR = Actor(WORKSPACE, "member", MEMBER)

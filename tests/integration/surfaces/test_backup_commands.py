@@ -17,7 +17,6 @@ import pytest_asyncio
 from mainspring.app import open_application
 from mainspring.contracts.errors import Conflict, Invalid, Problem, UpstreamError
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.artifacts.blobs import blob_key
 from mainspring.settings import Settings, read_settings, settings_file
 from mainspring.store.backup import check_backup
 from mainspring.store.data_folder import is_unfinished
@@ -26,6 +25,7 @@ from mainspring.surfaces.cli.backup import RestoreOptions, last_backup, make, re
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.move import move, parse_move_target
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.workspace.artifacts.blobs import blob_key
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.keyring import create_key
 from mainspring.workspace.vault import SecretScope

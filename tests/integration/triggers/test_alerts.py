@@ -14,7 +14,7 @@ import pytest
 from mainspring.contracts.event import EventRow
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.outbound.mail import SmtpMailer, read_smtp_url
 from mainspring.runs.replay import replay
 from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import append_events

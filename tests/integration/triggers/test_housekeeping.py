@@ -19,8 +19,7 @@ from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.contracts.limits import Limits
-from mainspring.gate.artifacts.blob_stores import FolderStore
-from mainspring.gate.artifacts.blobs import BlobKey, blob_key
+from mainspring.outbound.object_storage.blob_stores import FolderStore
 from mainspring.runs import retention
 from mainspring.runs.control import RunControl
 from mainspring.runs.rows import FINAL
@@ -28,6 +27,7 @@ from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
 from mainspring.store.partitions import drop_cut, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
+from mainspring.workspace.artifacts.blobs import BlobKey, blob_key
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import until_in_line
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from mainspring.contracts.context import Mailbox
 from mainspring.gate.context import GateContext
-from mainspring.gate.egress import CallHttp, Egress
-from mainspring.gate.mail.imap import open_mailbox
+from mainspring.outbound.egress import CallHttp, Egress
+from mainspring.outbound.mail.imap import open_mailbox
 from tests.kit.certificates import client_side, self_signed, server_side
 
 USER, PASSWORD = "ada@example.com", 'a "word" with \\ and ü'

@@ -25,11 +25,11 @@ from mainspring.contracts.registry import Registry
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.call import Gate
 from mainspring.gate.capability_call import CapabilityCall, CapabilityResult
-from mainspring.gate.egress import Egress
-from mainspring.gate.http_fetch import http_fetch_capability
-from mainspring.gate.mail import SmtpMailer
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import RunBudget
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.http_fetch import http_fetch_capability
+from mainspring.outbound.mail import SmtpMailer
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
 from mainspring.store.database_source import ExternalDatabaseSource

@@ -9,9 +9,9 @@ import pytest
 
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.model import EmptyModelCatalog, ModelMessage, ModelRequest, Price
-from mainspring.gate.llm_complete import request_of
 from mainspring.gate.run_budget import RunBudget
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
+from mainspring.outbound.models.llm_complete import request_of
 
 
 def _asked(*texts: str, system: str | None = None) -> ModelRequest:

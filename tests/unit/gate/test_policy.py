@@ -12,7 +12,6 @@ from mainspring.contracts.errors import BudgetExceeded
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.approval import StepApproval
-from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.policy import (
     Mode,
     RunPolicy,
@@ -25,6 +24,7 @@ from mainspring.gate.policy import (
     narrower_mode,
 )
 from mainspring.gate.run_budget import RunBudget
+from mainspring.outbound.http_fetch import http_fetch_capability
 
 
 async def _never(ctx: Any, arguments: Any) -> None:

@@ -10,8 +10,8 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
 from mainspring.gate.capability_call import canonical_json, digest
-from mainspring.gate.model_replies import drop_deep_arguments, tidy_name
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
+from mainspring.outbound.models.model_replies import drop_deep_arguments, tidy_name
 
 LEVELS = Limits().json_depth
 

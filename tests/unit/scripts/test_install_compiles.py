@@ -34,5 +34,5 @@ def test_an_install_compiles_what_asking_a_model_loads(tmp_path: Path, mode: str
     # It comes back at once: nobody waits for the compiling.
     subprocess.run(["sh", "-euc", script], env={**os.environ, **given}, check=True, timeout=60)
     asked = subprocess.run(["cat", str(pipe)], capture_output=True, check=True, timeout=60)
-    assert asked.stdout.decode() == "import mainspring.gate.providers.sdk|\n"
+    assert asked.stdout.decode() == "import mainspring.outbound.models.sdk|\n"
     assert (tmp_path / "made-for-run").exists()

@@ -12,7 +12,7 @@ import orjson
 from mainspring.actions.agent.task import AgentTask
 from mainspring.contracts.agent import AgentTurn, ToolCallResult
 from mainspring.contracts.errors import Problem
-from mainspring.gate.model_replies import deeper
+from mainspring.outbound.models.model_replies import deeper
 
 # What is kept of each text when the whole would be too large.
 _SHORT: Final = 2_000

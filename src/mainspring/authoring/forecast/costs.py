@@ -57,9 +57,9 @@ from mainspring.contracts.model import ModelMessage, ModelRequest, Price
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.tool_patterns import is_pattern, match_pattern, read_tool_name
 from mainspring.gate.capability_call import canonical_json
-from mainspring.gate.llm_complete import DEFAULT_TOKENS as ANSWER_DEFAULT
-from mainspring.gate.llm_complete import MOST_TOKENS as ANSWER_MOST
 from mainspring.gate.usage_meter import reads_at_most
+from mainspring.outbound.models.llm_complete import DEFAULT_TOKENS as ANSWER_DEFAULT
+from mainspring.outbound.models.llm_complete import MOST_TOKENS as ANSWER_MOST
 
 # How many tokens a step that asks a model will take: at least, usually, and at most.
 

@@ -23,7 +23,7 @@ from mainspring.gate.connected.problems import (
     unknown_integration_error,
 )
 from mainspring.gate.connected.tokens import AccountTokenManager
-from mainspring.gate.egress import Egress
+from mainspring.outbound.egress import Egress
 from mainspring.store.database import is_lost_connection
 from mainspring.workspace.accounts import rows
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.capability import ConnectionRoute
     from mainspring.contracts.integration import Integration
     from mainspring.contracts.limits import Limits
-    from mainspring.gate.egress import Reveal
+    from mainspring.outbound.egress import Reveal
     from mainspring.store.database import Database
     from mainspring.workspace.accounts.rows import AccountRow
 

@@ -15,14 +15,14 @@ from mainspring.gate.connected.http import ConnectedHttp
 from mainspring.gate.connected.problems import complete_reconnect_error, not_connected_error
 from mainspring.gate.context import ConnectionAccess
 from mainspring.gate.draft_binding import draft_changed_error
-from mainspring.gate.egress import CallHttp
+from mainspring.outbound.egress import CallHttp
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import ConnectionRoute
     from mainspring.contracts.context import Account, HttpClient
     from mainspring.gate.capability_call import CapabilityCall
     from mainspring.gate.connected.account_connections import AccountConnections
-    from mainspring.gate.egress import Egress
+    from mainspring.outbound.egress import Egress
     from mainspring.workspace.vault import Vault
 
 

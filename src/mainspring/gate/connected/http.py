@@ -15,9 +15,9 @@ from mainspring.contracts.context import Account, HttpRequest, HttpResponse, Mai
 from mainspring.contracts.errors import InternalError, Invalid, Problem, ReconnectRequired
 from mainspring.gate.connected.problems import reconnect_error
 from mainspring.gate.connected.tokens import TOKEN
-from mainspring.gate.egress import CallHttp, Egress, Reveal, parse_url
-from mainspring.gate.egress.prepared_request import find_secret_names
 from mainspring.gate.outside.renewal_locks import mark_of
+from mainspring.outbound.egress import CallHttp, Egress, Reveal, parse_url
+from mainspring.outbound.egress.prepared_request import find_secret_names
 
 if TYPE_CHECKING:
     from mainspring.contracts.integration import Integration
@@ -105,7 +105,7 @@ class ConnectedHttp:
     async def mailbox(self) -> AsyncIterator[Mailbox]:
         """Opens the mailbox that the connection's settings name."""
         # Loaded with the first mailbox: most connections lead to none.
-        from mainspring.gate.mail.imap import open_mailbox
+        from mainspring.outbound.mail.imap import open_mailbox
 
         self.last = None
         try:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.gate.connected.sign_in import AccountOAuthFlow, AccountSignInResult
-    from mainspring.gate.egress import Egress
+    from mainspring.outbound.egress import Egress
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 

@@ -23,7 +23,6 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_values import hash_content
 from mainspring.definition.jsonpath import parse_path
-from mainspring.gate.http_fetch import parse_retry_after
 from mainspring.gate.ingestion.cursors import Cursor, PollCursor
 from mainspring.gate.ingestion.declared_mapping import PageMapping, format_value, read_mapping
 from mainspring.gate.ingestion.declared_responses import (
@@ -38,6 +37,7 @@ from mainspring.gate.ingestion.declared_schema import INPUT, MOST_LISTED, OUTPUT
 from mainspring.gate.ingestion.items import IngestionOrigin
 from mainspring.gate.ingestion.reader import IngestionResult
 from mainspring.gate.ingestion.writing import IngestedBatch, forget_problems, ingest_items
+from mainspring.outbound.http_fetch import parse_retry_after
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.pages.writer import PageWriter, get_page_writer
 

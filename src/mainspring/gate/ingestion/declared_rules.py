@@ -10,8 +10,8 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import parse_url_host
 from mainspring.definition.jsonpath import parse_path
-from mainspring.gate.egress.headers import check_names
 from mainspring.gate.ingestion.declared_mapping import check_mapping
+from mainspring.outbound.egress.headers import check_names
 
 _LIMITS: Final = Limits()
 

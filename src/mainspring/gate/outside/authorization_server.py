@@ -19,8 +19,8 @@ import orjson
 from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.egress import Egress, UrlTarget, parse_url
-from mainspring.gate.egress.url import parse_host_port
+from mainspring.outbound.egress import Egress, UrlTarget, parse_url
+from mainspring.outbound.egress.url import parse_host_port
 
 # Long enough for a slow server, and shorter than the lease of a worker that waits for it.
 SECONDS: Final = 10.0

@@ -21,15 +21,15 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import InternalError, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
-from mainspring.gate.egress import Egress
-from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.outside.authorization_server import AuthorizationServerClient
-from mainspring.gate.outside.http_transport import SIGN_IN_NEEDED, McpHttpTransport
 from mainspring.gate.outside.looking_room import ToolInspectionPool
 from mainspring.gate.outside.renewal_locks import mark_of
-from mainspring.gate.outside.session import ListedTool, McpSession
 from mainspring.gate.outside.tokens import ACCESS, McpTokenManager
-from mainspring.gate.outside.tool_results import McpToolResult
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.egress.transport import EgressTransport
+from mainspring.outbound.mcp.http_transport import SIGN_IN_NEEDED, McpHttpTransport
+from mainspring.outbound.mcp.session import ListedTool, McpSession
+from mainspring.outbound.mcp.tool_results import McpToolResult
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection
@@ -37,10 +37,14 @@ from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
     from mainspring.gate.outside.oauth import McpOAuthFlow
-    from mainspring.gate.outside.program_pool import McpProgramPool
+    from mainspring.outbound.mcp.program_pool import McpProgramPool
 
 __all__ = ["ListedTool", "McpClientPool", "McpSession", "McpToolResult", "roomy_egress"]
 
+# Imported when a workspace first has a connection.
+_OAUTH: Final = "mainspring.gate.outside.oauth"
+_PROGRAM_POOL: Final = "mainspring.outbound.mcp.program_pool"
+_SDK: Final = "mainspring.outbound.mcp.sdk"
 _BEARER: Final = SecretText(("Bearer ", SecretRef(ACCESS)))
 
 
@@ -128,17 +132,17 @@ class McpClientPool:
     @asynccontextmanager
     async def _opened(self, connection: McpConnection, *, fresh: bool) -> AsyncIterator[McpSession]:
         if connection.transport == "stdio":
-            module = await self._loaded("program_pool")
+            module = await self._load(_PROGRAM_POOL)
             if self._programs is None:
                 self._programs = module.McpProgramPool(self._vault, self._limits)
             async with self._programs.use(connection, fresh=fresh) as session:
                 yield session
             return
-        talk = await self._loaded("talk")
+        sdk = await self._load(_SDK)
         connection = await self._tokens.ready(connection)
         assert connection.server_url is not None
         wire = self._wire(connection)
-        async with talk.over_http(
+        async with sdk.over_http(
             connection.server_url, wire, connection.alias, self._limits
         ) as session:
             yield session
@@ -186,17 +190,16 @@ class McpClientPool:
                 )
 
     async def _sign_ins(self) -> McpOAuthFlow:
-        oauth = await self._loaded("oauth")
+        oauth = await self._load(_OAUTH)
         made: McpOAuthFlow = oauth.McpOAuthFlow(
             self._database, self._vault, self.authority, self._tokens
         )
         return made
 
-    async def _loaded(self, name: str) -> Any:
-        """The library is large: whoever has no connections never reads it, and the loop goes on."""
+    async def _load(self, name: str) -> Any:
+        """Imports a module at its first use, in a thread: the MCP library is large."""
         found = self._modules.get(name)
         if found is None:
-            path = f"mainspring.gate.outside.{name}"
-            found = await asyncio.to_thread(importlib.import_module, path)
+            found = await asyncio.to_thread(importlib.import_module, name)
             self._modules[name] = found
         return found

@@ -21,10 +21,10 @@ from mainspring.contracts.errors import (
     LimitExceeded,
     Problem,
 )
-from mainspring.gate.egress import parse_url
 from mainspring.gate.outside.harvest import McpToolDiscovery
 from mainspring.gate.outside.tokens import ACCESS, CLIENT_SECRET
 from mainspring.gate.outside.tool_registry import McpToolRegistry
+from mainspring.outbound.egress import parse_url
 from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.connections import rows, tool_rows

@@ -30,13 +30,13 @@ from pydantic import BaseModel, ValidationError
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, PermissionDenied, Problem, UpstreamError
-from mainspring.gate.egress import UrlTarget, parse_url
 from mainspring.gate.outside.authorization_server import (
     AuthorizationServerClient,
     TokenEndpointError,
     normalize_oauth_error,
 )
 from mainspring.gate.outside.tokens import CLIENT_SECRET, McpTokenManager
+from mainspring.outbound.egress import UrlTarget, parse_url
 from mainspring.store.database import Database
 from mainspring.workspace.connections import rows, sign_ins
 from mainspring.workspace.connections.rows import McpConnection

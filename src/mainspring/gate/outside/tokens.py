@@ -23,8 +23,8 @@ from mainspring.gate.outside.authorization_server import (
     OAuthTokenResponse,
     TokenEndpointError,
 )
-from mainspring.gate.outside.http_transport import SIGN_IN_NEEDED, sign_in_needed
 from mainspring.gate.outside.renewal_locks import EARLY, TokenRenewalLocks, mark_of
+from mainspring.outbound.mcp.http_transport import SIGN_IN_NEEDED, sign_in_needed
 from mainspring.store.database import Connection as DatabaseConnection
 from mainspring.store.database import Database
 from mainspring.workspace.connections import rows

@@ -21,8 +21,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.check import check_schema
 from mainspring.definition.json_values import check_value, encode_canonical
 from mainspring.definition.pointers import join_pointer
-from mainspring.gate.outside.session import ListedTool
-from mainspring.gate.outside.tool_results import is_nested_deeper, strip_nul
+from mainspring.outbound.mcp.session import ListedTool
+from mainspring.outbound.mcp.tool_results import is_nested_deeper, strip_nul
 
 # What a person agrees to when they agree to a tool, in one hash, and what is different now.
 

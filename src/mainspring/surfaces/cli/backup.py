@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Conflict, Problem
-from mainspring.gate.artifacts.backup import iterate_artifact_files, write_backup_file
 from mainspring.store.backup import (
     BackupManifest,
     ListBackupFiles,
@@ -42,6 +41,7 @@ from mainspring.surfaces.cli.formatting import count, date_time, hint
 from mainspring.surfaces.cli.running_server import make_data_folder, refuse_second
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.size import in_bytes
+from mainspring.workspace.artifacts.backup import iterate_artifact_files, write_backup_file
 from mainspring.workspace.keyring import Keyring
 from mainspring.workspace.private_file import write_private
 

@@ -296,7 +296,7 @@ _SET_PUBLIC_URL = "Set MAINSPRING_PUBLIC_URL to what others type, like https://m
 
 def mail(settings: Settings) -> DoctorCheck:
     """Whether alerts can leave by mail; the mail server itself is not asked."""
-    from mainspring.gate.mail import read_smtp_url
+    from mainspring.outbound.mail import read_smtp_url
 
     server = read_smtp_url(settings.smtp_url)
     if server is None:

@@ -358,7 +358,7 @@ def exposure(settings: Settings) -> DoctorCheck:
 
 def telemetry(settings: Settings) -> DoctorCheck:
     """Whether a collector is set, and could be told; it is not asked."""
-    from mainspring.gate.telemetry import check_telemetry
+    from mainspring.outbound.telemetry import check_telemetry
 
     check_telemetry(settings)
     if settings.otlp_url is None:

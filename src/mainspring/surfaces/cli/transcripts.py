@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import NotFound
-from mainspring.gate.artifacts.rows import read_artifact, read_content
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.runs import find
 from mainspring.surfaces.cli.screen import as_json, clean, one_line
+from mainspring.workspace.artifacts.rows import read_artifact, read_content
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.gate.telemetry import run_context
+from mainspring.outbound.telemetry import run_context
 from mainspring.surfaces.rest.middleware import METHODS, route_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from mainspring.gate.telemetry import Telemetry
+    from mainspring.outbound.telemetry import Telemetry
 
 # Where an answer says that the run is which it has started.
 _RUN: Final = re.compile(rb".*/runs/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")

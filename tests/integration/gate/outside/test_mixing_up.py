@@ -17,10 +17,10 @@ from mainspring.contracts.errors import NotFound, PermissionDenied, UpstreamErro
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.artifacts.blob_stores import FolderStore
-from mainspring.gate.egress import parse_url
 from mainspring.gate.outside.authorization_server import OAuthTokenResponse
 from mainspring.gate.outside.oauth import _same_site
+from mainspring.outbound.egress import parse_url
+from mainspring.outbound.object_storage.blob_stores import FolderStore
 from mainspring.store.database import Database
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.connections import rows

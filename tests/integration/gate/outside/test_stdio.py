@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import DeadlineExceeded, Invalid, Problem, UpstreamError
-from mainspring.gate.outside import program_parent
-from mainspring.gate.outside.program_pool import McpProgramPool
+from mainspring.outbound.mcp import program_parent
+from mainspring.outbound.mcp.program_pool import McpProgramPool
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows

@@ -19,11 +19,11 @@ import pytest_asyncio
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import Expired, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.artifacts.blob_stores import FolderStore
-from mainspring.gate.artifacts.links import LinkSigner
-from mainspring.gate.artifacts.rows import Artifact, insert_artifact
-from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.outbound.object_storage.blob_stores import FolderStore
 from mainspring.surfaces.rest.openapi import describe
+from mainspring.workspace.artifacts.links import LinkSigner
+from mainspring.workspace.artifacts.rows import Artifact, insert_artifact
+from mainspring.workspace.artifacts.save import artifacts_capability
 from tests.kit.api import Api, served
 from tests.kit.artifacts import Call
 from tests.kit.house import Bench

@@ -18,7 +18,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.web_push import PushDelivery
+from mainspring.outbound.web_push import PushDelivery
 from mainspring.runs.run_requests import RunRequest
 from mainspring.triggers.alerts import CONSUMER, FailureAlerts
 from mainspring.triggers.log_reader import EventLogReader
@@ -474,7 +474,7 @@ async def test_a_key_that_the_service_refuses_is_not_tried_again(world: World) -
 async def test_a_silent_service_keeps_no_other_waiting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mainspring.gate.web_push._SECONDS", 1.0)
+    monkeypatch.setattr("mainspring.outbound.web_push._SECONDS", 1.0)
     await world.subscribe()
     await world.subscribe()
     await world.draft()

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.roles import Role
-from mainspring.gate.providers.embedder import OpenAIEmbedder
+from mainspring.gate.embedder import OpenAIEmbedder
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.kit.house import Bench
 from tests.kit.members import member

@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.session import ListedTool
 from mainspring.gate.outside.tool_changes import (
     ToolConsent,
     approve_tool,
@@ -24,6 +23,7 @@ from mainspring.gate.outside.tool_inspection import (
     hash_tool,
     inspect_tool,
 )
+from mainspring.outbound.mcp.session import ListedTool
 from mainspring.store.clock import DatabaseClock
 
 LIMITS = Limits()

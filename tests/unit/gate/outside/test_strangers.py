@@ -14,7 +14,6 @@ import pytest
 from mainspring.contracts.errors import LimitExceeded, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.gate.outside.looking_room import ToolInspectionPool
-from mainspring.gate.outside.session import ListedTool
 from mainspring.gate.outside.tool_inspection import (
     MOST_LINES,
     ToolDescription,
@@ -22,7 +21,8 @@ from mainspring.gate.outside.tool_inspection import (
     inspect_tool,
     inspect_tools,
 )
-from mainspring.gate.outside.tool_results import McpToolResult, read_answer
+from mainspring.outbound.mcp.session import ListedTool
+from mainspring.outbound.mcp.tool_results import McpToolResult, read_answer
 
 LIMITS = Limits()
 HERE = UUID("01900000-0000-7000-8000-0000000000c1")

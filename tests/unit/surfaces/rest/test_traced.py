@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from mainspring.gate.telemetry import Telemetry
+from mainspring.outbound.telemetry import Telemetry
 from mainspring.surfaces.rest.tracing import TracingMiddleware
 
 TRACE = b"0af7651916cd43dd8448eb211c80319c"

@@ -16,19 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mainspring.contracts.roles import Permission
-from mainspring.gate.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS, read_expiry
-from mainspring.gate.artifacts.rows import (
-    Artifact,
-    Kind,
-    Retention,
-    Visibility,
-    delete_artifact,
-    find_workspace_of_artifact,
-    list_artifacts,
-    no_artifact,
-    read_artifact,
-    read_content,
-)
 from mainspring.runs.history import find_run
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.surfaces.rest.auth import SignedIn, check_role, reader_of
@@ -40,6 +27,19 @@ from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
 from mainspring.surfaces.rest.route_access import needs, public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS, read_expiry
+from mainspring.workspace.artifacts.rows import (
+    Artifact,
+    Kind,
+    Retention,
+    Visibility,
+    delete_artifact,
+    find_workspace_of_artifact,
+    list_artifacts,
+    no_artifact,
+    read_artifact,
+    read_content,
+)
 
 _BINARY: Final = "application/octet-stream"
 # Types that no browser takes for a program, even if it opens the file at once.

@@ -1,1 +1,0 @@
-"""Models at their providers: where they are, what they cost, and how they are spoken to."""
