@@ -21,6 +21,8 @@ import orjson
 
 from bench.stage import fresh_house
 from mainspring.app import Application, build_application, build_registry
+from mainspring.connections.ingestion.items import IngestionOrigin
+from mainspring.connections.ingestion.writing import ingest_items
 from mainspring.contracts.context import Actor, CallContext, HttpRequest, Transaction
 from mainspring.contracts.event import EventType
 from mainspring.contracts.ids import generate_id
@@ -28,8 +30,6 @@ from mainspring.contracts.integration import Integration, Item, ItemBatch, Poll
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.ingestion.items import IngestionOrigin
-from mainspring.gate.ingestion.writing import ingest_items
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.pages.writer import PageWriter
 

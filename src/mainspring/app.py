@@ -14,22 +14,23 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mainspring.actions.script.runner import ScriptRunner
+from mainspring.connections.accounts.account_connections import (
+    AccountConnections,
+    build_integration_egress,
+)
+from mainspring.connections.accounts.service import AccountConnectionService
+from mainspring.connections.mcp_servers.client import McpClientPool, roomy_egress
+from mainspring.connections.mcp_servers.service import McpConnectionService
+from mainspring.connections.mcp_servers.tool_discovery import McpToolDiscovery
+from mainspring.connections.models.from_settings import take_in
+from mainspring.connections.preflight import InstallationPreflight
 from mainspring.contracts.context import Mailer
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.limits import Limits, override_limits
 from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.registry import Registry
 from mainspring.gate.call import Gate
-from mainspring.gate.connected.account_connections import (
-    AccountConnections,
-    build_integration_egress,
-)
-from mainspring.gate.connected.service import AccountConnectionService
 from mainspring.gate.embedder import OpenAIEmbedder
-from mainspring.gate.outside.client import McpClientPool, roomy_egress
-from mainspring.gate.outside.connection_service import McpConnectionService
-from mainspring.gate.outside.harvest import McpToolDiscovery
-from mainspring.gate.preflight import InstallationPreflight
 from mainspring.gate.prompting import pressing
 from mainspring.gate.prompting.interactions import InteractionReceiver
 from mainspring.gate.prompting.pressing import ButtonPressConsumer
@@ -37,7 +38,6 @@ from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.gate.reminders import DraftReminders
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.mail import SmtpMailer, read_smtp_url
-from mainspring.outbound.models.from_settings import take_in
 from mainspring.outbound.models.model_registry import ProviderModels
 from mainspring.outbound.object_storage.blob_stores import open_blobs
 from mainspring.outbound.telemetry import TelemetryExporter, check_telemetry

@@ -21,6 +21,21 @@ from mainspring.authoring.capabilities import authoring_capabilities
 from mainspring.authoring.service import AuthoringService
 from mainspring.authoring.similarity import TextSimilarity
 from mainspring.authoring.watch_integration import watching_capabilities
+from mainspring.connections.accounts.capabilities import integration_capabilities
+from mainspring.connections.accounts.oauth_client_capabilities import oauth_client_capabilities
+from mainspring.connections.accounts.service import AccountConnectionService
+from mainspring.connections.act_on_integration import act_on_integration
+from mainspring.connections.board_links.adapters import LinkableResources
+from mainspring.connections.board_links.capabilities import linked_capabilities
+from mainspring.connections.ingestion.capabilities import ingestion_capabilities
+from mainspring.connections.ingestion.cursors import reset_poll_cursors
+from mainspring.connections.ingestion.declared import declared_capability
+from mainspring.connections.ingestion.sources import DataSources
+from mainspring.connections.installed_integrations import InstalledIntegrations
+from mainspring.connections.mcp_servers.capabilities import connection_capabilities
+from mainspring.connections.mcp_servers.service import McpConnectionService
+from mainspring.connections.mcp_servers.tool_consents import ChangedToolConsents
+from mainspring.connections.models.capabilities import model_administration, model_capabilities
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.embedding import Embedder
@@ -29,23 +44,8 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.contracts.trigger import TriggerKind
-from mainspring.gate.act_on_integration import act_on_integration
-from mainspring.gate.connected.capabilities import integration_capabilities
-from mainspring.gate.connected.oauth_client_capabilities import oauth_client_capabilities
-from mainspring.gate.connected.service import AccountConnectionService
 from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.drafts import DraftLifetimes
-from mainspring.gate.ingestion.capabilities import ingestion_capabilities
-from mainspring.gate.ingestion.cursors import reset_poll_cursors
-from mainspring.gate.ingestion.declared import declared_capability
-from mainspring.gate.ingestion.sources import DataSources
-from mainspring.gate.installed_integrations import InstalledIntegrations
-from mainspring.gate.linked.adapters import LinkableResources
-from mainspring.gate.linked.capabilities import linked_capabilities
-from mainspring.gate.mcp_server_capabilities import connection_capabilities
-from mainspring.gate.model_catalog import model_administration, model_capabilities
-from mainspring.gate.outside.connection_service import McpConnectionService
-from mainspring.gate.outside.tool_consents import ChangedToolConsents
 from mainspring.gate.prompting.chat_linking import link_capability
 from mainspring.gate.prompting.slack_identities import slack_link_capabilities
 from mainspring.gate.standing.capabilities import standing_capabilities

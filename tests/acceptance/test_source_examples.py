@@ -21,7 +21,7 @@ import asyncpg
 import pytest
 from mcp import Client
 
-from mainspring.gate.installed_integrations import install_id_of
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
 from tests.acceptance.commands import Mainspring, open_folder

@@ -37,10 +37,10 @@ EXCEPTIONS = {
             "authoring/rehearsing_schemas.py",
             "authoring/watch_integration.py",
             "definition/schema/examples.py",
-            "gate/connected/schemas.py",
+            "connections/accounts/schemas.py",
             "gate/draft_schemas.py",
-            "gate/ingestion/schemas.py",
-            "gate/linked/capabilities.py",
+            "connections/ingestion/schemas.py",
+            "connections/board_links/capabilities.py",
             "gate/standing/capabilities.py",
             "recipes/package/example_recipes.py",
             "triggers/presets.py",
@@ -49,7 +49,7 @@ EXCEPTIONS = {
         _HISTORY: ("definition/upgrade/v1_0.py", "definition/upgrade/v1_1.py"),
         _CHANNEL: (
             "actions/approval.py",
-            "gate/act_on_integration.py",
+            "connections/act_on_integration.py",
             "runs/question_capabilities.py",
         ),
         _LINKING: (

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from mainspring.connections.mcp_servers.client import McpClientPool, roomy_egress
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
-from mainspring.gate.outside.client import McpClientPool, roomy_egress
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.connections import rows

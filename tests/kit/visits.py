@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+from mainspring.connections.call_context import ConnectionAccess, GateContext
 from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Account, Actor, Mailer
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
-from mainspring.gate.context import ConnectionAccess, GateContext
 from mainspring.outbound.egress import Egress
 from mainspring.store.clock import DatabaseClock
 

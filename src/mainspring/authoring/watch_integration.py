@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.service import AuthoringService
+from mainspring.connections.accounts.problems import not_connected_error
+from mainspring.connections.ingestion.sources import DataSource, DataSources
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
-from mainspring.gate.connected.problems import not_connected_error
-from mainspring.gate.ingestion.sources import DataSource, DataSources
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.accounts.rows import AccountRow, find_member_account, remember_watcher

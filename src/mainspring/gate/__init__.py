@@ -1,13 +1,10 @@
-"""The gate: the one door between an automation and everything it can affect.
+"""The gate: the policy pipeline that every capability call goes through, and nothing else.
 
-Each call goes through the same stages in the same order: find the capability, ask
-whether a grant covers these arguments, check them against the schema, see that there is
-money left, decide between doing it now and holding it for a person, perform it, check
-the result, settle what it cost, and record the call. Handlers know none of this.
+A call passes the same stages in the same order: find the capability, check the grant, check the
+arguments, reserve the budget, perform it or hold it as a draft for approval, check the result,
+settle the cost, and record the call with its secrets masked. Handlers know none of this, and no
+other package calls a capability's handler.
 
-Secrets are put in place here, at the last moment and only where they may stand. The
-only code that opens a connection to the outside lives here too, and it dials the very
-address that it has judged.
-
-This is the only room that calls a capability's handler.
+Entry points: ``call.Gate`` and ``callers.CapabilityCaller``; ``pipeline`` has the stages, ``drafts``
+and ``draft_sending`` hold and send, ``run_budget`` and ``budget_reservations`` bound the cost.
 """

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from mainspring.connections.accounts.account_connections import AccountConnections
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
@@ -38,7 +39,6 @@ from mainspring.gate.capability_call import (
     show_secret_names,
 )
 from mainspring.gate.capability_offers import CapabilityOffer, offers_to, restrict_to_connections
-from mainspring.gate.connected.account_connections import AccountConnections
 from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
 from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes

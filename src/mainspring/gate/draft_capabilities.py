@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.connections.call_context import DraftConfirmer, GateContext
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import (
@@ -28,7 +29,6 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.definition.pointers import join_pointer
 from mainspring.gate import draft_schemas as shapes
-from mainspring.gate.context import DraftConfirmer, GateContext
 from mainspring.gate.draft_sending import (
     CONFIRM_ACTION,
     CONFIRM_ACTIONS,

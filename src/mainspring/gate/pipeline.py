@@ -19,6 +19,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from mainspring.connections.accounts.account_connections import AccountConnections
+from mainspring.connections.call_context import DraftConfirmer, GateContext
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
@@ -44,6 +46,7 @@ from mainspring.gate.budget_reservations import (
     settle_run_budget,
     validate_price,
 )
+from mainspring.gate.call_connections import CallConnections, connection_binding
 from mainspring.gate.call_records import CallRecord
 from mainspring.gate.call_state import (
     CallState,
@@ -63,9 +66,6 @@ from mainspring.gate.capability_call import (
     mask_result,
     show_secret_names,
 )
-from mainspring.gate.connected.account_connections import AccountConnections
-from mainspring.gate.connected.call_connections import CallConnections, connection_binding
-from mainspring.gate.context import DraftConfirmer, GateContext
 from mainspring.gate.draft_sending import ANSWERING, DraftSender, confirming_came_to
 from mainspring.gate.drafting.envelopes import route_of
 from mainspring.gate.drafting.resume import NullResumer, Resumer

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from mainspring.actions.script.runner import ScriptRunner
+    from mainspring.connections.accounts.service import AccountConnectionService
+    from mainspring.connections.mcp_servers.service import McpConnectionService
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import Mailer
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.gate.call import Gate
-    from mainspring.gate.connected.service import AccountConnectionService
-    from mainspring.gate.outside.connection_service import McpConnectionService
     from mainspring.gate.prompting.interactions import InteractionReceiver
     from mainspring.outbound.telemetry import TelemetryExporter
     from mainspring.outbound.web_push import PushSender

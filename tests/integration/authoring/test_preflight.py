@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.connections.preflight import InstallationPreflight
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.preflight import DefinitionOwner
-from mainspring.gate.preflight import InstallationPreflight
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, Database
 from mainspring.workspace.automations import FIRST_MEMBER

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
     Conflict,
@@ -25,7 +26,6 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.runs.inbox_counts import waiting_for
 from tests.kit import slack, telegram
 from tests.kit.drafts import Office, office

@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.pressing import ButtonPressConsumer
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery

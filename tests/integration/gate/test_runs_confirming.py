@@ -15,13 +15,13 @@ import pytest
 import pytest_asyncio
 
 from mainspring.app import build_application
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import BudgetExceeded, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.run_tokens import find_pass
 from mainspring.registry import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER

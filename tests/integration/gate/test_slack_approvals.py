@@ -13,11 +13,11 @@ import httpx2
 import pytest
 import pytest_asyncio
 
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER

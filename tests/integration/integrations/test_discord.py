@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.integration import Integration, Item, UnreadableItem
-from mainspring.gate.context import GateContext
 from mainspring.integrations.discord import integration
 from mainspring.integrations.discord.messages import build_id_at, get_message_time
 from tests.kit.doubles.discord import TOKEN, DiscordDouble, answer, discord_double, pause

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.errors import (
     DeadlineExceeded,
     Invalid,
@@ -22,7 +23,6 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.context import GateContext
 from mainspring.integrations.email import integration
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.mail import imap

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.errors import Invalid, NotFound, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.integration import (
@@ -22,7 +23,6 @@ from mainspring.contracts.integration import (
     UnreadableItem,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.gate.context import GateContext
 from mainspring.integrations.gmail import integration
 from tests.kit.doubles.gmail import ADDRESS, GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN, busy, elsewhere, failed, refusal, scope_missing

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid, NotFound, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.integration import Integration, Item, ItemBatch, UnreadableItem
-from mainspring.gate.context import GateContext
 from mainspring.integrations.slack import integration
 from tests.kit.doubles.slack import TOKEN, SlackWorkspace, refusal, said, slack_workspace
 from tests.kit.scripted import http_answer

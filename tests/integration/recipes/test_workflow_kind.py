@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.context import GateContext
 from mainspring.recipes.entities.workflows import WorkflowHandler, normalize_workflow
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.automations import FIRST_MEMBER

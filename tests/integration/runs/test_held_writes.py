@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.errors import Conflict, Problem
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.reminders import DraftReminders
 from mainspring.runs.replay import replay
 from tests.kit.drafts import INPUTS, POST, Office, office

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.gate.connected.tokens import parse_token_response
+from mainspring.connections.accounts.tokens import parse_token_response
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.accounts import Accounts, accounts

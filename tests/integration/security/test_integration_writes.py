@@ -19,13 +19,13 @@ from uuid import UUID
 import pytest
 
 from mainspring.app import build_application
+from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import PermissionDenied, ReconnectRequired
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.installed_integrations import install_id_of
 from mainspring.gate.run_tokens import find_pass
 from mainspring.integrations.gmail.compose import CALL_HEADER, build_call_id
 from mainspring.registry import build_registry

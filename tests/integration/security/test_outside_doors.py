@@ -19,6 +19,17 @@ import pytest
 import recurring_ical_events
 from icalendar import Calendar
 
+from mainspring.connections.accounts.connection_test import (
+    InMemoryTokenProvider,
+    fetch_account_name,
+    ignore_values,
+    reveal_no_secrets,
+)
+from mainspring.connections.accounts.http import ConnectedHttp
+from mainspring.connections.oauth.authorization_server import (
+    AuthorizationServerClient,
+    TokenEndpointError,
+)
 from mainspring.contracts.clock import SystemClock
 from mainspring.contracts.context import Actor, CallContext
 from mainspring.contracts.errors import (
@@ -32,17 +43,6 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.mail_parser import read_mail
 from mainspring.contracts.time_limit import TimeLimitExceeded, run_with_time_limit
-from mainspring.gate.connected.connection_test import (
-    InMemoryTokenProvider,
-    fetch_account_name,
-    ignore_values,
-    reveal_no_secrets,
-)
-from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.outside.authorization_server import (
-    AuthorizationServerClient,
-    TokenEndpointError,
-)
 from mainspring.integrations import coinmarketcap, github, gmail, http_json, ics, linear, rss, slack
 from mainspring.integrations.http_json.adapters import build_rows
 from mainspring.integrations.ics.calendar import list_events_between

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.connections.accounts.service import AccountConnectionService
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import PermissionDenied, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.connected.service import AccountConnectionService
 from mainspring.store.database import Database
 from mainspring.workspace.accounts import rows
 from tests.kit.neighbours import add_person, add_workspace

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from pathlib import Path
 
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.context import Mailbox
-from mainspring.gate.context import GateContext
 from mainspring.outbound.egress import CallHttp, Egress
 from mainspring.outbound.mail.imap import open_mailbox
 from tests.kit.certificates import client_side, self_signed, server_side

@@ -20,7 +20,7 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.context import Account, Actor
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.gate.connected.call_connections import connection_binding
+from mainspring.gate.call_connections import connection_binding
 from mainspring.gate.draft_binding import compute_binding_hash
 from mainspring.gate.drafting.approvals import (
     can_read_draft,

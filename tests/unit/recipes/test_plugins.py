@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from mainspring.connections.accounts.member_access import MemberConnections, describe_integration
 from mainspring.contracts.capability import Write
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import find_additions, read_authority
 from mainspring.definition.validate import validate
-from mainspring.gate.connected.member_access import MemberConnections, describe_integration
 from mainspring.integration_loader import load_integrations, reserved_names
 from mainspring.recipes.plugins.scaffold import scaffold
 from mainspring.recipes.plugins.validation import validate_integration

@@ -12,12 +12,12 @@ from mainspring.actions.agent.sample import build_sample_answer
 from mainspring.actions.agent.schema import build_agent_input_schema, build_agent_output_schema
 from mainspring.actions.agent.task import read_material
 from mainspring.actions.agent.transcript import AgentTranscript, describe_ending
+from mainspring.connections.call_context import GateContext
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import DeadlineExceeded, InternalError, Problem, as_problem
 from mainspring.contracts.limits import Limits
-from mainspring.gate.context import GateContext
 
 
 def build_agent_capability(limits: Limits) -> Capability:

@@ -27,11 +27,11 @@ from mainspring.workspace.publisher_secrets import SLACK_SIGNING_SECRET
 from mainspring.workspace.vault import publisher_scope
 
 if TYPE_CHECKING:
+    from mainspring.connections.accounts.account_connections import AccountConnections
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.integration import Interaction, Interactions
     from mainspring.contracts.limits import Limits
     from mainspring.gate.call import Gate
-    from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.gate.prompting.telling import MemberChats
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault

@@ -7,15 +7,15 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import ConnectionRoute
-from mainspring.contracts.context import Actor, Mail
-from mainspring.contracts.errors import Conflict, NotFound, Problem
-from mainspring.contracts.integration import Button, PromptMessage
-from mainspring.gate.connected.connection_test import (
+from mainspring.connections.accounts.connection_test import (
     build_connection_context,
     ignore_values,
     reveal_no_secrets,
 )
+from mainspring.contracts.capability import ConnectionRoute
+from mainspring.contracts.context import Actor, Mail
+from mainspring.contracts.errors import Conflict, NotFound, Problem
+from mainspring.contracts.integration import Button, PromptMessage
 from mainspring.gate.draft_sending import page_of
 from mainspring.gate.prompting import prompts
 from mainspring.gate.prompting.buttons import NO, OPTIONS, YES, data_of, new_secret
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
+    from mainspring.connections.accounts.account_connections import AccountConnections
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.context import CallContext, Mailer
     from mainspring.contracts.integration import Prompter
-    from mainspring.gate.connected.account_connections import AccountConnections
     from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)

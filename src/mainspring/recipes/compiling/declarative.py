@@ -11,6 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mainspring.connections.ingestion import declared_schema as parts
+from mainspring.connections.ingestion.declared import INGEST
+from mainspring.connections.ingestion.declared_mapping import split_placeholders
+from mainspring.connections.ingestion.declared_rules import validate_endpoint, validate_mapping
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.object_schema import DIALECT, build_object_part
@@ -18,10 +22,6 @@ from mainspring.definition.cron import parse_cron
 from mainspring.definition.hosts import grant_entry, parse_template_host
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.pointers import join_pointer
-from mainspring.gate.ingestion import declared_schema as parts
-from mainspring.gate.ingestion.declared import INGEST
-from mainspring.gate.ingestion.declared_mapping import split_placeholders
-from mainspring.gate.ingestion.declared_rules import validate_endpoint, validate_mapping
 
 # The shape of a declarative integration, as JSON Schema.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from mainspring.connections.ingestion.declared import INGEST
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
@@ -26,7 +27,6 @@ from mainspring.definition.secret_use import find_script_secrets, find_secret_us
 from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate import ValidationReport, validate
-from mainspring.gate.ingestion.declared import INGEST
 from mainspring.recipes.compiling import compile_automation
 from mainspring.recipes.package.model import RecipePackage
 from mainspring.recipes.package.references import (

@@ -6,23 +6,26 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.context import HttpResponse
-from mainspring.contracts.errors import UpstreamError
-from mainspring.contracts.limits import Limits
-from mainspring.gate.ingestion.declared import (
+from mainspring.connections.ingestion.declared import (
     EndpointCursor,
     build_page_request,
     load_endpoint_cursor,
     max_marker,
     next_page_position,
 )
-from mainspring.gate.ingestion.declared_mapping import parse_item_template, split_placeholders
-from mainspring.gate.ingestion.declared_responses import (
+from mainspring.connections.ingestion.declared_mapping import (
+    parse_item_template,
+    split_placeholders,
+)
+from mainspring.connections.ingestion.declared_responses import (
     items_of,
     next_link,
     parse_response,
     value_at,
 )
+from mainspring.contracts.context import HttpResponse
+from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.limits import Limits
 
 LIMITS = Limits()
 HERE = "https://a.example/items?x=1"

@@ -13,9 +13,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from mainspring.connections.mcp_servers.service import CALLBACK
 from mainspring.contracts.errors import NotFound, Problem
 from mainspring.contracts.roles import Permission
-from mainspring.gate.outside.connection_service import CALLBACK
 from mainspring.store.audit import build_audit_record
 from mainspring.surfaces.rest.auth import check_role, person_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy

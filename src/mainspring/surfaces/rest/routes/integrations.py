@@ -12,10 +12,10 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from mainspring.connections.accounts.service import CALLBACK
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission
-from mainspring.gate.connected.service import CALLBACK
 from mainspring.store.audit import build_audit_record
 from mainspring.surfaces.rest.auth import check_role, person_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy

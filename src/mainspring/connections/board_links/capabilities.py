@@ -1,0 +1,382 @@
+"""What people and runs can do with links of boards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.connections.board_links import links, refresh
+from mainspring.connections.board_links.adapters import LinkableResources
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    build_capability,
+)
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.boards.schemas import (
+    BOARD_ID,
+    COUNT,
+    FIELD,
+    ID,
+    LINK_FIELDS,
+    LINKS,
+    NAME,
+    PART_NAME,
+    READS,
+    RECIPE_FIELDS,
+    SOME_BOARD,
+    SOME_LINK,
+    SOME_LINK_ID,
+    SOME_RECIPE,
+    SOME_RECIPE_ID,
+    JsonSchema,
+    object_of,
+    schema_with_examples,
+)
+from mainspring.workspace.built_in_automations import BuiltInAutomations
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
+
+_SHORT: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100}
+_LINK_ID: Final[JsonSchema] = {"description": "The link.", **ID}
+_RECIPE_ID: Final[JsonSchema] = {"description": "The recipe.", **ID}
+_MADE_BY_PEOPLE: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.3, audience=Audience.PEOPLE
+)
+_OF_RECIPE: Final[dict[str, JsonSchema]] = {
+    "link_id": _LINK_ID,
+    "dataset_name": {
+        "description": "It is made at once, empty, when it is not there.",
+        **PART_NAME,
+    },
+    "adapter_op": {"description": "Such as github.list_open_prs.", **_SHORT},
+    "params": {
+        "description": "The arguments of the operation.",
+        "type": ["object", "null"],
+    },
+    "refresh_cron": {
+        "description": "When to refresh, in UTC. Left out or null: by hand alone.",
+        "type": ["string", "null"],
+        "minLength": 1,
+        "maxLength": 200,
+    },
+    "dedupe_key_field": {
+        "description": "The field over there that tells one row from another. Left "
+        "out: the operation's own.",
+        **FIELD,
+    },
+    "dedupe_target_field": {
+        "description": "The column in which it is kept. Left out: of the same name.",
+        **FIELD,
+    },
+}
+_TOLD: Final[dict[str, JsonSchema]] = {
+    "recipe_id": ID,
+    "board_id": ID,
+    "dataset": {"type": "string"},
+    "total": {"description": "Rows that the dataset has now.", **COUNT},
+    "appended": COUNT,
+    "updated": COUNT,
+    "restored": {"description": "Rows that went away and came back.", **COUNT},
+    "deleted": COUNT,
+    "unchanged": COUNT,
+    "duplicates": {"description": "Rows whose key another row of the answer has.", **COUNT},
+    "duplicate_keys": {"type": "array", "items": {"type": "string"}},
+    "left_out": {"description": "Rows that could not be read or kept.", **COUNT},
+    "problems": {
+        "description": "The first of those, each by its place in the answer.",
+        "type": "array",
+        "items": object_of(
+            {"row": COUNT, "detail": {"type": "string"}, "code": {"type": "string"}}
+        ),
+    },
+    "renamed": {
+        "description": "Fields that have another name here, as the board writes theirs itself.",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    },
+}
+_FOUND: Final[dict[str, JsonSchema]] = {
+    "kind": {"type": "string"},
+    "op": {"type": "string"},
+    "rows": {"type": "array", "items": {"type": "object"}},
+    "count": {"description": "How many there are.", **COUNT},
+    "cut": {"description": "Whether rows hold only the first.", "type": "boolean"},
+    "left_out": {"description": "Entries that could not be read as rows.", **COUNT},
+    "problems": {
+        "description": "The first of those.",
+        "type": "array",
+        "items": object_of({"detail": {"type": "string"}, "code": {"type": "string"}}),
+    },
+}
+_SOME_TOLD: Final[dict[str, Any]] = {
+    "recipe_id": SOME_RECIPE_ID,
+    "board_id": SOME_BOARD,
+    "dataset": "prs",
+    "total": 12,
+    "appended": 2,
+    "updated": 1,
+    "restored": 0,
+    "deleted": 1,
+    "unchanged": 9,
+    "duplicates": 0,
+    "duplicate_keys": [],
+    "left_out": 0,
+    "problems": [],
+    "renamed": {},
+}
+
+
+def linked_capabilities(
+    kinds: LinkableResources,
+    automations: BuiltInAutomations,
+    limits: Limits,
+    database: Database | None,
+) -> tuple[Capability, ...]:
+    """Everything about links, over what this installation can read."""
+    return (
+        _create_link(kinds),
+        _create_recipe(kinds, automations, limits),
+        _refresh(kinds, limits, database),
+        _list(),
+        _delete_link(),
+        _delete_recipe(),
+        _query(kinds, limits, database),
+    )
+
+
+def _create_link(kinds: LinkableResources) -> Capability:
+    some = {
+        "board_id": SOME_BOARD,
+        "kind": "github",
+        "ref": {"owner": "octo", "repo": "hello"},
+        "display_name": "hello PRs",
+    }
+    return Capability(
+        id="create_board_link",
+        description="Link a board to something outside\n\n"
+        "Binds a board to an outside resource through an adapter; create_dataset_recipe then "
+        "fills a dataset from it. Nothing is read yet. For what only you are let in to, give "
+        "integration_provider: your own connection is used then, and must be there. Adapters "
+        f"here: {kinds.listed()}.",
+        input_schema=schema_with_examples(
+            {
+                "board_id": BOARD_ID,
+                "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
+                "ref": {
+                    "description": "What is read, in the words of the adapter: a url, or owner "
+                    "and repo.",
+                    "type": "object",
+                },
+                "display_name": NAME,
+                "integration_provider": {
+                    "description": "The connection that must be used, such as github.",
+                    **_SHORT,
+                },
+                "integration_user_id": {
+                    "description": "Whose connection: yours, and nobody else's.",
+                    **ID,
+                },
+            },
+            ["board_id", "kind", "ref", "display_name"],
+            [some],
+            ({**some, "ref": "octo/hello"}, "a reference is an object"),
+            ({**some, "display_name": ""}, "it has a name"),
+            ({"kind": "github", "ref": {}, "display_name": "x"}, "which board?"),
+        ),
+        output_schema=schema_with_examples(
+            LINK_FIELDS, list(LINK_FIELDS), [SOME_LINK], ({}, "which link?")
+        ),
+        handler=links.create_link(kinds),
+        annotations=Annotations(
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=0.3,
+            audience=Audience.PEOPLE,
+            judge=lambda given: links.link_findings(kinds, given),
+        ),
+    )
+
+
+def _create_recipe(
+    kinds: LinkableResources, automations: BuiltInAutomations, limits: Limits
+) -> Capability:
+    some = {
+        "link_id": SOME_LINK_ID,
+        "dataset_name": "prs",
+        "adapter_op": "github.list_open_prs",
+    }
+    operations = sorted(op.id for one in kinds.values() for op in one.adapter.operations)
+    return Capability(
+        id="create_dataset_recipe",
+        description="Fill a dataset from a link\n\n"
+        "Each refresh replaces the rows of the dataset with what is there outside. A row keeps "
+        "its row_id for as long as its key is there. With refresh_cron, an automation refreshes "
+        "it, at once active; without one, refresh_dataset does. Operations here: "
+        f"{', '.join(operations) or 'none'}.",
+        input_schema=schema_with_examples(
+            _OF_RECIPE,
+            ["link_id", "dataset_name", "adapter_op"],
+            [
+                {
+                    **some,
+                    "refresh_cron": "0 * * * *",
+                    "dedupe_key_field": "id",
+                    "dedupe_target_field": "pr_id",
+                },
+                {**some, "params": {"limit": 100}, "refresh_cron": None},
+            ],
+            ({**some, "dataset_name": ""}, "a dataset has a name"),
+            ({**some, "params": "all"}, "arguments are an object"),
+            ({"dataset_name": "prs", "adapter_op": "github.list_open_prs"}, "from which link?"),
+        ),
+        output_schema=schema_with_examples(
+            RECIPE_FIELDS, list(RECIPE_FIELDS), [SOME_RECIPE], ({}, "which recipe?")
+        ),
+        handler=links.create_recipe(kinds, automations, limits),
+        annotations=_MADE_BY_PEOPLE,
+    )
+
+
+def _refresh(kinds: LinkableResources, limits: Limits, database: Database | None) -> Capability:
+    return Capability(
+        id="refresh_dataset",
+        description="Refresh a dataset from its link\n\n"
+        "Reads what is there outside and makes the dataset say the same; when nothing has "
+        "changed, nothing is written. A row that does not fit is told and left out, the others "
+        "go on. What goes wrong is kept with the recipe, so that the board shows it.",
+        input_schema=_only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
+        output_schema=schema_with_examples(
+            _TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")
+        ),
+        handler=refresh.refresh_handler(kinds, limits, database),
+        annotations=Annotations(effect=Effect.KEEP, seconds=10.0),
+    )
+
+
+def _list() -> Capability:
+    return build_capability(
+        "list_board_links",
+        "List the links of a board",
+        "Each with its recipes: when they were refreshed, how many rows they brought, and what "
+        "went wrong.",
+        _only("board_id", BOARD_ID, SOME_BOARD),
+        schema_with_examples(
+            {"board_id": ID, "links": LINKS},
+            ["board_id", "links"],
+            [{"board_id": SOME_BOARD, "links": [{**SOME_LINK, "recipes": [SOME_RECIPE]}]}],
+            ({"links": []}, "of which board?"),
+        ),
+        links.list_links(),
+        READS,
+    )
+
+
+def _delete_link() -> Capability:
+    return build_capability(
+        "delete_board_link",
+        "Delete a link of a board",
+        "Its recipes go with it and the automations that refreshed them are archived. The rows "
+        "stay as they are.",
+        _only("link_id", _LINK_ID, SOME_LINK_ID),
+        schema_with_examples(
+            {"link_id": ID, "board_id": ID, "deleted": {"const": True}, "recipes": COUNT},
+            ["link_id", "board_id", "deleted", "recipes"],
+            [{"link_id": SOME_LINK_ID, "board_id": SOME_BOARD, "deleted": True, "recipes": 1}],
+            ({}, "which link?"),
+        ),
+        links.delete_link(),
+        _MADE_BY_PEOPLE,
+    )
+
+
+def _delete_recipe() -> Capability:
+    some = {
+        "recipe_id": SOME_RECIPE_ID,
+        "board_id": SOME_BOARD,
+        "dataset_name": "prs",
+        "deleted": True,
+    }
+    return build_capability(
+        "delete_dataset_recipe",
+        "Stop filling a dataset from a link",
+        "The automation that refreshed it is archived. The rows stay as they are.",
+        _only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
+        schema_with_examples(
+            {
+                "recipe_id": ID,
+                "board_id": ID,
+                "dataset_name": {"type": "string"},
+                "deleted": {"const": True},
+            },
+            list(some),
+            [some],
+            ({}, "which recipe?"),
+        ),
+        links.delete_recipe(),
+        _MADE_BY_PEOPLE,
+    )
+
+
+def _query(kinds: LinkableResources, limits: Limits, database: Database | None) -> Capability:
+    some = {
+        "kind": "github",
+        "op": "github.list_open_prs",
+        "ref": {"owner": "octo", "repo": "hello"},
+    }
+    answer = {
+        "kind": "github",
+        "op": "github.list_open_prs",
+        "rows": [{"id": 1, "title": "Mend the clock"}],
+        "count": 1,
+        "cut": False,
+        "left_out": 0,
+        "problems": [],
+    }
+    return Capability(
+        id="adapter_query",
+        description="Read rows from outside once\n\n"
+        "Asks an adapter without a board and keeps nothing. Your own connection is used where "
+        "there is one; a run uses its owner's, and reads only addresses that a board is linked "
+        f"to. Adapters here: {kinds.listed()}.",
+        input_schema=schema_with_examples(
+            {
+                "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
+                "op": {"description": "One of its operations.", **_SHORT},
+                "ref": {
+                    "description": "What is read, in the words of the adapter.",
+                    "type": ["object", "null"],
+                },
+                "params": {
+                    "description": "The arguments of the operation.",
+                    "type": ["object", "null"],
+                },
+            },
+            ["kind", "op"],
+            [some, {**some, "params": {"limit": 10}}],
+            ({"kind": "github", "ref": {}}, "what of it?"),
+            ({**some, "ref": "octo/hello"}, "a reference is an object"),
+        ),
+        output_schema=schema_with_examples(
+            _FOUND, list(_FOUND), [answer], ({"rows": []}, "of what?")
+        ),
+        handler=refresh.query_handler(kinds, limits, database),
+        annotations=Annotations(
+            effect=Effect.READ,
+            seconds=5.0,
+            opens=True,
+            judge=lambda given: refresh.query_findings(kinds, given),
+        ),
+    )
+
+
+def _only(name: str, shape: JsonSchema, some: str) -> JsonSchema:
+    return schema_with_examples(
+        {name: shape},
+        [name],
+        [{name: some}],
+        ({}, "which one?"),
+        ({name: "prs"}, "an id, not a name"),
+    )

@@ -1,0 +1,236 @@
+"""The shapes of what brings data in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.connections.ingestion.sources import DataSources
+
+REQUEST_MOST: Final = 1_000
+MOST_LISTED: Final = 500
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_BRAIN: Final = "01900000-0000-7000-8000-000000000001"
+_ONE_SHAPE: Final = "Give either input or request, and not both."
+
+Schema = dict[str, Any]
+
+
+def _source(names: Sequence[str], text: str) -> Schema:
+    shown: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": text}
+    return {**shown, "enum": list(names)} if names else shown
+
+
+def fetch_input(reachable: DataSources) -> Schema:
+    """What fetch_from_integration takes: a source, and one of two ways to say what."""
+    names = reachable.fetched
+    source = "gmail" if "gmail" in names or not names else names[0]
+    examples = [{"source": source, **_question(reachable, source)}]
+    examples.append({"source": source, "request": "from:noah ethera after:2026/04/01"})
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["source"],
+        "properties": {
+            "source": _source(names, "What to read from; list_integrations tells what there is."),
+            "input": {
+                "type": "object",
+                "description": f"What to read, in the words of the source. {_inputs(reachable)}",
+            },
+            "request": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": REQUEST_MOST,
+                "description": "The same as a text: what the source's own search takes, or for a "
+                "calendar a sentence with two dates.",
+            },
+            "brain_id": {
+                "type": "string",
+                "format": "uuid",
+                "description": "The workspace; left out: the one you are in.",
+            },
+        },
+        "if": {"required": ["request"]},
+        "then": {"properties": {"input": {"not": {}, "x-mainspring-says": _ONE_SHAPE}}},
+        "else": {"required": ["input"]},
+        "x-mainspring-instead": {"query": _ONE_SHAPE, "limit": "It belongs into input."},
+        "examples": examples,
+        "x-mainspring-anti-examples": [
+            {"value": {"source": source}, "reason": "what of it?"},
+            {"value": {"source": source, "request": ""}, "reason": "an empty request"},
+            {"value": {"source": source, "input": "from:noah"}, "reason": "an input is an object"},
+            {
+                "value": {"source": source, "input": {}, "request": "from:noah"},
+                "reason": "one way to say it, and not both",
+            },
+            {"value": {"request": "from:noah"}, "reason": "from where?"},
+        ],
+    }
+
+
+def _question(reachable: DataSources, name: str) -> Mapping[str, Any]:
+    one = reachable.get(name)
+    if one is None or one.source is None:
+        return {"input": {"query": "from:noah ethera", "limit": 100}}
+    examples = one.source.input_schema.get("examples") or [{}]
+    return {"input": examples[0]}
+
+
+def _inputs(reachable: DataSources) -> str:
+    told = []
+    for name in reachable.fetched:
+        source = reachable[name].source
+        fields = ", ".join(source.input_schema.get("properties", {})) if source else ""
+        told.append(f"{name}: {fields or 'nothing'}")
+    return "; ".join(told) + ("." if told else "")
+
+
+_ERROR: Final[Schema] = {
+    "type": "object",
+    "required": ["source_ref", "detail"],
+    "properties": {
+        "source_ref": {"type": "string", "description": "Which item it is, over there."},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+    },
+}
+FETCHED: Final[Schema] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "required": [
+        "source",
+        "request",
+        "brain_id",
+        "ingested_count",
+        "page_slugs",
+        "translation_log",
+    ],
+    "properties": {
+        "source": {"type": "string"},
+        "request": {"type": "string", "description": "What was asked for, as text."},
+        "brain_id": {"type": "string", "format": "uuid"},
+        "ingested_count": {
+            "type": "integer",
+            "description": "How many pages are new or say something new.",
+        },
+        "page_slugs": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": f"Those pages; the first {MOST_LISTED}.",
+        },
+        "errors": {
+            "type": "array",
+            "items": _ERROR,
+            "description": "What could not be read or kept; the others went on.",
+        },
+        "translation_log": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "How the request was understood.",
+        },
+        "verify_mode": {"type": "boolean"},
+        "note": {"type": "string"},
+    },
+    "examples": [
+        {
+            "source": "gmail",
+            "request": "from:noah ethera",
+            "brain_id": _BRAIN,
+            "ingested_count": 1,
+            "page_slugs": ["re-ethera-5b1f4c2e"],
+            "translation_log": ['The request was read as {"query": "from:noah ethera"}.'],
+        }
+    ],
+}
+
+
+def poll_input(reachable: DataSources) -> Schema:
+    names = reachable.poll_names
+    source = "gmail" if "gmail" in names or not names else names[0]
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["source"],
+        "properties": {
+            "source": _source(names, "What to read from, from where the last time ended."),
+            "poll": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 64,
+                "description": "Only this one of the source's polls; left out: all of them.",
+            },
+        },
+        "examples": [{"source": source}],
+        "x-mainspring-anti-examples": [
+            {"value": {}, "reason": "from where?"},
+            {"value": {"source": source, "poll": ""}, "reason": "a poll has a name"},
+            {"value": {"source": source, "cursor": {}}, "reason": "the cursor is kept here"},
+        ],
+    }
+
+
+POLLED: Final[Schema] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "required": ["source", "ingested_count", "page_slugs", "more"],
+    "properties": {
+        "source": {"type": "string"},
+        "ingested_count": {"type": "integer"},
+        "page_slugs": {"type": "array", "items": {"type": "string"}},
+        "errors": {"type": "array", "items": _ERROR},
+        "more": {"type": "boolean", "description": "There is more to be read at once."},
+        "note": {"type": "string"},
+    },
+    "examples": [
+        {
+            "source": "gmail",
+            "ingested_count": 2,
+            "page_slugs": ["re-ethera-5b1f4c2e", "invoice-12-0d94b1aa"],
+            "more": False,
+        }
+    ],
+}
+
+
+def problems_input(reachable: DataSources) -> Schema:
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "source": _source(sorted(reachable), "Only those of this source."),
+            "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
+        },
+        "examples": [{}, {"limit": 10}],
+        "x-mainspring-anti-examples": [
+            {"value": {"limit": 0}, "reason": "none at all?"},
+            {"value": {"limit": "all"}, "reason": "a number"},
+        ],
+    }
+
+
+PROBLEMS: Final[Schema] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "required": ["problems"],
+    "properties": {
+        "problems": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["source", "source_ref", "problem", "times", "first_at", "last_at"],
+                "properties": {
+                    "source": {"type": "string"},
+                    "source_ref": {"type": "string"},
+                    "problem": {"type": "object"},
+                    "times": {"type": "integer"},
+                    "first_at": {"type": "string", "format": "date-time"},
+                    "last_at": {"type": "string", "format": "date-time"},
+                },
+            },
+        }
+    },
+    "examples": [{"problems": []}],
+}
