@@ -5,6 +5,6 @@ arguments, reserve the budget, perform it or hold it as a draft for approval, ch
 settle the cost, and record the call with its secrets masked. Handlers know none of this, and no
 other package calls a capability's handler.
 
-Entry points: ``call.Gate`` and ``callers.CapabilityCaller``; ``pipeline`` has the stages, ``drafts``
-and ``draft_sending`` hold and send, ``run_budget`` and ``budget_reservations`` bound the cost.
+Entry points: ``call.Gate`` and ``callers.CapabilityCaller``. ``pipeline`` has the stages,
+``drafts`` and ``draft_sending`` hold and send, ``budget_reservations`` bounds the cost.
 """
