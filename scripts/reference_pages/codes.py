@@ -72,7 +72,10 @@ def codes(classes: set[str]) -> list[Entry]:
 class _Reader:
     def __init__(self, classes: set[str]) -> None:
         self._classes = classes
-        self._files = {path: _read(path) for path in sorted(SOURCE.rglob("*.py"))}
+        # A code that several modules use is shown with the sentence of the first. One integration's
+        # own sentence is shown only where no other module has one.
+        paths = sorted(SOURCE.rglob("*.py"), key=lambda one: ("integrations" in one.parts, one))
+        self._files = {path: _read(path) for path in paths}
         self._makers: set[tuple[Path, str]] = set()
         for _ in range(_DEPTH):
             self._makers |= set(self._find_makers())
