@@ -76,7 +76,7 @@ async def visiting(
             None,
             clock or DatabaseClock(),
             key,
-            http,
+            lambda: http,
             mail,
             _no_address,
             "",

@@ -559,7 +559,7 @@ async def _over(ctx: CallContext, route: ConnectionRoute) -> GateContext:
     if not isinstance(ctx, GateContext) or ctx.connect is None:
         raise InternalError("This call cannot open a connection.", retryable=False)
     way = await ctx.connect(route)
-    return replace(ctx, http=way.http, account=way.account)
+    return replace(ctx, open_http=lambda: way.http, account=way.account)
 
 
 async def _with_files(

@@ -71,7 +71,8 @@ class GateContext:
     run: RunRef | None
     clock: Clock
     key: str
-    http: HttpClient
+    # Called when the handler first asks for ``http``.
+    open_http: Callable[[], HttpClient]
     mail: Mailer
     owner_address: Callable[[], Coroutine[Any, Any, str | None]]
     # The model to ask when a call names none; empty: the workspace's usual one.
@@ -92,6 +93,13 @@ class GateContext:
     # Whether an earlier attempt with the same key may have taken effect: yes, unless it is known.
     repeated: bool = True
     spent: Decimal = field(default=Decimal(0))
+    _http: HttpClient | None = field(default=None, init=False)
+
+    @property
+    def http(self) -> HttpClient:
+        if self._http is None:
+            self._http = self.open_http()
+        return self._http
 
     @property
     def tx(self) -> Transaction:

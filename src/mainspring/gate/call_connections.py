@@ -52,12 +52,8 @@ class CallConnections:
         self._plain: list[CallHttp] = []
         self._connected: list[ConnectedHttp] = []
 
-    async def open(
-        self, hosts: frozenset[str] | None, route: ConnectionRoute | None
-    ) -> ConnectionAccess:
-        """The way that the call is given; over a connection where its route leads over one."""
-        if route is None:
-            return ConnectionAccess(self._bound(hosts), None)
+    async def open(self, route: ConnectionRoute) -> ConnectionAccess:
+        """The way that the call is given, over the connection that its route leads over."""
         way = await self.connect(route)
         self._check_agreed(way, route)
         return way
@@ -81,7 +77,7 @@ class CallConnections:
         """Opens the connection that a route leads over, for the rest of this call."""
         if self._lines is None:
             if route.connection != "needed":
-                return ConnectionAccess(self._bound(route.hosts), None)
+                return ConnectionAccess(self.bind(route.hosts), None)
             raise InternalError("This gate has no connections.", retryable=False)
         whose = self._ask.drawer
         owner = route.owner_id or whose.owner_id
@@ -94,7 +90,7 @@ class CallConnections:
             called_by_owner=self._ask.run is None and owner == self._ask.actor.id,
         )
         if opened is None:
-            return ConnectionAccess(self._bound(route.hosts, self._lines.egress), None)
+            return ConnectionAccess(self.bind(route.hosts, self._lines.egress), None)
         self._connected.append(opened)
         return ConnectionAccess(opened, opened.account)
 
@@ -142,7 +138,8 @@ class CallConnections:
         assert self._lines is not None
         await self._lines.mark(way.row, problem, reconnect=reconnect)
 
-    def _bound(self, hosts: frozenset[str] | None, egress: Egress | None = None) -> HttpClient:
+    def bind(self, hosts: frozenset[str] | None, egress: Egress | None = None) -> HttpClient:
+        """A way out over no connection, to these hosts alone."""
         way = (egress or self._egress).bound(hosts, self._reveal)
         self._plain.append(way)
         return way

@@ -284,12 +284,12 @@ class _ConfirmationRequired:
 
 @dataclass(frozen=True, slots=True)
 class DraftSender:
-    """Performs drafts; the pipeline lends it the ways to call and to turn away."""
+    """Performs drafts; the pipeline lends it its last stage and the way to turn away."""
 
     vocabulary: WorkspaceVocabularies
     database: Database
     keeping: CallRecorder
-    call: Callable[[CapabilityCall], Awaitable[CapabilityResult]]
+    perform: Callable[[CapabilityCall, Capability], Awaitable[CapabilityResult]]
     turned_away: Callable[[CapabilityCall, Capability, Problem], CapabilityResult]
     judged: Callable[[CapabilityCall, Capability, Mapping[str, Any]], Sequence[Finding]]
     resumer: Resumer
@@ -463,7 +463,7 @@ class DraftSender:
         """The call itself; one that takes too long has begun, and nobody knows what came of it."""
         try:
             async with asyncio.timeout(_SECONDS):
-                return await self.call(made)
+                return await self.perform(made, called)
         except TimeoutError:
             late = DeadlineExceeded("It took longer than a write may take.", code="draft_late")
             return replace(self.turned_away(made, called, late), begun=True)

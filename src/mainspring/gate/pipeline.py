@@ -3,6 +3,8 @@
 find → allowed? → arguments valid? → affordable? → perform, hold or pretend → perform →
 result valid? → settle → record. A handler knows none of this.
 
+A draft that was approved begins at ``perform_approved``: it does not pass the decision again.
+
 The answer is a value, also when the call failed: its record must be written either way.
 A capability that writes our own tables is given a transaction, and the record of its call
 commits in that same transaction; every other record is handed back to the caller, who
@@ -72,7 +74,7 @@ from mainspring.gate.drafting.resume import NullResumer, Resumer
 from mainspring.gate.drafts import DraftLifetimes, hold_call
 from mainspring.gate.fence import check_fence
 from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.policy import Verdict, decide, effect_of
+from mainspring.gate.policy import decide, effect_of
 from mainspring.gate.preapproval import claim_preapproved
 from mainspring.gate.rate_limit import count_egress, count_send
 from mainspring.gate.rehearsal_recording import RECORDED, ReplayedAnswer, replay_answer
@@ -198,6 +200,7 @@ class CapabilityValidators:
         )
 
 
+_Stage = Callable[[CallState], Awaitable[CapabilityResult]]
 _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
 
 
@@ -238,6 +241,22 @@ class Pipeline:
                 return CapabilityResult(
                     error=unknown(ask.capability, words.capabilities), outcome="denied"
                 )
+        return await self._pass(ask, capability, started, self._decided)
+
+    async def perform_approved(
+        self, ask: CapabilityCall, capability: Capability
+    ) -> CapabilityResult:
+        """Performs the call of a draft that was approved.
+
+        Grants, mode and approval were decided when it was held and when it was approved, so
+        only what depends on this moment is checked again: its arguments and its price.
+        """
+        return await self._pass(ask, capability, self.clock.monotonic(), self._perform_and_settle)
+
+    async def _pass(
+        self, ask: CapabilityCall, capability: Capability, started: float, stage: _Stage
+    ) -> CapabilityResult:
+        """Checks the arguments of a call and hands it to a stage; a problem is its answer."""
         try:
             ask = with_secrets(ask, capability)
             shown = show_secret_names(ask.arguments)
@@ -250,8 +269,9 @@ class Pipeline:
         try:
             self._admit(state)
             state.effect = effect_of(capability, shown)
-            ask.purse.reserve()
-            return await self._decided(state)
+            if ask.run is not None:
+                ask.purse.reserve()
+            return await stage(state)
         except Problem as problem:
             return self.refused(state, problem)
         except Exception as error:
@@ -304,18 +324,17 @@ class Pipeline:
         return wrong if wrong or judge is None else judge(state.shown)
 
     async def _decided(self, state: CallState) -> CapabilityResult:
-        verdict: Verdict = "perform"
-        if state.ask.agreed is None:
-            run = state.ask.run
-            verdict = decide(
-                state.capability,
-                state.effect,
-                state.ask.posture,
-                "" if run is None else run.step,
-                state.shown,
-            )
-            if _needs_agreement(state):
-                verdict = "pretend"
+        """Whether the call is performed, held or only pretended; and what came of it."""
+        run = state.ask.run
+        verdict = decide(
+            state.capability,
+            state.effect,
+            state.ask.posture,
+            "" if run is None else run.step,
+            state.shown,
+        )
+        if _needs_agreement(state):
+            verdict = "pretend"
         memory = state.ask.memory
         if memory is not None:
             then = replay_answer(memory, state.capability, state.digest, verdict)
@@ -333,14 +352,24 @@ class Pipeline:
                 state.connection = await self._connection(state)
                 gone = await self._let_go(state, agreed=verdict == "send")
                 return gone or await self._in_transaction(state, held=True)
+            return await self._perform_and_settle(state)
+        finally:
+            await self._settle_open(state)
+
+    async def _perform_and_settle(self, state: CallState) -> CapabilityResult:
+        """Reserves what the call may cost, performs it, and books what it came to."""
+        try:
             await self._reserve(state)
             if state.capability.annotations.transactional:
                 return await self._in_transaction(state, held=False)
             value, outcome = await self._perform(state, None)
             return await self._answer_and_book(state, value, outcome)
         finally:
-            if state.costs and not state.settled:
-                await run_to_completion(self._settle(state))
+            await self._settle_open(state)
+
+    async def _settle_open(self, state: CallState) -> None:
+        if state.costs and not state.settled:
+            await run_to_completion(self._settle(state))
 
     def _as_then(self, state: CallState, then: ReplayedAnswer) -> CapabilityResult:
         """The answer of the run that is rehearsed; it was paid for then."""
@@ -359,7 +388,7 @@ class Pipeline:
         What it answers instead is a question back, or that there is nothing to do.
         """
         ask, write = state.ask, state.capability.write
-        if ask.agreed is not None or write is None or write.resolve is None:
+        if write is None or write.resolve is None:
             return None
         resolve = write.resolve
         made, visit = await self._visited(state, None, lambda ctx: resolve(ctx, ask.arguments))
@@ -506,7 +535,8 @@ class Pipeline:
         if state.price or state.spent:
             reservation = build_reservation(ask, state.money_id, state.price)
             await settle_run_budget(tx, ask.purse, reservation, state.spent)
-        await book(tx, ask, state.asked)
+        if state.asked:
+            await book(tx, ask, state.asked)
         state.booked = state.costs
 
     async def _settle(self, state: CallState) -> None:
@@ -538,24 +568,31 @@ class Pipeline:
         state: CallState,
         tx: Transaction | None,
         work: Callable[[GateContext], Awaitable[Any]],
-    ) -> tuple[Any, CallConnections]:
+    ) -> tuple[Any, CallConnections | None]:
         """Does the work of a call with all that it is given, and says what it has used."""
-        ask = state.ask
-        visit = CallConnections(ask, self.egress, self.vault, self.lines)
-        out = await visit.open(state.hosts, state.capability.annotations.route)
+        ask, hosts, route = state.ask, state.hosts, state.capability.annotations.route
+        # Most calls of our own tables open nothing, so this is made with the first connection.
+        opened: list[CallConnections] = []
+
+        def connections() -> CallConnections:
+            if not opened:
+                opened.append(CallConnections(ask, self.egress, self.vault, self.lines))
+            return opened[0]
+
+        out = None if route is None else await connections().open(route)
         context = GateContext(
             ask.actor,
             ask.run,
             self.clock,
             ask.key,
-            out.http,
+            (lambda: connections().bind(hosts)) if out is None else (lambda: out.http),
             self.mailer,
             partial(self._owner_address, ask),
             ask.posture.model or "",
             partial(self._complete_on_meter, state),
             tx,
-            out.account,
-            visit.connect,
+            None if out is None else out.account,
+            lambda other: connections().connect(other),
             confirm=self._confirming(state),
             agency=self._agency(state),
             mode=ask.posture.mode,
@@ -565,16 +602,19 @@ class Pipeline:
         try:
             returned = await work(context)
         except Exception as error:
-            named = await visit.ended(error)
+            named = await opened[0].ended(error) if opened else None
             if named is not None:
                 raise named from None
             raise
         finally:
             if context.spent:
                 state.spent += context.spent
-            state.uses |= visit.uses
-        await visit.ended(None)
-        return returned, visit
+            if opened:
+                state.uses |= opened[0].uses
+        if not opened:
+            return returned, None
+        await opened[0].ended(None)
+        return returned, opened[0]
 
     async def _owner_address(self, ask: CapabilityCall) -> str | None:
         whose = ask.drawer
@@ -605,7 +645,7 @@ class Pipeline:
             self.vocabulary,
             self.database,
             self.keeping,
-            self.call,
+            self.perform_approved,
             self.turned_away,
             self._judged,
             self.resumer,
@@ -634,12 +674,16 @@ class Pipeline:
         )
         return GateAgentSession(services, state)
 
-    def _checked(self, state: CallState, returned: Any, visit: CallConnections) -> tuple[Any, str]:
+    def _checked(
+        self, state: CallState, returned: Any, visit: CallConnections | None
+    ) -> tuple[Any, str]:
         if isinstance(returned, (NeedsClarification, NothingToDo)):
             kind = "unclear" if isinstance(returned, NeedsClarification) else "nothing"
             return state.ask.known.masked(returned.as_value()), kind
         value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
-        value = state.ask.known.masked(visit.masked(value))
+        if visit is not None:
+            value = visit.masked(value)
+        value = state.ask.known.masked(value)
         check_value(value, self.limits)
         findings = self._validators.of(state.capability).answers.findings(value, "")
         if findings:
@@ -666,8 +710,9 @@ class Pipeline:
             try:
                 inside = WorkspaceDatabase(self.database, state.ask.actor.workspace_id)
                 async with inside.transaction() as tx:
-                    await check_fence(tx, state.ask)
-                    await hold_pass(tx, state.ask)
+                    if state.ask.run is not None:
+                        await check_fence(tx, state.ask)
+                        await hold_pass(tx, state.ask)
                     before = await self.keeping.before(tx, state.ask) if in_doubt else None
                     if before is not None:
                         return replay_recorded_result(state, before)

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
+from mainspring.gate.pipeline import Pipeline
 from mainspring.runs.inbox_counts import waiting_for
 from tests.kit import slack, telegram
 from tests.kit.drafts import Office, office
@@ -85,6 +87,25 @@ async def test_bad_input_is_told_with_its_place_and_the_draft_waits_on(here: Off
     assert (await here.confirm(draft))["status"] == "confirmed"
     assert [sent["text"] for sent in here.telegram.messages] == ["Hello"]
     assert (await here.ask("list_pending_actions", {}))["drafts"] == []
+
+
+async def test_confirming_does_not_pass_the_pipeline_a_second_time(here: Office) -> None:
+    first, second = await here.nudge(), await here.nudge()
+    passed: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code is Pipeline.call.__code__:
+            passed.add(frame.f_locals["ask"].capability)
+
+    sys.setprofile(note)
+    try:
+        await here.confirm(first)
+        await here.ask("confirm_actions", {"draft_ids": [second]})
+    finally:
+        sys.setprofile(None)
+
+    assert len(here.telegram.messages) == 2
+    assert passed == {"confirm_action", "confirm_actions"}
 
 
 async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(

@@ -77,7 +77,7 @@ def build_connection_context(way: ConnectedHttp, actor: Actor, clock: Clock) -> 
         None,
         clock,
         f"connection/{way.row.id}",
-        way,
+        lambda: way,
         _NullMailer(),
         nobody,
         "",

@@ -160,7 +160,9 @@ async def _read(
 ) -> tuple[list[Row], list[Problem]]:
     """Rows of one operation, and why others could not be read, over its route's connection."""
     way = await require_part(here.connect)(route)
-    found = await operation.rows(replace(here, http=way.http, account=way.account), ref, params)
+    found = await operation.rows(
+        replace(here, open_http=lambda: way.http, account=way.account), ref, params
+    )
     rows = [one for one in found if not isinstance(one, UnreadableItem)]
     if len(rows) > MOST_ROWS:
         raise UpstreamError(

@@ -162,7 +162,7 @@ async def open_reader(
     if not isinstance(ctx, GateContext) or ctx.connect is None:
         raise InternalError("This call cannot open a connection.", retryable=False)
     way = await ctx.connect(route or to.route)
-    inside = replace(ctx, http=way.http, account=way.account)
+    inside = replace(ctx, open_http=lambda: way.http, account=way.account)
     connection = None if way.account is None else way.account.connection_id
     by = replace(get_page_writer(ctx), source=to.name)
     workspace_database = WorkspaceDatabase(database, ctx.actor.workspace_id)
