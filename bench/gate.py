@@ -31,7 +31,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import RunBudget
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 
 CALLS = 200

@@ -18,8 +18,7 @@ from uuid import UUID
 
 from bench.stage import fresh_house
 from mainspring.app import Application
-from mainspring.store.database import Database
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.pages.search import PageQuery, PageSearch
 

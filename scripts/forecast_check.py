@@ -40,7 +40,7 @@ from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -64,8 +64,7 @@ from mainspring.runs.transport.hints import (
 from mainspring.runs.versions import VersionCache
 from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings, forget_model_keys, without_model_keys
-from mainspring.store.clock import DatabaseClock
-from mainspring.store.database import Database
+from mainspring.store.database import Database, DatabaseClock
 from mainspring.store.events import EVENTS_CHANNEL, EventNotifier, EventTable
 from mainspring.store.group_commit import GroupWriter
 from mainspring.store.migrate import require_tables

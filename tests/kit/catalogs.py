@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mainspring.store.query_executor import Connection
+from mainspring.store.database import Connection
 
 _PARTS = """
     SELECT 'column ' || c.relname || '.' || a.attname AS part,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import asyncpg
 
 from mainspring.contracts.ids import generate_id
-from mainspring.store.query_executor import Connection
+from mainspring.store.database import Connection
 from mainspring.store.snapshot import StoredTable, quote_identifier, read_tables
 
 AWKWARD: Final = "tab\t, line\nend\r, back\\slash, \\N, \\., 'quote', \"double\" and € 🕰"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mainspring.authoring.json_pointers import value_at
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 
 # They speak to other readers than the one who answers.
 _LEFT_OUT: Final = frozenset({"examples", "$schema", "default"})

@@ -22,7 +22,7 @@ from mainspring.authoring.service import AuthoringService
 from mainspring.authoring.validation import build_overlap_query, check_overlap, validate_definition
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.json_values import is_same_value
+from mainspring.definition.strict_json import is_same_value
 from mainspring.definition.traits import read_traits
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules

@@ -15,7 +15,7 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import NEVER_GRANTED
 from mainspring.definition.hosts import parse_host_entry
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_capability, suggest_nearest
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.definition.validate.permissions import list_grantable

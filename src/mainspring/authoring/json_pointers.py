@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 
 NOT_THERE: Final = object()
 _APPEND: Final = "-"

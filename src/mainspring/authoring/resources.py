@@ -14,7 +14,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.model import ModelCatalog
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import WorkspaceDatabase
 
 _MOST: Final = 200
 _BOARDS = """

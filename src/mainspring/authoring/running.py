@@ -31,7 +31,7 @@ from mainspring.workspace.automations import no_automation_error
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, ClientWait
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import WorkspaceDatabase
 
 _FOUND: Final = (
     "An earlier call with the same arguments has started this run, so none was started now; for "

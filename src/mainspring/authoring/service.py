@@ -21,7 +21,7 @@ from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog
 from mainspring.contracts.preflight import DefinitionOwner, NoPreflight, Preflight
 from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
 from mainspring.definition.validate import ValidationReport
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.workspace_validation import (
     find_missing_dependencies,
     judge_here,

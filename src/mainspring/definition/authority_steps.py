@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.strict_json import encode_canonical
 
 _PLAN: Final = "/plan"
 _FAILED: Final = "/execution/on_failure"

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.write_description import quote_name
-from mainspring.definition.json_values import encode_canonical
 from mainspring.definition.secret_use import SecretUsage
+from mainspring.definition.strict_json import encode_canonical
 
 _LONGEST: Final = 120
 _MOST_MEMBERS: Final = 5

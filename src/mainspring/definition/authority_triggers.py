@@ -17,7 +17,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.write_description import quote_name
 from mainspring.definition.cron import describe, parse_cron
-from mainspring.definition.json_values import is_same_value
+from mainspring.definition.strict_json import is_same_value
 
 _SCHEDULE: Final = "schedule"
 _WEBHOOK: Final = "webhook"

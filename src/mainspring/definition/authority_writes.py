@@ -30,7 +30,7 @@ from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.authority_triggers import EnabledTrigger, read_enabled_triggers
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.json_schema.keywords import iterate_subschemas
-from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.write_words import (
     any_write_words,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 CODE: Final = "credential_literal"
 _MOST_FOUND: Final = 50

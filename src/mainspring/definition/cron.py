@@ -31,7 +31,7 @@ from cronsim import CronSim, CronSimError
 from cronsim.cronsim import SYMBOLIC_DAYS, SYMBOLIC_MONTHS
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_values import invalid_value_error
+from mainspring.definition.strict_json import invalid_value_error
 from mainspring.definition.suggestions import suggest_nearest
 
 LONGEST = 256

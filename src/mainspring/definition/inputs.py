@@ -32,7 +32,7 @@ from mainspring.definition.json_schema.keywords import (
     iterate_subschemas,
 )
 from mainspring.definition.jsonpath import MOST_STEPS, PathMeter, parse_path
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 LAST_FIRED_AT = "$last_fired_at"

@@ -21,8 +21,8 @@ from jsonpath_rfc9535.segments import JSONPathRecursiveDescentSegment, JSONPathS
 
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import invalid_value_error, is_same_value
 from mainspring.definition.patterns import InvalidPattern, Pattern, UnmatchableText, compile_pattern
+from mainspring.definition.strict_json import invalid_value_error, is_same_value
 
 # Walks a parsed JSONPath over a value, counting every step.
 

@@ -15,8 +15,8 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretLocation
 from mainspring.definition.hosts import parse_template_host
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script.parser import SecretPlaceholder, read_script
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
 

@@ -4,37 +4,415 @@ Reading refuses what Python's own reader lets through and what Postgres cannot k
 duplicate keys, NaN, numbers that overflow, lone surrogates, NUL characters. Size and
 nesting are measured on the bytes before anything is built, so no document costs more
 than its limits allow. A quick pass says whether a document is good; only a bad one is
-walked again by ``json_places`` to say where.
+walked again to say where.
 """
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn
 
+import orjson
+
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import (
-    JsonErrorLocation,
-    find_text_fault,
-    is_storable_integer,
-    locate_json_error,
+
+# JSON pointers (RFC 6901): the address of a place inside a document.
+
+
+def join_pointer(at: str, *parts: str | int) -> str:
+    """The pointer of a place below ``at``."""
+    return at + "".join(f"/{_escape_part(part)}" for part in parts)
+
+
+def split_pointer(pointer: str) -> list[str]:
+    """The names and positions a pointer walks through."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _escape_part(part: str | int) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+# Where a bad JSON document is bad: walks its words until the first broken rule.
+#
+# This walk is slower than parsing, so it only runs for documents that were refused, and
+# gives up after a number of words; the problem is then told without its place.
+
+
+WORDS_WALKED = 40_000
+LONGEST_SHOWN = 60
+
+_WORD = re.compile(r'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"?|[\[\]{}:,]|[^\s\[\]{}:,"]++)', re.DOTALL)
+_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
+_LEAST, _MOST = -(2**63), 2**64 - 1
+_NUMBER = re.compile(r"-?\d[-+.eE\d]*\Z", re.ASCII)
+
+_RULES = (
+    Finding("", "The document is nested more than {levels} levels deep.", "json_depth"),
+    Finding("", "A number has more than {digits} digits.", "json_digits"),
+    Finding("", "The key {note!r} appears twice in the same object.", "json_duplicate_key"),
+    Finding("", "NaN and Infinity are not JSON numbers.", "json_constant"),
+    Finding("", "A number is too large to be represented.", "json_overflow"),
+    Finding("", "A whole number does not fit into 64 bits; write it as text.", "json_integer"),
+    Finding(
+        "", "A text contains half of a surrogate pair, which cannot be kept.", "json_surrogate"
+    ),
+    Finding("", "A text contains the NUL character, which cannot be kept.", "json_nul"),
+    Finding("", "After the end of the JSON value there is more text.", "json_trailing"),
+    Finding("", "This is not JSON: {note}.", "json_syntax"),
 )
-from mainspring.definition.json_values import (
-    check_value,
-    encode_canonical,
-    hash_content,
-    invalid_value_error,
+_SENTENCES = {rule.code: rule.detail for rule in _RULES}
+_SYNTAX = (
+    ("Expecting property name", "a key in double quotes is expected here"),
+    ("Expecting ':'", "a colon is expected after the key"),
+    ("Expecting ','", "a comma or the end of the list or object is expected here"),
+    ("Expecting value", "a value is expected here"),
+    ("Unterminated string", "a text that starts here has no closing quote"),
+    ("Invalid control character", "a control character in a text must be written as an escape"),
+    ("Invalid \\", "this escape is not one that JSON knows"),
+    ("Illegal trailing comma", "a comma must not stand before the end"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class JsonErrorLocation:
+    """A spot in the text, and the rule that is broken there, if one is."""
+
+    pointer: str
+    offset: int | None
+    code: str | None
+    note: str = ""
+
+    def sentence(self, limits: Limits | None) -> str:
+        return describe_json_error(self.code or "json_syntax", limits, self.note)
+
+
+@dataclass(slots=True)
+class _OpenContainer:
+    """One open object or list while walking."""
+
+    of: str
+    keys: set[str] = field(default_factory=set)
+    at: str | int = 0
+    key_next: bool = True
+
+
+def describe_json_error(code: str, limits: Limits | None = None, note: str = "") -> str:
+    """What a broken rule is called when a person is told."""
+    bounds = limits or Limits()
+    return _SENTENCES[code].format(
+        levels=bounds.json_depth, digits=bounds.json_digits, note=_reason(note)
+    )
+
+
+def find_text_fault(text: str) -> str | None:
+    """The rule that a piece of text breaks: half characters and NUL cannot be kept."""
+    if "\0" in text:
+        return "json_nul"
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "json_surrogate"
+    return None
+
+
+def locate_json_error(
+    source: str, limits: Limits, until: int | None = None
+) -> JsonErrorLocation | None:
+    """The first broken rule, or the pointer at ``until``; nothing if it is too far in."""
+    levels: list[_OpenContainer] = []
+    walked = 0
+    for offset, word in _iterate_tokens(source):
+        if until is not None and offset >= until:
+            break
+        place = _step(levels, word, offset, limits)
+        if place is not None:
+            return place
+        walked += 1
+    if until is None or walked == WORDS_WALKED:
+        return None
+    return JsonErrorLocation(_pointer(levels), until, None)
+
+
+def _iterate_tokens(source: str) -> Iterator[tuple[int, str]]:
+    offset = 0
+    for _ in range(WORDS_WALKED):
+        found = _WORD.match(source, offset)
+        if found is None:
+            return
+        yield found.start(1), found.group(1)
+        offset = found.end()
+
+
+def _step(
+    levels: list[_OpenContainer], word: str, offset: int, limits: Limits
+) -> JsonErrorLocation | None:
+    if word in "[{":
+        levels.append(_OpenContainer(word))
+        if len(levels) > limits.json_depth:
+            return JsonErrorLocation(_pointer(levels[:-1]), offset, "json_depth")
+    elif word in "]}":
+        if levels:
+            levels.pop()
+    elif word == ",":
+        _next_member(levels)
+    elif word == ":":
+        if levels:
+            levels[-1].key_next = False
+    elif word[0] == '"':
+        return _text_step(levels, word, offset)
+    else:
+        return _bare_step(levels, word, offset, limits)
+    return None
+
+
+def _next_member(levels: list[_OpenContainer]) -> None:
+    if not levels:
+        return
+    level = levels[-1]
+    level.key_next = True
+    if isinstance(level.at, int):
+        level.at += 1
+
+
+def _text_step(levels: list[_OpenContainer], word: str, offset: int) -> JsonErrorLocation | None:
+    try:
+        text = json.loads(word) if "\\" in word else word[1:-1]
+    except ValueError:
+        return None
+    level = levels[-1] if levels else None
+    if level is not None and level.of == "{" and level.key_next:
+        level.at = text
+        if text in level.keys:
+            return JsonErrorLocation(_pointer(levels), offset, "json_duplicate_key", text)
+        level.keys.add(text)
+    code = find_text_fault(text)
+    return None if code is None else JsonErrorLocation(_sound_pointer(levels), offset, code)
+
+
+def _bare_step(
+    levels: list[_OpenContainer], word: str, offset: int, limits: Limits
+) -> JsonErrorLocation | None:
+    if word in _CONSTANTS:
+        return JsonErrorLocation(_pointer(levels), offset, "json_constant")
+    if _NUMBER.match(word) is None:
+        return None
+    if sum(character.isdigit() for character in word) > limits.json_digits:
+        return JsonErrorLocation(_pointer(levels), offset, "json_digits")
+    if word.lstrip("-").isdigit():
+        return (
+            None
+            if is_storable_integer(int(word))
+            else JsonErrorLocation(_pointer(levels), offset, "json_integer")
+        )
+    return (
+        JsonErrorLocation(_pointer(levels), offset, "json_overflow") if _overflows(word) else None
+    )
+
+
+def is_storable_integer(number: int) -> bool:
+    """Whether a whole number comes back from the store as it went in."""
+    return _LEAST <= number <= _MOST
+
+
+def _overflows(word: str) -> bool:
+    try:
+        return math.isinf(float(word))
+    except ValueError:
+        return False
+
+
+def _pointer(levels: list[_OpenContainer]) -> str:
+    return join_pointer("", *(level.at for level in levels if level.of == "[" or level.keys))
+
+
+def _sound_pointer(levels: list[_OpenContainer]) -> str:
+    """A pointer must be keepable itself, so an unsound key ends it at its object."""
+    parts = _pointer(levels)
+    return parts if find_text_fault(parts) is None else _pointer(levels[:-1])
+
+
+def _reason(note: str) -> str:
+    for start, reason in _SYNTAX:
+        if note.startswith(start):
+            return reason
+    return note if len(note) <= LONGEST_SHOWN else note[:LONGEST_SHOWN] + "…"
+
+
+# JSON values that are already decoded: the same rules, one spelling, one hash.
+#
+# What a handler answers or a template makes is judged here before it is kept; the
+# canonical spelling is what sizes are measured on and hashes are made of.
+
+
+_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
+_STRICT |= orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def check_value(value: Any, limits: Limits, at: str = "") -> None:
+    """Raises ``Invalid`` unless a decoded value obeys the rules of ``read_json``.
+
+    Exact types only: a tuple or an enum would come back from the store as something
+    else, and a run resumed after a crash would then see other values than before it.
+    """
+    try:
+        _ValueChecker(limits).check(value, limits.json_depth)
+    except _NotJsonError as unfit:
+        pointer = join_pointer(at, *reversed(unfit.path))
+        raise invalid_value_error(replace(unfit.finding, pointer=pointer)) from None
+
+
+def encode_canonical(value: Any) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
+    try:
+        return orjson.dumps(value, option=_STRICT)
+    except orjson.JSONEncodeError:
+        pass
+    try:
+        return orjson.dumps(_spell_large_integers(value), option=_STRICT)
+    except (orjson.JSONEncodeError, RecursionError):
+        raise Invalid("The value cannot be written as JSON.", code="json_type") from None
+
+
+def hash_content(value: Any) -> bytes:
+    """SHA-256 of the canonical spelling: equal content, equal hash."""
+    return hashlib.sha256(encode_canonical(value)).digest()
+
+
+def is_same_value(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(
+            is_same_value(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(is_same_value, left, right))
+    return bool(left == right)
+
+
+def invalid_value_error(finding: Finding) -> Invalid:
+    """A problem with one finding, which says the same at its place."""
+    return Invalid(
+        finding.detail, code=finding.code, findings=[finding], suggestion=finding.suggestion
+    )
+
+
+class _NotJsonError(Exception):
+    """A decoded value is not JSON; the path grows while the walk unwinds."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.code)
+        self.finding = finding
+        self.path: list[str | int] = []
+
+
+class _ValueChecker:
+    """One pass over a decoded value, with room for so many parts and no more.
+
+    A value may hold one list many times over; counting the parts keeps a few lines of
+    such sharing from becoming an endless document.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, limits: Limits) -> None:
+        self.parts = limits.json_bytes
+
+    def check(self, value: Any, levels: int) -> None:
+        kind = type(value)
+        if kind is dict or kind is list:
+            if levels <= 0:
+                raise _NotJsonError(Finding("", "The value is nested too deeply.", "json_depth"))
+            self._take(len(value))
+            if kind is dict:
+                self._members(value, levels - 1)
+            else:
+                self._items(value, levels - 1)
+        elif kind is str:
+            _check_text(value)
+        elif kind is float:
+            if not math.isfinite(value):
+                raise _NotJsonError(
+                    Finding("", "NaN and infinity are not JSON numbers.", "json_constant")
+                )
+        elif kind is int:
+            self._check_integer(value)
+        elif kind is not bool and value is not None:
+            raise _NotJsonError(
+                Finding("", f"A value of the type {kind.__name__} is not JSON.", "json_type")
+            )
+
+    def _members(self, value: dict[Any, Any], levels: int) -> None:
+        for key, item in value.items():
+            # A bad key must not become part of the pointer, which is kept as well.
+            if type(key) is not str:
+                raise _NotJsonError(Finding("", "Every key of an object must be text.", "json_key"))
+            if "\0" in key or not key.isascii():
+                _check_text(key)
+            # Most members are plain values; a step into each would be most of the work.
+            kind = type(item)
+            if kind is str:
+                if item.isascii() and "\0" not in item:
+                    continue
+            elif kind is bool or item is None:
+                continue
+            try:
+                self.check(item, levels)
+            except _NotJsonError as unfit:
+                unfit.path.append(key)
+                raise
+
+    def _items(self, value: list[Any], levels: int) -> None:
+        for position, item in enumerate(value):
+            try:
+                self.check(item, levels)
+            except _NotJsonError as unfit:
+                unfit.path.append(position)
+                raise
+
+    def _take(self, parts: int) -> None:
+        self.parts -= parts
+        if self.parts < 0:
+            raise _NotJsonError(Finding("", "The value has too many parts.", "json_too_large"))
+
+    def _check_integer(self, value: int) -> None:
+        if not is_storable_integer(value):
+            raise _NotJsonError(Finding("", describe_json_error("json_integer"), "json_integer"))
+
+
+def _check_text(text: str) -> None:
+    code = find_text_fault(text)
+    if code is not None:
+        raise _NotJsonError(Finding("", describe_json_error(code), code))
+
+
+def _spell_large_integers(value: Any) -> Any:
+    """The value with whole numbers beyond 64 bits written out, digit by digit."""
+    kind = type(value)
+    if kind is dict:
+        return {key: _spell_large_integers(item) for key, item in value.items()}
+    if kind is list:
+        return [_spell_large_integers(item) for item in value]
+    if kind is int and value.bit_length() > 63:
+        return orjson.Fragment(str(value))
+    return value
+
 
 __all__ = ["check_value", "encode_canonical", "hash_content", "read_json"]
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 _FILTERS: Final = {"filters": "filters"}

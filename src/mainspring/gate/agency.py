@@ -57,6 +57,7 @@ from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_
 from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore
+from mainspring.store.database import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -57,6 +57,7 @@ from mainspring.outbound.egress import Egress
 from mainspring.store.database import Database
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 

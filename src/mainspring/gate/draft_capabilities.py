@@ -27,7 +27,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.draft_sending import (
     CONFIRM_ACTION,

@@ -81,6 +81,7 @@ from mainspring.gate.policy import RunPolicy
 from mainspring.gate.preapproval import LOOK_THERE
 from mainspring.gate.standing.rules import learn, unlearn
 from mainspring.store.audit import AuditRecord, append_audit, build_audit_record
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase

@@ -23,8 +23,8 @@ from mainspring.gate.callers import (
 from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.fence import check_fence
 from mainspring.store.audit import build_audit_record
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
-from mainspring.store.workspace_database import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -83,6 +83,7 @@ from mainspring.gate.secret_placeholders import with_secrets
 from mainspring.gate.usage_meter import ModelMeter, book
 from mainspring.outbound.egress import Egress
 from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.database import Connection, Database, WorkspaceDatabase, is_lost_connection
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.store.shield import run_to_completion
 from mainspring.store.workspace_database import WorkspaceDatabase

@@ -14,6 +14,7 @@ from mainspring.gate.fence import check_fence
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
 from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
+from mainspring.store.database import WorkspaceDatabase
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -20,8 +20,7 @@ from mainspring.workspace.halts import forget, list_released_halts
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.database import Database
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import Database, WorkspaceDatabase
 
 # The whole database, or one workspace's side of the wall.
 Side: TypeAlias = "Database | WorkspaceDatabase"

@@ -38,8 +38,7 @@ from mainspring.runs.transport.hints import HintListener
 from mainspring.runs.versions import VersionCache
 from mainspring.settings import Settings
 from mainspring.store.application_name import get_parent_process_id, get_process_id
-from mainspring.store.clock import DatabaseClock
-from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.database import Connection, Database, DatabaseClock, is_lost_connection
 from mainspring.store.database_errors import is_storage_full, log_and_convert_error
 from mainspring.store.events import append_events
 from mainspring.store.partitions import ensure_partitions

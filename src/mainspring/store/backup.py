@@ -23,9 +23,8 @@ from typing import IO, Any, Final
 
 from mainspring import __version__
 from mainspring.contracts.errors import NO_SPACE, Conflict, Invalid, NotFound, Problem, StorageFull
-from mainspring.store.database import Database
+from mainspring.store.database import Connection, Database
 from mainspring.store.migrate import AppliedMigration
-from mainspring.store.query_executor import Connection
 from mainspring.store.snapshot import Snapshot, SnapshotHeader, StoredTable, open_snapshot
 
 # A backup as one file: a zip archive with a part per table, the files, and a manifest.

@@ -15,19 +15,23 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from uuid import UUID
 
 import asyncpg
+import orjson
 from asyncpg.pool import PoolConnectionProxy
 
 from mainspring.contracts.errors import Problem
 from mainspring.settings import Settings
 from mainspring.store.application_name import build_application_name
-from mainspring.store.codecs import set_codecs
+from mainspring.store.audit import AuditRecord, append_audit
 from mainspring.store.database_errors import (
     convert_driver_error,
     database_unavailable_error,
@@ -44,7 +48,121 @@ from mainspring.store.database_source import (
 from mainspring.store.disk_space import DiskSpaceMonitor
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.known_types import TypeCachingConnection
-from mainspring.store.query_executor import Connection, DedicatedConnection, QueryExecutor
+
+# How values travel: JSON as Python values, in Postgres's binary form.
+#
+# The binary form of ``jsonb`` is the text behind one byte for its version; arrays of it
+# are sent the same way, which the text form would not allow. A value that is JSON text
+# already is handed in as ``orjson.Fragment`` and not parsed again. An integer beyond 64
+# bits is refused instead of being rounded.
+#
+# In an array of ``jsonb`` the driver takes a list for one more dimension and None for NULL:
+# elements that may be either go through ``as_json``.
+
+
+_JSONB_VERSION = b"\x01"
+
+
+async def set_codecs(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """To be done once for each new connection."""
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", format="binary", encoder=_to_jsonb, decoder=_decode_jsonb
+    )
+    await connection.set_type_codec(
+        "json", schema="pg_catalog", format="binary", encoder=orjson.dumps, decoder=orjson.loads
+    )
+
+
+def as_json(value: Any) -> orjson.Fragment:
+    """One JSON value, whatever its kind, as an element of an array."""
+    return orjson.Fragment(orjson.dumps(value))
+
+
+def _to_jsonb(value: Any) -> bytes:
+    return _JSONB_VERSION + orjson.dumps(value)
+
+
+def _decode_jsonb(value: bytes) -> Any:
+    return orjson.loads(value[1:])
+
+
+# Connections, and one query on a connection of its own, as all who lend them offer it.
+
+
+Record: TypeAlias = "asyncpg.Record"
+DedicatedConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Connection: TypeAlias = "DedicatedConnection | PoolConnectionProxy[asyncpg.Record]"
+
+
+class QueryExecutor(ABC):
+    """Takes a connection, asks, and gives it back."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def acquire(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection for the time of a block."""
+
+    async def fetch(self, query: str, *values: Any) -> list[Record]:
+        async with self.acquire() as connection:
+            return await connection.fetch(query, *values)
+
+    async def fetchrow(self, query: str, *values: Any) -> Record | None:
+        async with self.acquire() as connection:
+            return await connection.fetchrow(query, *values)
+
+    async def fetchval(self, query: str, *values: Any) -> Any:
+        async with self.acquire() as connection:
+            return await connection.fetchval(query, *values)
+
+    async def execute(self, query: str, *values: Any) -> str:
+        async with self.acquire() as connection:
+            return await connection.execute(query, *values)
+
+
+# The database's time, read without asking the database.
+#
+# Every heartbeat brings the database's own time; between two of them the machine's steady
+# clock counts on from there. So moments that end up in rows come from one clock, whatever
+# the clocks of the machines around it say.
+
+
+_TICK = timedelta(microseconds=1)
+
+
+class DatabaseClock:
+    """A contracts Clock that follows the database."""
+
+    def __init__(self) -> None:
+        # In this order, so that a pause between the two does not put it behind.
+        self._seen = time.monotonic()
+        self._moment = datetime.now(UTC)
+        self._last = self._moment
+
+    def sync(self, timestamp: datetime, *, asked: float) -> None:
+        """Corrects this clock by an answer of the database, if the answer proves it wrong.
+
+        The database read its time somewhere between ``asked``, a reading of ``monotonic`` from
+        before the question, and now; under load that may be seconds. A clock between those two
+        bounds is left alone. Another one is set to the later bound, so that it is never behind;
+        what it is ahead then, the next quicker answer corrects.
+        """
+        seen = time.monotonic()
+        latest = timestamp.astimezone(UTC) + timedelta(seconds=seen - asked)
+        here = self._moment + timedelta(seconds=seen - self._seen)
+        if timestamp <= here <= latest:
+            return
+        self._moment, self._seen = latest, seen
+
+    def now(self) -> datetime:
+        """Later than every answer before it: what is recorded keeps its order."""
+        moment = self._moment + timedelta(seconds=time.monotonic() - self._seen)
+        self._last = max(moment, self._last + _TICK)
+        return self._last
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
 
 __all__ = [
     "Connection",
@@ -328,3 +446,53 @@ def _is_closed(connection: Connection) -> bool:
     except asyncpg.InterfaceError:
         # Taken back by the pool under our hands, which happens when it breaks.
         return True
+
+
+# The database as one workspace sees it.
+#
+# It is used like the database itself, and everything asked of it happens behind the wall: a
+# query that forgets its workspace finds nothing of anybody else's. A change that somebody is
+# answerable for adds its entry to the audit log in its own transaction.
+
+
+def _record_nothing() -> Sequence[AuditRecord]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceDatabase(QueryExecutor):
+    """One workspace's side of the wall."""
+
+    database: Database
+    workspace_id: UUID
+    # What the audit log is told when a transaction of this object commits.
+    tell: Callable[[], Sequence[AuditRecord]] = _record_nothing
+
+    @contextlib.asynccontextmanager
+    async def acquire(self) -> AsyncIterator[Connection]:
+        """A connection, for reading."""
+        async with self.database.inside(self.workspace_id) as connection:
+            yield connection
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """A transaction: committed with its audit entries, undone by any error."""
+        async with self.acquire() as connection, connection.transaction():
+            yield connection
+            await append_audit(connection, self.tell())
+
+    async def note(self) -> None:
+        """Adds the entries for something that another room has committed by itself."""
+        async with self.transaction():
+            pass
+
+    async def run_retrying(
+        self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0
+    ) -> Work:
+        """Does the work in a transaction, and again after a lost connection or a collision."""
+
+        async def behind() -> Work:
+            async with self.transaction() as connection:
+                return await work(connection)
+
+        return await self.database.retrying(behind, seconds=seconds)

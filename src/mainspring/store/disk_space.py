@@ -13,13 +13,11 @@ import logging
 import math
 import shutil
 import time
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol
 
 from mainspring.contracts.errors import StorageFull
-
-if TYPE_CHECKING:
-    from mainspring.store.query_executor import QueryExecutor
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +31,10 @@ _LEAST_BYTES: Final = 1_048_576
 # The probe writes half a megabyte.
 _LITTLE_MEMORY: Final = "SET LOCAL work_mem = '64kB'"
 _PROBE: Final = "SELECT md5(n::text) FROM generate_series(1, 10000) AS n ORDER BY 1 OFFSET 10000"
+
+
+class _Connections(Protocol):
+    def acquire(self) -> AbstractAsyncContextManager[Any]: ...
 
 
 def is_disk_full(home: Path) -> bool:
@@ -58,7 +60,7 @@ class DiskSpaceMonitor:
         self._failed_at = time.monotonic()
         self._know(full=True)
 
-    async def is_full(self, database: QueryExecutor) -> bool:
+    async def is_full(self, database: _Connections) -> bool:
         """Whether writes fail; asks the database, if it was not asked lately."""
         if time.monotonic() >= self._probe_at:
             await self._probe(database)
@@ -66,7 +68,7 @@ class DiskSpaceMonitor:
         self._know(full=self._probe_failed or remembered)
         return self._full
 
-    async def _probe(self, database: QueryExecutor) -> None:
+    async def _probe(self, database: _Connections) -> None:
         """Callers at the same time share one probe; if it is cancelled, the next one asks."""
         async with self._probing:
             if time.monotonic() < self._probe_at:
@@ -84,7 +86,7 @@ class DiskSpaceMonitor:
         self._full = full
 
 
-async def _is_probe_failing(database: QueryExecutor) -> bool:
+async def _is_probe_failing(database: _Connections) -> bool:
     try:
         async with database.acquire() as connection, connection.transaction():
             await connection.execute(_LITTLE_MEMORY)

@@ -17,7 +17,7 @@ from pathlib import Path
 import asyncpg
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid
-from mainspring.store.database import Database
+from mainspring.store.database import Database, DedicatedConnection
 from mainspring.store.database_errors import convert_driver_error, is_lost_connection
 from mainspring.store.migrate import (
     DOWN,
@@ -28,7 +28,6 @@ from mainspring.store.migrate import (
     read_applied,
     read_migrations,
 )
-from mainspring.store.query_executor import DedicatedConnection
 
 _LOST = re.compile(r"(?m)^-- lost: (?P<what>[^=\n]+?) = (?P<query>SELECT [^\n]+)$")
 _FORGET = "DELETE FROM schema_migrations WHERE version = $1"

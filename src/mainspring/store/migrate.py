@@ -21,9 +21,8 @@ import asyncpg
 
 from mainspring.contracts.errors import Conflict, InternalError
 from mainspring.store.application_name import count_other_processes
-from mainspring.store.database import INSIDE, Database, DedicatedConnection
+from mainspring.store.database import INSIDE, Connection, Database, DedicatedConnection
 from mainspring.store.database_errors import convert_driver_error, is_lost_connection
-from mainspring.store.query_executor import Connection
 
 PACKAGED = Path(__file__).parent / "migrations"
 # Beside a file, the way back from it; only whoever goes back looks at it.

@@ -14,11 +14,10 @@ from pathlib import Path
 import asyncpg
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid
-from mainspring.store.database import Database
+from mainspring.store.database import Connection, Database, DedicatedConnection
 from mainspring.store.database_errors import convert_driver_error, is_lost_connection
 from mainspring.store.migrate import PACKAGED, list_pending, migrate, read_migrations
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.query_executor import Connection, DedicatedConnection
 from mainspring.store.snapshot import (
     PLAIN_SESSION,
     DatabaseContent,

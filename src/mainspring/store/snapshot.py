@@ -20,10 +20,9 @@ import asyncpg
 
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.store.application_name import count_other_processes
-from mainspring.store.database import Database
+from mainspring.store.database import Connection, Database, DedicatedConnection
 from mainspring.store.database_errors import convert_driver_error
 from mainspring.store.migrate import AppliedMigration, read_applied
-from mainspring.store.query_executor import Connection, DedicatedConnection
 
 # Which tables there are, in an order in which they can be filled, and what of them is kept.
 

@@ -14,7 +14,7 @@ from mainspring.workspace.workspace_validation import load_vocabulary
 
 if TYPE_CHECKING:
     from mainspring.authoring.forecast.forecast import CostForecast
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import WorkspaceDatabase
     from mainspring.surfaces.services import ApplicationServices
 
 

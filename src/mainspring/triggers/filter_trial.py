@@ -10,7 +10,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters import compile_filter, filter_cost_error, filter_findings
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 

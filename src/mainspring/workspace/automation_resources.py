@@ -15,9 +15,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import encode_canonical
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.secret_use import SecretUsage, find_secret_uses
+from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
     check_may_publish,

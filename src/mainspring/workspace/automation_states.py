@@ -17,7 +17,7 @@ from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import split_pointer
+from mainspring.definition.strict_json import split_pointer
 from mainspring.definition.validate import validate
 from mainspring.workspace.automation_resources import check_owner_here, check_secrets_there
 from mainspring.workspace.automations import (

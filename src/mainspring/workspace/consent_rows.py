@@ -28,7 +28,7 @@ from mainspring.definition.authority import (
     find_additions,
     read_authority,
 )
-from mainspring.definition.json_values import encode_canonical, is_same_value
+from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import list_owner_accounts

@@ -18,7 +18,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate import ValidationReport, validate
 from mainspring.workspace.automation_list import read_automation

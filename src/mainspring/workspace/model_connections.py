@@ -27,7 +27,7 @@ from mainspring.workspace.vault import Vault, delete_secret
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
-    from mainspring.store.query_executor import QueryExecutor
+    from mainspring.store.database import QueryExecutor
 
 
 # What the operator says that models cost; it counts above every price list.

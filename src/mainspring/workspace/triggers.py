@@ -15,8 +15,8 @@ from uuid import UUID
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.cron import parse_cron
-from mainspring.definition.json_values import is_same_value
 from mainspring.definition.model import Definition
+from mainspring.definition.strict_json import is_same_value
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.consent_rows import remove_trigger_from_consent
 

@@ -17,8 +17,7 @@ from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import find_missing_grants
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.definition.traits import read_traits
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.automation_states import check_usable

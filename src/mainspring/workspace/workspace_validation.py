@@ -15,7 +15,7 @@ from uuid import UUID
 
 from mainspring.contracts.agent import AGENT_TASK
 from mainspring.contracts.errors import Finding, Problem
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import is_pattern
 from mainspring.definition.validate import ValidationReport, validate
 

@@ -25,7 +25,7 @@ from mainspring.contracts.model import (
 )
 from mainspring.definition.json_schema import compile_schema
 from mainspring.runs.run_requests import RunRequest
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import set_state
 from tests.kit.agents import FINAL, agents_bench, thinking
 from tests.kit.house import Bench, document, step

@@ -15,8 +15,7 @@ from mainspring.authoring.overlaps import ExistingAutomation, _read, living
 from mainspring.authoring.playbook_capabilities import list_handler
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id
-from mainspring.store.database import Database
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automation_list import list_automations
 from tests.kit.definitions import WORDS, document
 from tests.kit.neighbours import add_workspace

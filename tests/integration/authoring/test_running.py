@@ -14,7 +14,7 @@ from mainspring.contracts.context import ClientWait
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied
 from mainspring.contracts.roles import Role
 from mainspring.runs.run_requests import RunRequest
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from tests.kit.api import Api, api
 from tests.kit.authoring import CapabilityClient
 from tests.kit.house import Bench

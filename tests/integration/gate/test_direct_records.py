@@ -15,8 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.call_records import CallRecord
 from mainspring.gate.callers import DirectCall, write_audited_call
 from mainspring.store.audit import AuditRecord, build_audit_record
-from mainspring.store.database import Database
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import Bench
 

@@ -75,7 +75,7 @@ async def _world(
         egress = Egress(Limits(), [box.pair] if allowed else [])
         async with visiting(box.pair, integration="email", settings=told, clock=_Noon()) as ctx:
             way = MailboxWay(egress, ctx, box.certificate if trusted else None, password)
-            yield box, integration({}), replace(ctx, http=way)
+            yield box, integration({}), replace(ctx, open_http=lambda: way)
         await egress.aclose()
 
 

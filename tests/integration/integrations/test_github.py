@@ -155,7 +155,7 @@ async def test_public_repositories_are_read_without_a_connection() -> None:
                 None,
                 ctx.clock,
                 ctx.key,
-                ctx.http,
+                lambda: ctx.http,
                 ctx.mail,
                 ctx.owner_address,
                 "",

@@ -77,7 +77,7 @@ def _egress(dial: RecordingDial, names: Names | None = None) -> Egress:
 async def _over(egress: Egress, hosts: frozenset[str]) -> CallContext:
     """The context of a call that goes to these hosts, without a connection."""
     async with visiting(integration="x") as ctx:
-        return replace(ctx, http=egress.bound(hosts, None))
+        return replace(ctx, open_http=lambda: egress.bound(hosts, None))
 
 
 def _adapter(integration: Integration) -> Door:

@@ -26,8 +26,7 @@ from mainspring.store.application_name import (
     count_processes_by_version,
     hash_host_name,
 )
-from mainspring.store.codecs import as_json
-from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.database import Connection, Database, as_json, is_lost_connection
 from tests.kit.processes import first_line, is_running, module_process
 from tests.kit.runaway import RUNAWAY
 

@@ -15,8 +15,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.store.audit import build_audit_record
-from mainspring.store.database import Connection, Database
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import Connection, Database, WorkspaceDatabase
 from tests.kit.neighbours import add_workspace
 
 ONE, TWO = generate_id(), generate_id()

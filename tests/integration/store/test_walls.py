@@ -18,9 +18,8 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.store.audit import build_audit_record
-from mainspring.store.database import INSIDE, Connection, Database
+from mainspring.store.database import INSIDE, Connection, Database, WorkspaceDatabase
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.neighbours import (
     NEIGHBOUR,

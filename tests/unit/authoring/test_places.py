@@ -16,7 +16,7 @@ from mainspring.authoring.json_pointers import (
     take_out,
     value_at,
 )
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 DOCUMENT: dict[str, Any] = {"plan": [{"step_id": "a", "config": {"x/y": 1}}], "name": "one"}
 

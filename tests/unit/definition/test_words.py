@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 from mainspring.definition.suggestions import find_nearest, suggest_capability, suggest_nearest
 from tests.kit.runaway import RUNAWAY
 

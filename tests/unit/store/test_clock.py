@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from mainspring.store.clock import DatabaseClock
+from mainspring.store.database import DatabaseClock
 
 _HOUR = timedelta(hours=1)
 

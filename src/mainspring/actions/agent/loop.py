@@ -54,7 +54,7 @@ from mainspring.contracts.model import (
 from mainspring.contracts.outcome import NothingToDo
 from mainspring.definition.json_in_text import parse_json_text
 from mainspring.definition.json_schema.published import flatten_schema
-from mainspring.definition.json_values import check_value, encode_canonical
+from mainspring.definition.strict_json import check_value, encode_canonical
 from mainspring.definition.tool_patterns import choose_tool_name, is_pattern
 
 # The tools on an agent's desk: names as a provider takes them, and what each stands for.

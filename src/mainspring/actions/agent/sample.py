@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.errors import Problem, TooLarge
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.strict_json import encode_canonical
 
 _REASON: Final = "No model is connected, so the agent was only pretended."
 _NO_SAMPLE: Final = f"{_REASON} No answer of the shape that is asked for could be made up."

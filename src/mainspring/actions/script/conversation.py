@@ -32,7 +32,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Usage
 from mainspring.contracts.secret import ScriptSecrets
-from mainspring.definition.json_values import check_value
+from mainspring.definition.strict_json import check_value
 from mainspring.gate.usage_markers import Marker, UsageMarkerParser
 
 # What a script says of models of its own, gathered into few bookings.

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, describe_for_log
 from mainspring.definition.model import Definition
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.validate import ValidationReport
 
 if TYPE_CHECKING:

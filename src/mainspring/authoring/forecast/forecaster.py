@@ -58,7 +58,7 @@ from mainspring.triggers.presets import LISTENING, listens_to
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import WorkspaceDatabase
 
 
 # What has happened in a workspace so far, as far as a forecast rests on it. It only reads.

@@ -17,8 +17,8 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import parse_template_host
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.secret_use import locate_script_secrets
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import has_syntax, parse_template
 from mainspring.definition.templates.references import split_plain_template
 

@@ -28,7 +28,7 @@ from mainspring.authoring.sketch.schedule_triggers import WHEN_SCHEMA, add_sched
 from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 
 MOMENTS: Final = 50
 _HORIZON: Final = timedelta(days=5 * 366)

@@ -33,10 +33,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelTool, ToolCall
 from mainspring.definition.json_in_text import parse_json_text
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.json_values import check_value
 from mainspring.definition.model import CURRENT_VERSION
-from mainspring.definition.pointers import join_pointer, split_pointer
-from mainspring.definition.strict_json import read_json
+from mainspring.definition.strict_json import check_value, join_pointer, read_json, split_pointer
 from mainspring.definition.validate import ValidationReport
 
 # What a model wants to have asked: only for a value inside a config, and in a tidy form.

@@ -38,7 +38,7 @@ from mainspring.contracts.model import ModelCatalog, ModelReply, ModelRequest, P
 from mainspring.contracts.preflight import REFUSED, DefinitionOwner
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 from mainspring.definition.validate import ValidationReport
 from mainspring.workspace.automation_resources import find_missing_secrets
 

@@ -37,9 +37,12 @@ from mainspring.authoring.sketch.texts import quote_request
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer, split_pointer
-from mainspring.definition.strict_json import check_value
+from mainspring.definition.strict_json import (
+    check_value,
+    is_same_value,
+    join_pointer,
+    split_pointer,
+)
 
 # Answers of a person, put where their questions point.
 

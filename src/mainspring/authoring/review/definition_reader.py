@@ -15,7 +15,7 @@ from mainspring.contracts.action import Action
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 
 MOST_STEPS: Final = 150
 MOST_TRIGGERS: Final = 20

@@ -30,7 +30,7 @@ from mainspring.authoring.review.values import (
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import find_missing_grants
-from mainspring.definition.pointers import split_pointer
+from mainspring.definition.strict_json import split_pointer
 from mainspring.workspace.versions import DefinitionChange
 
 MOST_SENTENCES: Final = 60

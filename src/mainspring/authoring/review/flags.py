@@ -51,8 +51,8 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.credential_literals import CODE as CREDENTIAL_LITERAL
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import is_pattern, read_tool_name
 
 # Flags about what a review did not read or does not show: a bound is never met in silence.

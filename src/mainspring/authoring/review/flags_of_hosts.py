@@ -27,7 +27,7 @@ from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import parse_template_host
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import HOSTED, read_fixed_params, read_tool_name

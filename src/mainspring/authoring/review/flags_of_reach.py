@@ -14,7 +14,7 @@ from mainspring.authoring.review.quoting import join_list, plain
 from mainspring.authoring.review.view import ReviewView
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import BY_NAME
 
 # Words with which somebody asks for something to leave the house, by the kind of what leaves.

@@ -27,7 +27,7 @@ from mainspring.authoring.review.suspicious import (
 )
 from mainspring.authoring.review.view import ReviewView
 from mainspring.definition.credential_literals import mask_credentials
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
 
 # One spelling of a text for those who look for words in it.

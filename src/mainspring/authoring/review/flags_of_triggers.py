@@ -16,7 +16,7 @@ from mainspring.authoring.review.trigger_descriptions import read_cron
 from mainspring.authoring.review.view import ReviewView
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, get_smallest_interval
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.validate.triggers import OFTEN_SECONDS
 

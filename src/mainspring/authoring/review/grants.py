@@ -18,8 +18,8 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import ASK, AUTOMATIC, can_be_automatic
 from mainspring.definition.grants import list_requested_grants, merge_grants
 from mainspring.definition.hosts import grant_entry
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import (
     HOSTED,
     MOST_STARS,

@@ -44,8 +44,7 @@ from mainspring.definition.approval import (
     is_pinned,
     read_written_grants,
 )
-from mainspring.definition.json_values import encode_canonical
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.write_words import any_write_words, find_named_account, owner_account
 
 # Each outside write of a definition with its approval mode, and how to choose the other one.

@@ -17,9 +17,9 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import parse_template_host
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script import LONGEST
 from mainspring.definition.script.parser import read_script
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
 

@@ -22,7 +22,7 @@ from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import host_of, inert, loose, quote_request, shorten_text
 from mainspring.authoring.sketch.trigger_events import EVENT_TYPE
 from mainspring.authoring.sketch.word_tables import FILE_ENDS, NUMBERS, READ
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # Rows of boards: added once by the field that tells doubles, or changed where they stand.
 

@@ -42,7 +42,7 @@ from mainspring.authoring.sketch.trigger_events import TriggerEvent
 from mainspring.authoring.sketch.triggers import add_happening, set_automation_name
 from mainspring.authoring.sketch.word_tables import VERBS, split_words
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # Steps added to a plan that is there, with what that plan already has to say.
 

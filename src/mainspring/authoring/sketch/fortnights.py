@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mainspring.authoring.models import ProposalQuestion, QuestionChoice
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # Where a choice keeps its condition until the steps are known.
 ANY_STEP = "/when"

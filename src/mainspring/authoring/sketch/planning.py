@@ -50,7 +50,7 @@ from mainspring.authoring.sketch.word_tables import (
     WHOLLY,
     split_words,
 )
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # What the trigger of a run brings with it, and steps that read what it only points at.
 

@@ -19,7 +19,7 @@ from mainspring.authoring.sketch.request_tokens import Clause, Token, address_of
 from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import inert, quote_request, shorten_text
 from mainspring.authoring.sketch.word_tables import CALENDAR, PAGE_NOUNS, READ, THINK
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 What = Literal["pages", "query", "board", "web", "calendar"]
 

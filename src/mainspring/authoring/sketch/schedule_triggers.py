@@ -13,7 +13,7 @@ from mainspring.authoring.phrases.schedule_answers import ScheduleChoice as Mean
 from mainspring.authoring.phrases.schedule_parser import parse_schedules
 from mainspring.authoring.sketch.fortnights import ANY_STEP
 from mainspring.authoring.sketch.sketch_builder import SketchBuilder
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 BY_HAND: Final = "by hand"
 _ZONE: Final = {"type": "string", "minLength": 1, "maxLength": 100}

@@ -12,7 +12,7 @@ from mainspring.authoring.models import Kind, ProposalQuestion, QuestionChoice
 from mainspring.authoring.resources import WorkspaceResources
 from mainspring.authoring.sketch.texts import quote_request
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 _HINTS: Final = ("$schema", "examples", "x-mainspring-anti-examples", "default")
 _WHOLE_TRIGGER: Final = re.compile(r"/triggers/\d{1,4}")

@@ -36,7 +36,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # The arguments of a tool, as far as the words tell them.
 

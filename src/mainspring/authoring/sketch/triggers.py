@@ -34,7 +34,7 @@ from mainspring.authoring.sketch.trigger_events import (
     tells_type,
 )
 from mainspring.authoring.sketch.word_tables import PAGE_NOUNS, STOP, split_words
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 _CHANGED: Final = split_words("updated changed changes modified edited")
 _SLUG: Final = re.compile(r"[^a-z0-9]+")

@@ -20,7 +20,7 @@ from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import host_of, shorten_text
 from mainspring.authoring.sketch.trigger_events import TriggerEvent
 from mainspring.authoring.sketch.word_tables import MAIL, SAY, TELL
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 ON_FAILURE: Final = "/execution/on_failure"
 _DETAIL: Final = "{{ run.error.detail }}"

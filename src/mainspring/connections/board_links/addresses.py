@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Finding, PermissionDenied
-from mainspring.definition.json_values import encode_canonical
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.definition.strict_json import encode_canonical
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.boards.links import is_linked
 
 if TYPE_CHECKING:

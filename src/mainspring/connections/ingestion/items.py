@@ -17,7 +17,7 @@ from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.errors import Finding, InternalError, Problem
 from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import check_value
+from mainspring.definition.strict_json import check_value
 from mainspring.workspace.pages.content import (
     LONGEST_REF,
     LONGEST_TITLE,

@@ -23,7 +23,7 @@ from mainspring.definition.filters.operators import (
 )
 from mainspring.definition.filters.validation import ALL, ANY, NOT, SIMPLER, filter_findings
 from mainspring.definition.patterns import MOST_WORK, UnmatchableText
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 FilterPredicate = Callable[[Mapping[str, Any]], bool]
 

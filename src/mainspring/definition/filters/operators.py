@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import is_same_value
 from mainspring.definition.patterns import compile_pattern
+from mainspring.definition.strict_json import is_same_value
 
 # Field paths: ``a.b.0.c`` leads through objects and lists to one value.
 

@@ -14,9 +14,8 @@ from mainspring.definition.filters.operators import (
     is_scalar,
     parse_field_path,
 )
-from mainspring.definition.json_values import check_value
 from mainspring.definition.patterns import InvalidPattern, compile_pattern
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import check_value, join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 # The grammar of filters as a published JSON Schema, with examples that are tests.

@@ -28,9 +28,8 @@ from mainspring.definition.json_schema.keywords import (
 )
 from mainspring.definition.json_schema.messages import describe_errors
 from mainspring.definition.json_schema.validator import get_regex_options, refuse_to_fetch
-from mainspring.definition.json_values import check_value
 from mainspring.definition.patterns import InvalidPattern, compile_pattern
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import check_value, join_pointer
 
 MOST_SUBSCHEMAS = 2_000
 MOST_EVALUATIONS = 10_000

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from mainspring.contracts.object_schema import DIALECT
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 
 # Applied to the same value as the schema they stand in.
 SAME_VALUE_ONE = ("not", "if", "then", "else")

@@ -18,8 +18,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from mainspring.contracts.errors import Finding
 from mainspring.definition.json_schema.formats import LOOKS_LIKE, suggest_timezone
 from mainspring.definition.json_schema.keywords import find
-from mainspring.definition.json_values import encode_canonical
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.suggestions import find_nearest, suggest_nearest
 
 # The sentences about how much and how many.

@@ -15,8 +15,13 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.cost import SchemaCost
 from mainspring.definition.json_schema.formats import list_own_formats
 from mainspring.definition.json_schema.messages import describe_errors
-from mainspring.definition.json_values import check_value, encode_canonical, invalid_value_error
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import (
+    check_value,
+    encode_canonical,
+    invalid_value_error,
+    join_pointer,
+    split_pointer,
+)
 
 # Above this many evaluations, only the first problem of a value is told.
 MOST_EXPLAINED = 20_000

@@ -30,8 +30,7 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.credential_literals import find_credentials, mask_finding
 from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.model import Definition
-from mainspring.definition.pointers import split_pointer
-from mainspring.definition.strict_json import check_value
+from mainspring.definition.strict_json import check_value, split_pointer
 from mainspring.definition.traits import read_traits
 from mainspring.definition.upgrade import UpgradeNote, upgrade
 from mainspring.definition.validate.approval_modes import (

@@ -28,7 +28,7 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.grants import list_needed_grants
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_capability
 from mainspring.definition.templates import TemplateReference, compile_config
 from mainspring.definition.templates.parser import has_syntax

@@ -22,8 +22,7 @@ from mainspring.definition.model import (
     read_steps,
     show_money,
 )
-from mainspring.definition.pointers import join_pointer
-from mainspring.definition.strict_json import encode_canonical
+from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.templates import RESERVED, has_syntax
 from mainspring.definition.templates.config import SCOPE

@@ -14,7 +14,7 @@ from typing import Any
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 # Deeper nesting than any limit allows is not walked; the limit's own finding names it.
 _DEEPEST = 16

@@ -18,7 +18,7 @@ from mainspring.definition.grants import (
     list_requested_grants,
 )
 from mainspring.definition.hosts import is_host_listed, parse_host_entry, parse_template_host
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_capability, suggest_nearest
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import (

@@ -27,8 +27,7 @@ from mainspring.definition.json_schema.validator import (
     get_regex_options,
     refuse_to_fetch,
 )
-from mainspring.definition.pointers import join_pointer, split_pointer
-from mainspring.definition.strict_json import encode_canonical
+from mainspring.definition.strict_json import encode_canonical, join_pointer, split_pointer
 from mainspring.definition.suggestions import suggest_capability, suggest_nearest
 from mainspring.definition.templates import (
     CompiledConfig,

@@ -19,7 +19,7 @@ from mainspring.definition.inputs import RuntimeTokens, list_undeclared, resolve
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.jsonpath import parse_path
 from mainspring.definition.model import TriggerType
-from mainspring.definition.pointers import join_pointer, split_pointer
+from mainspring.definition.strict_json import join_pointer, split_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate.outline import DefinitionOutline, TriggerOutline
 from mainspring.definition.validate.report import FindingCollector

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.gate.draft_binding import draft_changed_error
 
 if TYPE_CHECKING:

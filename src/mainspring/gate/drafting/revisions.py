@@ -17,7 +17,7 @@ from uuid import UUID
 from mainspring.contracts.capability import DraftMetadata
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Finding, Invalid
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.gate.draft_binding import Place
 

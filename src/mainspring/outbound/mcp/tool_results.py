@@ -16,7 +16,7 @@ import orjson
 
 from mainspring.contracts.errors import Invalid, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import check_value
+from mainspring.definition.strict_json import check_value
 
 _SENTENCE: Final = 500
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mainspring.contracts.errors import Finding
 from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
-from mainspring.definition.json_values import is_same_value
+from mainspring.definition.strict_json import is_same_value
 from mainspring.definition.validate import validate
 from mainspring.recipes.carrying.model import (
     KINDS,

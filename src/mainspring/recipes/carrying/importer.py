@@ -17,8 +17,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, Problem
 from mainspring.contracts.ids import generate_id
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import split_pointer
+from mainspring.definition.strict_json import is_same_value, split_pointer
 from mainspring.recipes.carrying.diff import compare
 from mainspring.recipes.carrying.exporter import WorkspaceExport
 from mainspring.recipes.carrying.model import (

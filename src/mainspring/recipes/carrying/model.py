@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
-from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.strict_json import encode_canonical
 from mainspring.recipes.carrying.references import (
     FOLDERS,
     ReferableKind,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 from uuid import NAMESPACE_URL, uuid5
 
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 
 ReferableKind = Literal["automation", "board", "workflow"]
 # What may be referred to, and the folder that it stands in.

@@ -17,7 +17,7 @@ import orjson
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.workspace.boards.columns import RowValidator
 from mainspring.workspace.boards.lookup import (
     Dataset,

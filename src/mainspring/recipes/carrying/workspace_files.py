@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.pointers import join_pointer
-from mainspring.definition.strict_json import read_json
+from mainspring.definition.strict_json import join_pointer, read_json
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.recipes.carrying.model import (
     FOLDER_OF,

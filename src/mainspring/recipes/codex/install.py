@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.recipes.codex.dependencies import (
     InstallPlan,
     InstallPlanner,

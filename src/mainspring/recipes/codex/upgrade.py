@@ -14,7 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.dependencies import InstallPlanner, list_bundle_requirements

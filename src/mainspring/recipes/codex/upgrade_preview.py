@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.catalog import Recipe
 from mainspring.recipes.codex.dependencies import InstallPlan, InstallPlanner, InstallStage

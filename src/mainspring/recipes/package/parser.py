@@ -14,8 +14,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
-from mainspring.definition.pointers import join_pointer
-from mainspring.definition.strict_json import check_value, encode_canonical
+from mainspring.definition.strict_json import check_value, encode_canonical, join_pointer
 from mainspring.recipes.package.model import (
     RecipeDependency,
     RecipeNeed,

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 OWNER: Final = "owner"

@@ -21,10 +21,9 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import find_missing_grants, is_covered_by
 from mainspring.definition.hosts import parse_host_entry
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.script.findings import KV
 from mainspring.definition.secret_use import find_script_secrets, find_secret_uses
-from mainspring.definition.strict_json import encode_canonical
+from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate import ValidationReport, validate
 from mainspring.recipes.compiling import compile_automation

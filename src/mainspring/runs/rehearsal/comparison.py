@@ -14,8 +14,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.runs.rows import FINAL
 
 What = Literal["written", "drafted", "sent"]

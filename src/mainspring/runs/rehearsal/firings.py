@@ -10,8 +10,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import list_undeclared, map_payload
-from mainspring.definition.json_values import is_same_value
 from mainspring.definition.model import Definition, TriggerEntry
+from mainspring.definition.strict_json import is_same_value
 from mainspring.runs.rows import FINAL
 from mainspring.runs.run_requests import RunRequest
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
-from mainspring.definition.strict_json import read_json
+from mainspring.definition.strict_json import is_same_value, join_pointer, read_json
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits

@@ -116,8 +116,7 @@ def _rows(source: IO[bytes], limits: Limits) -> Iterator[tuple[dict[str, Any], i
 
 
 def _array(text: bytes, limits: Limits) -> Iterator[tuple[dict[str, Any], int]]:
-    from mainspring.definition.json_values import encode_canonical
-    from mainspring.definition.strict_json import read_json
+    from mainspring.definition.strict_json import encode_canonical, read_json
 
     found = read_json(text, replace(limits, json_bytes=limits.import_bytes))
     for number, row in enumerate(found):

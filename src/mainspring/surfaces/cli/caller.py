@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.surfaces.cli.local import local_owner
 
 if TYPE_CHECKING:

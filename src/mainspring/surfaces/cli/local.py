@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.store.audit import build_audit_record
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER
 
 if TYPE_CHECKING:

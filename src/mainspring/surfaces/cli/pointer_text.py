@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from mainspring.definition.pointers import split_pointer
+from mainspring.definition.strict_json import split_pointer
 from mainspring.surfaces.cli.screen import one_line
 
 _WIDE: Final = 120

@@ -41,7 +41,7 @@ from mainspring.contracts.roles import Permission, role_too_small_error
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import AuditRecord, build_audit_record
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.problems import send_problem
 from mainspring.surfaces.rest.route_access import (

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding, InternalError, Invalid
 from mainspring.definition.json_schema.published import flatten_schema
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.optional_bodies import read_arguments

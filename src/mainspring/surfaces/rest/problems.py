@@ -28,7 +28,7 @@ from mainspring.contracts.errors import (
     Problem,
     storage_full_error,
 )
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.store.database_errors import UNAVAILABLE, is_storage_full
 from mainspring.store.disk_space import is_disk_full
 from mainspring.surfaces.rest.json_answers import as_json

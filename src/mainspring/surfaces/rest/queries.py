@@ -11,7 +11,7 @@ from fastapi.params import Query
 from fastapi.routing import APIRoute
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.surfaces.rest.route_access import is_public
 

@@ -19,7 +19,7 @@ from mainspring.workspace.vault import Vault, delete_secret
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.query_executor import QueryExecutor
+    from mainspring.store.database import QueryExecutor
 
 CLIENT_SECRET: Final = "client_secret"  # noqa: S105
 _COLUMNS = "id, workspace_id, provider, client_id, has_secret, created_at, updated_at"

@@ -18,7 +18,7 @@ import orjson
 from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 FIELD_TYPES: Final = ("text", "select", "number", "date", "tags", "user", "richtext")

@@ -17,8 +17,7 @@ from mainspring.contracts.errors import Conflict, Finding, Invalid, LimitExceede
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.json_values import is_same_value
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.workspace.boards.columns import SERVER_KEYS, complete_columns, find_column_problems
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.lookup import (

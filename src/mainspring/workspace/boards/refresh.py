@@ -18,7 +18,7 @@ from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.errors import Conflict, Invalid, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import check_value, encode_canonical, is_same_value
+from mainspring.definition.strict_json import check_value, encode_canonical, is_same_value
 from mainspring.workspace.boards.columns import SERVER_KEYS, EncodedRow, RowValidator
 from mainspring.workspace.boards.datasets import change_columns, keep_datasets
 from mainspring.workspace.boards.events import tell

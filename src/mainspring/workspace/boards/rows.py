@@ -18,7 +18,7 @@ from mainspring.contracts.errors import Conflict, Finding, Invalid, LimitExceede
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.json_values import is_same_value
+from mainspring.definition.strict_json import is_same_value
 from mainspring.workspace.boards.columns import MOST_FINDINGS, EncodedRow, RowValidator
 from mainspring.workspace.boards.events import tell
 from mainspring.workspace.boards.lookup import DEFAULT, Board, Dataset, hold_dataset, open_board

@@ -13,8 +13,12 @@ from typing import Any, Final
 from mainspring.contracts.display_text import clean_name, name_findings
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_values import check_value, encode_canonical, hash_content
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import (
+    check_value,
+    encode_canonical,
+    hash_content,
+    join_pointer,
+)
 from mainspring.workspace.pages.front_matter import format_front_matter, is_name, split
 
 # Slugs: the name of a page in its workspace, the same on every surface.

@@ -19,7 +19,7 @@ from mainspring.connections.mcp_servers.tool_registry import McpToolRegistry
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import LimitExceeded
 from mainspring.registry import ApplicationRegistry
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.connections import rows
 from tests.kit.connecting import OWNER

@@ -13,6 +13,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.outbound.mail import SmtpMailer, SmtpServer, read_smtp_url
 from mainspring.outbound.mail.smtp import Tls
 from mainspring.store.clock import DatabaseClock
+from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
+from mainspring.outbound.mail.smtp import Tls
+from mainspring.store.database import DatabaseClock
 from tests.kit.certificates import client_side, self_signed, server_side
 from tests.kit.mail import PASSWORD, USER, Post, mail_server, scripted_server
 

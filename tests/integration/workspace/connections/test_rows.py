@@ -9,8 +9,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, UpstreamError
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.store.database import Database
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.connections import rows
 from mainspring.workspace.vault import Vault, connection_scope

@@ -18,7 +18,7 @@ import pytest_asyncio
 from mainspring.app import Application, run_background_loops
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.ids import generate_id
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.content import PageDraft
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from mainspring.workspace.pages.writer import PageWriter, ingest

@@ -14,6 +14,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.outbound.mail import SmtpMailer, SmtpServer, read_smtp_url
 from mainspring.outbound.mail.smtp import MailSender, OutgoingMail, build_mail, read_sender
 from mainspring.store.clock import DatabaseClock
+from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
+from mainspring.outbound.mail.smtp import MailSender, OutgoingMail, build_mail, read_sender
+from mainspring.store.database import DatabaseClock
 from tests.kit.mail import read_letter
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

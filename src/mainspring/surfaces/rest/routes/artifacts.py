@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from mainspring.contracts.roles import Permission
 from mainspring.runs.history import find_run
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.surfaces.rest.auth import SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.browser import BrowserSessionPolicy
 from mainspring.surfaces.rest.json_answers import JsonAnswer

@@ -20,7 +20,7 @@ from starlette.responses import StreamingResponse
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.contracts.roles import Permission
-from mainspring.definition.pointers import join_pointer
+from mainspring.definition.strict_json import join_pointer
 from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.runs.history import read_run
 from mainspring.runs.inbox_counts import waiting_for
@@ -41,7 +41,7 @@ from mainspring.surfaces.services import ApplicationServices
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.workspace_database import WorkspaceDatabase
+    from mainspring.store.database import WorkspaceDatabase
 
 
 # What a reader of a stream is told: of one run closely, or of everything that a page shows.
