@@ -18,7 +18,7 @@ import uvicorn
 import uvloop
 
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.call_records import dumps
+from mainspring.definition.strict_json import dumps
 from mainspring.runs import queue
 from mainspring.runs.record import END_RUNS, INSERT_STEPS, end_columns, event_row, step_columns
 from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, StepRow

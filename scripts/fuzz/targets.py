@@ -39,7 +39,7 @@ from mainspring.recipes.package.loader import read_archive
 from mainspring.recipes.package.parser import read_package
 from mainspring.registry import build_registry
 from mainspring.settings import read_settings
-from mainspring.surfaces.mcp.addresses import check_address
+from mainspring.surfaces.mcp.mount import check_address
 from mainspring.surfaces.rest.oauth import read_form, read_query, showing
 from mainspring.surfaces.rest.paging import read_cursor, write_cursor
 from mainspring.surfaces.rest.request_bodies import read_json_body

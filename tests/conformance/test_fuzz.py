@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.openapi import describe
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
 from scripts.fuzz.known import Known, known_in

@@ -20,7 +20,7 @@ from fastapi import APIRouter, FastAPI
 from mainspring.app import Application, application_services
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy
 from mainspring.surfaces.rest.serve import serve
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER

@@ -23,8 +23,7 @@ from starlette.middleware import Middleware
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.auth import AuthMiddleware
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.auth import AuthMiddleware, BrowserSessionPolicy
 from mainspring.surfaces.rest.middleware import MountMiddleware
 from mainspring.surfaces.services import ApplicationServices
 

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn
@@ -286,6 +287,16 @@ def encode_canonical(value: Any) -> bytes:
         return orjson.dumps(_spell_large_integers(value), option=_STRICT)
     except (orjson.JSONEncodeError, RecursionError):
         raise Invalid("The value cannot be written as JSON.", code="json_type") from None
+
+
+def dumps(value: Any) -> str | None:
+    """JSON text for a column of the database; None stays None."""
+    return None if value is None else orjson.dumps(value, default=encode_exact).decode()
+
+
+def encode_exact(value: Any) -> Any:
+    """What the encoder does not know: a decimal becomes a number with all of its digits."""
+    return orjson.Fragment(str(value).encode()) if isinstance(value, Decimal) else str(value)
 
 
 def hash_content(value: Any) -> bytes:

@@ -47,9 +47,17 @@ from mainspring.gate.agent_turns import (
 )
 from mainspring.gate.call_state import NOT_GRANTED, CallState, unknown
 from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, mask_result
+from mainspring.workspace.artifacts.blobs import BlobStore
+from mainspring.gate.budget_reservations import run_to_completion
+from mainspring.gate.call_state import NOT_GRANTED, CallRecorder, CallState, unknown
+from mainspring.gate.capability_call import (
+    LEASE_LOST,
+    CapabilityCall,
+    CapabilityResult,
+    check_fence,
+    mask_result,
+)
 from mainspring.gate.capability_offers import restrict_to_grants
-from mainspring.gate.fence import LEASE_LOST, check_fence
-from mainspring.gate.keeping import CallRecorder
 from mainspring.gate.policy import may_wait
 from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript

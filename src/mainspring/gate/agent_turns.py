@@ -24,6 +24,8 @@ from mainspring.contracts.errors import BudgetExceeded, InternalError, LimitExce
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.call_records import RecordedCall, dumps
 from mainspring.outbound.models.model_replies import TOO_DEEP, deeper
+from mainspring.definition.strict_json import dumps
+from mainspring.gate.call_records import RecordedCall
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -27,13 +27,14 @@ from mainspring.contracts.preflight import NoPreflight, Preflight
 from mainspring.contracts.registry import WorkspaceVocabularies
 from mainspring.contracts.secret import ScriptSecrets
 from mainspring.gate.call_records import Journal, read_calls
-from mainspring.gate.call_state import unknown
+from mainspring.gate.call_state import CallRecorder, unknown
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.capability_call import (
     CapabilityCall,
     CapabilityResult,
     canonical_json,
     digest,
+    mark_secrets,
     mask_arguments,
     mask_result,
     show_secret_names,
@@ -43,6 +44,7 @@ from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
 from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes
 from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.egress import Egress
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rate_limit import RateLimiter
@@ -50,7 +52,6 @@ from mainspring.gate.rehearsal_recording import RehearsalRecording, load_rehears
 from mainspring.gate.run_budget import ENDLESS, RunBudget
 from mainspring.gate.run_tokens import RunTokenScope, end_token, list_token_calls, mint, next_number
 from mainspring.gate.secret_masking import RunSecretMasker
-from mainspring.gate.secret_placeholders import mark_secrets
 from mainspring.gate.unanswered_requests import settle_open_reservations
 from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
 from mainspring.outbound.egress import Egress

@@ -19,6 +19,7 @@ import orjson
 from mainspring.contracts.context import RunRef, Transaction
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.ids import generate_id
+from mainspring.definition.strict_json import dumps, encode_exact
 from mainspring.store.audit import AuditRecord, append_audit
 from mainspring.store.statement_parts import StatementPart
 
@@ -228,7 +229,7 @@ def _fit_result(
 ) -> tuple[str | None, LargeResult | None]:
     if record.result is None:
         return None, None
-    content = orjson.dumps(record.result, default=_exact)
+    content = orjson.dumps(record.result, default=encode_exact)
     if len(content) <= most_bytes:
         return content.decode(), None
     return None, LargeResult(generate_id(), run_id, content)
@@ -253,13 +254,3 @@ async def write_calls(
 def _row_key(record: CallRecord) -> tuple[UUID, str, str, int, int] | None:
     run = record.run
     return None if run is None else (run.id, run.step, run.item, run.attempt, record.number)
-
-
-def dumps(value: Any) -> str | None:
-    """JSON text for a column; nothing stays nothing."""
-    return None if value is None else orjson.dumps(value, default=_exact).decode()
-
-
-def _exact(value: Any) -> Any:
-    """A decimal is a JSON number that the encoder does not know."""
-    return orjson.Fragment(str(value).encode()) if isinstance(value, Decimal) else str(value)

@@ -16,7 +16,8 @@ from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor, ClientWait
 from mainspring.contracts.errors import NotFound, Problem
 from mainspring.contracts.roles import role_too_small_error
-from mainspring.gate.call_records import CallRecord, RecordedCall, dumps
+from mainspring.definition.strict_json import dumps
+from mainspring.gate.call_records import CallRecord, RecordedCall
 from mainspring.gate.run_tokens import RunTokenScope
 from mainspring.store.audit import (
     AuditRecord,

@@ -35,11 +35,15 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
 from mainspring.gate.call_records import dumps
 from mainspring.gate.call_state import CallState, resolve_granted_hosts
+from mainspring.definition.strict_json import dumps
+from mainspring.gate.budget_reservations import run_to_completion
+from mainspring.gate.call_state import CallRecorder, CallState, resolve_granted_hosts
 from mainspring.gate.capability_call import (
     ApprovedDraft,
     CapabilityCall,
     CapabilityResult,
     canonical_json,
+    check_fence,
     digest,
     mask_result,
 )
@@ -75,8 +79,6 @@ from mainspring.gate.drafting.revisions import (
     store_revision,
 )
 from mainspring.gate.drafts import OUTCOME, STATUS, draft_not_pending_error, missing_draft_error
-from mainspring.gate.fence import check_fence
-from mainspring.gate.keeping import CallRecorder
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.preapproval import LOOK_THERE
 from mainspring.gate.standing.rules import learn, unlearn

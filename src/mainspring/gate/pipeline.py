@@ -51,6 +51,7 @@ from mainspring.gate.budget_reservations import (
 from mainspring.gate.call_connections import CallConnections, connection_binding
 from mainspring.gate.call_records import CallRecord
 from mainspring.gate.call_state import (
+    CallRecorder,
     CallState,
     outcome_of,
     replay_recorded_result,
@@ -61,12 +62,14 @@ from mainspring.gate.capability_call import (
     CapabilityCall,
     CapabilityResult,
     canonical_json,
+    check_fence,
     check_secret_arguments,
     check_unknown_arguments,
     has_secret,
     mask_arguments,
     mask_result,
     show_secret_names,
+    with_secrets,
 )
 from mainspring.gate.draft_sending import ANSWERING, DraftSender, confirming_came_to
 from mainspring.gate.drafting.envelopes import route_of
@@ -74,12 +77,12 @@ from mainspring.gate.drafting.resume import NullResumer, Resumer
 from mainspring.gate.drafts import DraftLifetimes, hold_call
 from mainspring.gate.fence import check_fence
 from mainspring.gate.keeping import CallRecorder
+from mainspring.gate.egress import Egress
 from mainspring.gate.policy import decide, effect_of
 from mainspring.gate.preapproval import claim_preapproved
 from mainspring.gate.rate_limit import count_egress, count_send
 from mainspring.gate.rehearsal_recording import RECORDED, ReplayedAnswer, replay_answer
 from mainspring.gate.run_tokens import hold_pass
-from mainspring.gate.secret_placeholders import with_secrets
 from mainspring.gate.usage_meter import ModelMeter, book
 from mainspring.outbound.egress import Egress
 from mainspring.store.database import Connection, Database, is_lost_connection

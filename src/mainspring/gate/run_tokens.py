@@ -27,8 +27,7 @@ from mainspring.definition.model import Execution
 from mainspring.definition.secret_use import has_script
 from mainspring.gate.agent_turns import FIRST_OF_AGENTS
 from mainspring.gate.budget_reservations import read_step_spending
-from mainspring.gate.capability_call import CapabilityCall
-from mainspring.gate.fence import lost_run_error
+from mainspring.gate.capability_call import CapabilityCall, lost_run_error
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import limit_to_day_cap, read_active_day_cap
 from mainspring.gate.run_budget import RunBudget, find_step_budgets

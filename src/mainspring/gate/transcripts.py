@@ -14,6 +14,9 @@ from mainspring.gate.fence import check_fence
 from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
 from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
+from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
+from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
+from mainspring.gate.capability_call import CapabilityCall, check_fence
 from mainspring.store.database import WorkspaceDatabase
 
 if TYPE_CHECKING:

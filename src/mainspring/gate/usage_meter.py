@@ -33,6 +33,7 @@ from mainspring.contracts.model import (
     Usage,
     is_refusal,
 )
+from mainspring.definition.strict_json import dumps
 from mainspring.gate.budget_reservations import (
     BudgetReservation,
     build_reservation,
@@ -41,7 +42,6 @@ from mainspring.gate.budget_reservations import (
     reserve_budget,
     settle_run_budget,
 )
-from mainspring.gate.call_records import dumps
 from mainspring.gate.capability_call import CapabilityCall, canonical_json
 from mainspring.gate.run_tokens import hold_pass
 from mainspring.outbound.models.model_replies import drop_deep_arguments, tidy_name

@@ -13,7 +13,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.event import EventRow, EventType
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.call_records import dumps
+from mainspring.definition.strict_json import dumps
 from mainspring.gate.policy import Mode
 from mainspring.runs.rows import RunEnd
 

@@ -12,7 +12,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.limits import Limits
-from mainspring.gate.call_records import CALLS_PART, call_row, dumps, write_calls
+from mainspring.definition.strict_json import dumps
+from mainspring.gate.call_records import CALLS_PART, call_row, write_calls
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.output import write_output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem
-from mainspring.gate.call_records import dumps
+from mainspring.definition.strict_json import dumps
 from mainspring.gate.policy import Mode
 from mainspring.runs.admission import AdmissionRefusal
 

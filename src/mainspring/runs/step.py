@@ -36,18 +36,18 @@ from mainspring.contracts.model import Usage
 from mainspring.contracts.outcome import Done, NothingToDo, WaitUntil
 from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.program import CompiledStep
-from mainspring.definition.strict_json import check_value
+from mainspring.definition.strict_json import check_value, dumps
 from mainspring.definition.templates import TemplateScope
 from mainspring.definition.validate.approval_modes import SENT
-from mainspring.gate.call_records import Journal, RecordedCall, dumps
+from mainspring.gate.call_records import Journal, RecordedCall
 from mainspring.gate.capability_call import (
+    LEASE_LOST,
     CapabilityCall,
     CapabilityResult,
     HoldTerms,
     show_secret_names,
 )
 from mainspring.gate.draft_resolution import DraftResolution
-from mainspring.gate.fence import LEASE_LOST
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import RehearsalRecording
 from mainspring.gate.run_budget import RunBudget

@@ -17,7 +17,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import map_payload
 from mainspring.definition.jsonpath import MOST_STEPS, PathCostExceeded, PathMeter, parse_path
-from mainspring.triggers.webhook_limits import too_many_requests_error
+from mainspring.triggers.webhook_auth import too_many_requests_error
 
 SMALL_BYTES: Final = 16_384
 FEW_PATHS: Final = 16

@@ -43,21 +43,19 @@ from mainspring.store.database import Database
 from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
 from mainspring.triggers.mapping import WebhookInputMapper
 from mainspring.triggers.webhook_auth import (
-    Source,
-    WebhookAuthenticator,
-    WebhookRequest,
-    sender_key,
-    unknown_webhook,
-)
-from mainspring.triggers.webhook_limits import (
     MOST_BYTES,
     RECEIPT_SECONDS,
     SHARE_BYTES,
     BodyMemoryLimiter,
+    Source,
     SourceConcurrencyLimiter,
+    WebhookAuthenticator,
+    WebhookRequest,
     receipt_timeout_error,
     retry_lost_connection,
+    sender_key,
     too_many_requests_error,
+    unknown_webhook,
 )
 from mainspring.workspace.vault import Vault
 from mainspring.workspace.webhooks import WebhookTrigger

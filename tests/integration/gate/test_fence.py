@@ -10,8 +10,7 @@ import pytest
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.ids import generate_id
-from mainspring.gate.capability_call import CapabilityCall
-from mainspring.gate.fence import LEASE_LOST, check_fence
+from mainspring.gate.capability_call import LEASE_LOST, CapabilityCall, check_fence
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import RunBudget
 from mainspring.store.database import Database

@@ -21,8 +21,8 @@ from mainspring.app import build_application, build_registry
 from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.openapi import describe
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import anyone_known, public
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, owner_session, served

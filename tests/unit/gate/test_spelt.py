@@ -13,10 +13,14 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import ScriptSecrets, SecretLocation
-from mainspring.gate.capability_call import CapabilityCall, show_secret_names
+from mainspring.gate.capability_call import (
+    CapabilityCall,
+    mark_secrets,
+    show_secret_names,
+    with_secrets,
+)
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import RunBudget
-from mainspring.gate.secret_placeholders import mark_secrets, with_secrets
 from mainspring.registry import build_registry
 
 MARK, OTHER = "0123456789abcdef" * 2, "f" * 32

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.triggers.webhook_limits import LINE_SECONDS, FairRateLimiter
+from mainspring.triggers.webhook_auth import LINE_SECONDS, FairRateLimiter
 
 ONE, OTHER, THIRD = UUID(int=1), UUID(int=2), UUID(int=3)
 BUSY, SELDOM = UUID(int=11), UUID(int=12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import LimitExceeded
-from mainspring.triggers.webhook_limits import BodyMemoryLimiter
+from mainspring.triggers.webhook_auth import BodyMemoryLimiter
 
 
 def test_bodies_of_all_sources_share_one_room() -> None:

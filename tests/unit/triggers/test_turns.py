@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mainspring.triggers.webhook_limits import SourceConcurrencyLimiter
+from mainspring.triggers.webhook_auth import SourceConcurrencyLimiter
 
 
 async def _settle() -> None:

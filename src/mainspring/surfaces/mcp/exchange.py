@@ -48,25 +48,22 @@ from starlette.responses import Response, StreamingResponse
 
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
 from mainspring.surfaces.mcp.server import (
+    COMPLETE,
+    METHOD,
     METHODS,
+    URL_VERSION,
+    AskPerson,
     Context,
     McpToolMethods,
     Report,
+    ask_by_request,
     build_server,
     message_limits,
+    opens_urls,
     progress_token,
 )
-from mainspring.surfaces.mcp.toolbox import (
-    COMPLETE,
-    METHOD,
-    URL_VERSION,
-    AskPerson,
-    ask_by_request,
-    opens_urls,
-)
-from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import problem_answer
-from mainspring.surfaces.rest.request_bodies import read_json_body
+from mainspring.surfaces.rest.request_bodies import as_json, read_json_body
 from mainspring.surfaces.rest.sse import HEADERS as STREAM_HEADERS
 from mainspring.surfaces.rest.sse import MEDIA_TYPE
 

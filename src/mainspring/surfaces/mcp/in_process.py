@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.surfaces.mcp.addresses import PATH
+from mainspring.surfaces.mcp.mount import PATH
 
 if TYPE_CHECKING:
     from starlette.types import Message

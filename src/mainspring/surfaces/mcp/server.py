@@ -7,11 +7,17 @@ results are made by the toolbox, and each tool was brought into the form of a ve
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import binascii
+import re
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -29,24 +35,405 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mainspring import __version__
+from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.context import ClientWait
-from mainspring.contracts.errors import InternalError, Problem
-from mainspring.surfaces.mcp.toolbox import (
-    URL_VERSION,
-    AskPerson,
-    InputRequired,
-    McpToolbox,
-    ask_by_request,
-    ask_by_result,
-    has_opened,
+from mainspring.contracts.errors import (
+    ConsentRequired,
+    Finding,
+    InternalError,
+    Invalid,
+    NotFound,
+    PersonRequired,
+    Problem,
 )
+from mainspring.definition.json_schema.published import flatten_schema, publish_schema
+from mainspring.definition.tool_patterns import map_tool_aliases
+from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.workspace.people.workspaces import name_if_several
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.contracts.context import Actor
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.call import Gate
     from mainspring.gate.callers import CapabilityCaller
+    from mainspring.gate.capability_offers import CapabilityOffer
     from mainspring.surfaces.services import ApplicationServices
+
+
+# The tools of one caller: what the gate offers them, and a call served by the gate.
+#
+# Who is asking may differ from message to message, and so may the answer; a tool's text is
+# the same for everybody who is offered it without pins, so it is made once.
+
+
+# URL mode elicitation: the client opens the page where its person answers.
+
+METHOD: Final = "elicitation/create"
+COMPLETE: Final = "notifications/elicitation/complete"
+# The first version of the protocol that has the URL mode.
+URL_VERSION: Final = "2025-11-25"
+_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+_KEY: Final = "person"
+
+# Makes the call again; it waits for the person until the event is set.
+Serve = Callable[[asyncio.Event], Awaitable[Any]]
+# Has the client open the page of a call that needs a person, and makes the call again; the client
+# waits for so many seconds.
+AskPerson = Callable[[PersonRequired, Serve, float], Awaitable[Any]]
+# Sends the client a request, and answers what its person did with it: accept, decline or cancel.
+Send = Callable[[dict[str, Any]], Awaitable[str]]
+# Tells the client that the elicitation of this id is done.
+Complete = Callable[[str], Awaitable[None]]
+
+
+class InputRequired(Exception):
+    """The call needs an answer of the client first."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__("input required")
+        self.result: dict[str, Any] = {
+            "resultType": "input_required",
+            "inputRequests": {_KEY: {"method": METHOD, "params": dict(params)}},
+        }
+
+
+def opens_urls(capabilities: Any) -> bool:
+    """Whether a client with these capabilities opens pages; form mode alone does not count."""
+    modes = capabilities.get("elicitation") if isinstance(capabilities, Mapping) else None
+    return isinstance(modes, Mapping) and isinstance(modes.get("url"), Mapping)
+
+
+def ask_by_request(send: Send, complete: Complete) -> AskPerson:
+    """For versions in which the server sends requests to the client."""
+
+    async def ask(problem: PersonRequired, serve: Serve, seconds: float) -> Any:
+        dismissed, elicitation_id = asyncio.Event(), str(uuid4())
+
+        async def open_page() -> None:
+            if await send({**_params(problem), "elicitationId": elicitation_id}) != "accept":
+                dismissed.set()
+
+        asking = asyncio.create_task(open_page())
+        try:
+            value = await serve(dismissed)
+        except PersonRequired:
+            # It does not wait for the person; the client still shows the page.
+            await asyncio.wait({asking}, timeout=seconds)
+            raise
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        if not _is_pending(value):
+            await complete(elicitation_id)
+        return value
+
+    return ask
+
+
+def ask_by_result(params: Mapping[str, Any]) -> AskPerson | None:
+    """For versions in which the call is sent again; None: the client opens no pages."""
+    meta = params.get("_meta")
+    if not isinstance(meta, Mapping) or not opens_urls(meta.get(_CAPABILITIES)):
+        return None
+
+    async def ask(problem: PersonRequired, serve: Serve, seconds: float) -> Any:
+        del serve, seconds
+        if _response(params) is None:
+            raise InputRequired(_params(problem))
+        raise problem
+
+    return ask
+
+
+def has_opened(params: Mapping[str, Any]) -> bool:
+    """Whether a call was sent again because the client has opened the page."""
+    return _response(params) == "accept"
+
+
+def _response(params: Mapping[str, Any]) -> str | None:
+    responses = params.get("inputResponses")
+    found = responses.get(_KEY) if isinstance(responses, Mapping) else None
+    return str(found.get("action")) if isinstance(found, Mapping) else None
+
+
+def _is_pending(value: Any) -> bool:
+    """Whether the person has not answered yet; of several drafts: all of them."""
+    if not isinstance(value, Mapping):
+        return False
+    results = value.get("results")
+    if isinstance(results, list):
+        return any(map(_is_pending, results))
+    return value.get("status") == "pending"
+
+
+def _params(problem: PersonRequired) -> dict[str, Any]:
+    return {"mode": "url", "message": problem.detail, "url": problem.url}
+
+
+# What a call came to, as the protocol says it: the value and its text, or the problem.
+
+# Where a program finds the whole problem when an error has no structured content.
+PROBLEM_META_KEY: Final = "mainspring/problem"
+
+
+def result_of(value: Any, *, wrapped: bool) -> dict[str, Any]:
+    """The value as structured content, and the same as text for clients that read only that."""
+    structured = {"result": value} if wrapped and not _is_otherwise(value) else value
+    return {
+        "content": [{"type": "text", "text": as_json(structured).decode()}],
+        "structuredContent": structured,
+        "isError": False,
+    }
+
+
+def failure_of(problem: Problem, *, structured: bool) -> dict[str, Any]:
+    """The problem so that a model can act on it: a sentence, its places, a way out.
+
+    Clients of the handshake versions (up to 2025-11-25) validate any structured content against
+    the output schema, errors included, and show the mismatch instead of the error. For them the
+    problem travels in the metadata, which no client validates.
+    """
+    whole = problem.as_dict()
+    place = {"structuredContent": whole} if structured else {"_meta": {PROBLEM_META_KEY: whole}}
+    return {
+        "content": [{"type": "text", "text": "\n".join(_lines(problem))}],
+        **place,
+        "isError": True,
+    }
+
+
+def _lines(problem: Problem) -> list[str]:
+    lines = [problem.detail]
+    for finding in problem.findings:
+        where = finding.pointer or "the arguments"
+        lines.append(f"{where}: {finding.detail}")
+        if finding.suggestion:
+            lines.append(f"{where}: {finding.suggestion}")
+    if problem.suggestion:
+        lines.append(problem.suggestion)
+    return lines
+
+
+def _is_otherwise(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") in {
+        "draft",
+        "suppressed",
+        "clarification",
+        "noop",
+    }
+
+
+# Capabilities as tools: the same name, the same schemas, and hints about what a call does.
+
+PAGE: Final = 200
+
+# A change under one of these verbs only adds; any other may change or remove what is there.
+_ADDING: Final = frozenset({"add", "append", "create", "post", "publish", "save", "send"})
+# Doing one of these again changes nothing more.
+_REPEATABLE: Final = frozenset({"delete", "remove", "revoke", "set"})
+_WORDS: Final = re.compile(r"[a-z0-9]+")
+
+# What a call may come to instead of its result; see the outcomes of a call in the reference.
+_OTHERWISE: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "description": "Instead of the result: a draft that waits for a person, or why nothing was "
+    "done.",
+    "required": ["kind"],
+    "properties": {"kind": {"enum": ["draft", "suppressed", "clarification", "noop"]}},
+}
+
+
+def describe(name: str, capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
+    schema, rule = flatten_schema(input_schema)
+    known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
+    return {
+        "name": name,
+        "title": capability.label,
+        "description": "\n\n".join(filter(None, (capability.description, rule, known_as))),
+        "inputSchema": schema,
+        "outputSchema": _output(capability),
+        "annotations": hints(capability),
+    }
+
+
+def hints(capability: Capability) -> dict[str, Any]:
+    """What a client may tell its person before a call."""
+    effect = capability.annotations.effect
+    words = frozenset(_WORDS.findall(capability.id))
+    reads = effect is Effect.READ
+    return {
+        "title": capability.label,
+        "readOnlyHint": reads,
+        "destructiveHint": not reads and not words & _ADDING,
+        "idempotentHint": reads or bool(words & _REPEATABLE),
+        "openWorldHint": effect is Effect.SEND,
+    }
+
+
+def wraps(capability: Capability) -> bool:
+    """Whether its results are put into an object, which is all that a tool may answer."""
+    return capability.output_schema.get("type") != "object"
+
+
+def _output(capability: Capability) -> dict[str, Any]:
+    declared: dict[str, Any] = publish_schema(capability.output_schema)
+    if wraps(capability):
+        declared = _around(declared, lambda inner: {"properties": {"result": inner}})
+        declared["required"] = ["result"]
+    if capability.annotations.effect is Effect.READ:
+        return declared
+    return _around(declared, lambda inner: {"anyOf": [inner, _OTHERWISE]})
+
+
+def _around(schema: dict[str, Any], outer: Any) -> dict[str, Any]:
+    """A schema inside another one; its definitions stay at the root, where they are looked for."""
+    lifted = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in lifted and key != "$id"}
+    return {**lifted, "type": "object", **outer(inner)}
+
+
+# Brings a tool into the form of one version of the protocol.
+Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
+# The id and the name of the workspace of a caller who is in several.
+NameWorkspace = Callable[["Actor"], Awaitable["tuple[UUID, str] | None"]]
+
+
+class McpToolbox:
+    """Lists and calls, for any caller and any version of the protocol."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        spell: Spelling,
+        address: str = "",
+        workspace: NameWorkspace | None = None,
+    ) -> None:
+        self._address = address
+        self._workspace = workspace
+        self._gate = gate
+        self._spell = spell
+        self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
+
+    async def page(
+        self, visitor: CapabilityCaller, version: str, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """The tools after the cursor, and the cursor of the next page if there is one."""
+        space = visitor.actor.workspace_id
+        alias_of = {
+            known: alias for alias, known in map_tool_aliases(await self._gate.names(space)).items()
+        }
+        offers = sorted(
+            (
+                (alias_of.get(offer.capability.id, offer.capability.id), offer)
+                for offer in await self._gate.offers(visitor)
+            ),
+            key=_name,
+        )
+        begin = 0 if cursor is None else bisect_right(offers, _read_cursor(cursor), key=_name)
+        shown = offers[begin : begin + PAGE]
+        more = begin + PAGE < len(offers)
+        tools = [self._tool(name, offer, version) for name, offer in shown]
+        return tools, _cursor(_name(shown[-1])) if more else None
+
+    async def call(
+        self,
+        visitor: CapabilityCaller,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        structured: bool,
+        ask_person: AskPerson | None = None,
+    ) -> dict[str, Any]:
+        """The result of a call, also when it failed; ``Missing`` for a tool that is not offered.
+
+        ``structured`` says whether an error may have structured content. ``ask_person`` is for
+        clients that open pages.
+        """
+        space = visitor.actor.workspace_id
+        capability, found = name, await self._gate.find(space, name)
+        if found is None:
+            capability = map_tool_aliases(await self._gate.names(space)).get(name, name)
+            found = await self._gate.find(space, capability)
+        try:
+            value = await self._served(visitor, capability, arguments, ask_person)
+        except Problem as problem:
+            if found is None or not visitor.sees(found):
+                raise unknown_tool(name) from None
+            if isinstance(problem, ConsentRequired):
+                problem.locate(self._address)
+            return failure_of(problem, structured=structured)
+        # A tool that has come only while it was called is asked for anew.
+        found = found or await self._gate.find(space, capability)
+        return result_of(value, wrapped=found is None or wraps(found))
+
+    async def _served(
+        self,
+        caller: CapabilityCaller,
+        capability: str,
+        arguments: Mapping[str, Any],
+        ask_person: AskPerson | None,
+    ) -> Any:
+        wait = caller.client_wait
+        if wait is not None:
+            wait = replace(wait, opens_pages=ask_person is not None)
+            caller = replace(caller, client_wait=wait)
+        try:
+            return await self._gate.serve(caller, capability, arguments)
+        except PersonRequired as problem:
+            problem.locate(self._address)
+            if self._workspace is not None:
+                problem.name_workspace(await self._workspace(caller.actor))
+            if ask_person is None or wait is None:
+                raise
+
+            async def again(dismissed: asyncio.Event) -> Any:
+                opened = replace(wait, dismissed=dismissed.is_set)
+                waiting = replace(caller, client_wait=opened)
+                return await self._gate.serve(waiting, capability, arguments)
+
+            return await ask_person(problem, again, wait.seconds)
+
+    def _tool(self, name: str, offer: CapabilityOffer, version: str) -> dict[str, Any]:
+        capability = offer.capability
+        if offer.input_schema is not capability.input_schema:
+            return self._spell(version, describe(name, capability, offer.input_schema))
+        known, made = self._made.get((name, version), (None, {}))
+        # One name may mean another tool in another workspace, or a newer one in the same.
+        if known is not capability:
+            made = self._spell(version, describe(name, capability, offer.input_schema))
+            self._made[name, version] = (capability, made)
+        return made
+
+
+def unknown_tool(name: str) -> NotFound:
+    """The same for what does not exist and for what this caller may not know of."""
+    return NotFound(
+        f"There is no tool called {name[:100]!r}.",
+        code="unknown_tool",
+        suggestion="Ask for tools/list to see what you may call.",
+    )
+
+
+def _cursor(name: str) -> str:
+    return base64.urlsafe_b64encode(name.encode()).decode()
+
+
+def _read_cursor(cursor: str) -> str:
+    """The last name of the page before; a tool that is gone since then breaks nothing."""
+    try:
+        return base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        detail = "The cursor was not given out by this server."
+        raise Invalid(detail, findings=[Finding("/cursor", detail, "cursor")]) from None
+
+
+def _name(named: tuple[str, CapabilityOffer]) -> str:
+    return named[0]
+
 
 Context = ServerRequestContext[Any, Any]
 # Says who sent a message: by what it came with, or always the same.

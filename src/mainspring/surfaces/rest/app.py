@@ -19,9 +19,7 @@ from starlette.types import ASGIApp
 
 from mainspring import __version__
 from mainspring.contracts.errors import InternalError
-from mainspring.surfaces.rest.auth import AuthMiddleware
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.auth import AuthMiddleware, BrowserSessionPolicy
 from mainspring.surfaces.rest.middleware import (
     ErrorBoundaryMiddleware,
     MountMiddleware,
@@ -31,6 +29,7 @@ from mainspring.surfaces.rest.middleware import (
 from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.problems import handle_problems
+from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.rest.route_access import is_marked, is_public, public
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.routes import (

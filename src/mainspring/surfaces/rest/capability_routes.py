@@ -19,12 +19,15 @@ from mainspring.contracts.errors import Finding, InternalError, Invalid
 from mainspring.definition.json_schema.published import flatten_schema
 from mainspring.definition.strict_json import join_pointer
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.optional_bodies import read_arguments
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.queries import knows_query
-from mainspring.surfaces.rest.request_bodies import limits_for, read_json_body, takes_schema
-from mainspring.surfaces.rest.route_access import face_of
+from mainspring.surfaces.rest.request_bodies import (
+    JsonAnswer,
+    limits_for,
+    read_arguments,
+    read_json_body,
+    takes_schema,
+)
+from mainspring.surfaces.rest.route_access import face_of, knows_query
 from mainspring.surfaces.services import ApplicationServices
 
 # How a call of a capability may end, whichever it is: its time may be over, and so may the time

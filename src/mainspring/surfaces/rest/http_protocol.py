@@ -13,9 +13,9 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from mainspring.contracts.errors import Invalid, Problem, TooLarge
-from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.middleware import STATUS, WebhookThrottleMiddleware
 from mainspring.surfaces.rest.problems import MEDIA_TYPE
+from mainspring.surfaces.rest.request_bodies import as_json
 
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100

@@ -23,9 +23,13 @@ from mainspring.contracts.errors import Problem
 from mainspring.definition.strict_json import read_json
 from mainspring.store.rate_limit import LeakyBucket, fill_bucket
 from mainspring.surfaces.rest.auth import check_admitted
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.oauth_return import page
-from mainspring.surfaces.rest.request_bodies import check_content_type, limits_of, read_bytes
+from mainspring.surfaces.rest.request_bodies import (
+    JsonAnswer,
+    check_content_type,
+    limits_of,
+    read_bytes,
+)
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.routes.session import caller_address
 from mainspring.surfaces.rest.server_address import ISSUER_PATH, RESOURCE_PATH, own_name, resources

@@ -31,7 +31,7 @@ from mainspring.contracts.errors import (
 from mainspring.definition.strict_json import join_pointer
 from mainspring.store.database_errors import UNAVAILABLE, is_storage_full
 from mainspring.store.disk_space import is_disk_full
-from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.rest.validation_messages import finding_of
 
 if TYPE_CHECKING:

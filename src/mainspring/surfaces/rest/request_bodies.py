@@ -10,17 +10,56 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
+import orjson
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.rest.validation_messages import body_pointer, finding_of
+
+# How values become JSON answers.
+#
+# A route returns an ``Answer`` around plain rows: moments are written as RFC 3339 in UTC with
+# a Z, decimals as the digits they are, ids as text. Its shape is declared beside the route
+# for the published document, and checked by tests instead of once more for each answer.
+
+
+class JsonAnswer(JSONResponse):
+    """JSON, written once and as it is."""
+
+    def render(self, content: Any) -> bytes:
+        return as_json(content)
+
+
+def as_json(value: Any) -> bytes:
+    """The bytes of an answer."""
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        # The driver's ids are of a class of its own.
+        return str(value)
+    if isinstance(value, Decimal):
+        # A number in JSON has no room for more than its digits, and needs no less.
+        return orjson.Fragment(format(value, "f").encode())
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True)
+    if hasattr(value, "keys"):
+        return dict(value.items())
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
 
 LARGE: Final = 65_536
 BODY_SECONDS: Final = 60.0
@@ -162,3 +201,32 @@ def _parameter(text: str) -> tuple[str, str]:
 
 def _too_large(most: int) -> TooLarge:
     return TooLarge(f"The body is larger than {most:,} bytes.", code="body_too_large")
+
+
+# Bodies that may be left out: a request without one means the same as an empty object.
+
+
+# Some clients name a content type whatever they send.
+_EMPTY: Final = b"{}"
+
+
+async def read_optional(request: Request, model: type[Model]) -> Model:
+    """The body as a value of the model; all of its defaults when there is no body."""
+    return model() if _is_left_out(request) else await read_body(request, model, empty=_EMPTY)
+
+
+async def read_arguments(request: Request, limits: Limits) -> Any:
+    """The body as a capability's arguments; none at all where there is no body."""
+    return {} if _is_left_out(request) else await read_json_body(request, limits, empty=_EMPTY)
+
+
+def may_take(model: type[BaseModel]) -> dict[str, Any]:
+    """The ``openapi_extra`` of a route whose body may be left out."""
+    body = takes(model)["requestBody"]
+    return {"requestBody": {**body, "required": False}}
+
+
+def _is_left_out(request: Request) -> bool:
+    headers = request.headers
+    said = "content-type" in headers or "transfer-encoding" in headers
+    return not said and headers.get("content-length", "0") == "0"

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
 from mainspring.surfaces.rest.auth import check_admitted
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.queries import check_known_query
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
+from mainspring.surfaces.rest.route_access import check_known_query
 
 PREFIX: Final = "/api/v1"
 

@@ -19,7 +19,7 @@ from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import LimitExceeded, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.json_answers import as_json
+from mainspring.surfaces.rest.request_bodies import as_json
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

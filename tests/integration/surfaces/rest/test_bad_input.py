@@ -9,9 +9,8 @@ import pytest
 import pytest_asyncio
 from fastapi import APIRouter, Request
 
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.openapi import describe, operations
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from mainspring.app import application_services
 from mainspring.contracts.errors import InternalError
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import is_public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.web.files import SCREENS

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from mainspring.store.database_errors import database_unavailable_error
-from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx2
 
 from mainspring.contracts.roles import Role
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import PATIENCE, Api
 from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of

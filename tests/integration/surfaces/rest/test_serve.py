@@ -257,8 +257,7 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
 
 
 def _echo() -> APIRouter:
-    from mainspring.surfaces.rest.json_answers import JsonAnswer
-    from mainspring.surfaces.rest.request_bodies import read_json_body
+    from mainspring.surfaces.rest.request_bodies import JsonAnswer, read_json_body
 
     made = router("test")
 

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Role
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.sign_in import (
     PER_ADDRESS,

@@ -11,8 +11,7 @@ import pytest
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid, LimitExceeded
-from mainspring.surfaces.mcp.server import progress_token
-from mainspring.surfaces.mcp.toolbox import describe, failure_of, hints, result_of
+from mainspring.surfaces.mcp.server import describe, failure_of, hints, progress_token, result_of
 
 
 async def _never(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:

@@ -13,12 +13,17 @@ from pydantic import Field
 
 from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.contracts.limits import Limits
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.middleware import ErrorBoundaryMiddleware
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit
 from mainspring.surfaces.rest.problems import handle_problems
-from mainspring.surfaces.rest.queries import check_known_query
-from mainspring.surfaces.rest.request_bodies import Body, read_body, read_json_body, takes
+from mainspring.surfaces.rest.request_bodies import (
+    Body,
+    JsonAnswer,
+    read_body,
+    read_json_body,
+    takes,
+)
+from mainspring.surfaces.rest.route_access import check_known_query
 
 
 class Leg(Body):

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from mainspring.contracts.capability import Effect
-from mainspring.surfaces.rest.json_answers import JsonAnswer, as_json
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, as_json
 
 
 class Pair(BaseModel):

@@ -11,7 +11,6 @@ from mainspring.contracts.errors import Finding, PermissionDenied, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.email_verification import mailer_of, send_code, verify_code
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChangedPerson,
     EmailCode,
@@ -19,7 +18,7 @@ from mainspring.surfaces.rest.people_shapes import (
     PersonShape,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import own_session, person, tell

@@ -18,12 +18,10 @@ from starlette.responses import Response
 from mainspring.contracts.roles import Permission
 from mainspring.runs.history import find_run
 from mainspring.store.database import WorkspaceDatabase
-from mainspring.surfaces.rest.auth import SignedIn, check_role, reader_of
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy, SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs, public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

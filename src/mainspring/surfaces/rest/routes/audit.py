@@ -14,8 +14,8 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.gate.callers import describe_direct_call
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

@@ -46,11 +46,16 @@ from mainspring.surfaces.rest.automation_shapes import (
     grants_used,
 )
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY, key_of
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_json_body, takes_schema
+from mainspring.surfaces.rest.request_bodies import (
+    Body,
+    JsonAnswer,
+    may_take,
+    read_json_body,
+    read_optional,
+    takes_schema,
+)
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.routes.runs import answer_accepted

@@ -15,9 +15,13 @@ from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, find_offer, list_offers
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.capability_routes import CALLED
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import limits_for, read_json_body, takes_schema
+from mainspring.surfaces.rest.request_bodies import (
+    JsonAnswer,
+    limits_for,
+    read_json_body,
+    takes_schema,
+)
 from mainspring.surfaces.rest.route_access import anyone_known, open_to_runs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

@@ -17,9 +17,8 @@ from mainspring.contracts.roles import LEAST, Permission, Role, min_role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.capability_list import list_offers
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole, own_session, tell

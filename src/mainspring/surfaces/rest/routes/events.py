@@ -28,10 +28,9 @@ from mainspring.runs.events import keep_event_key
 from mainspring.store.events import EventNotifier, EventTable
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.idempotency import EVENT_KEY_HEADER, key_of
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

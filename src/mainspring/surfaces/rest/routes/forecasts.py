@@ -11,8 +11,8 @@ from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.pricing import price_of
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

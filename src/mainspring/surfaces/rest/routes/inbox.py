@@ -14,10 +14,8 @@ from mainspring.gate.drafts import DraftStatus, list_drafts, read_draft
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
 from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
-from mainspring.surfaces.rest.request_bodies import Body
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, may_take, read_optional
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

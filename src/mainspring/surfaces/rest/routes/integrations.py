@@ -17,8 +17,7 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission
 from mainspring.store.audit import build_audit_record
-from mainspring.surfaces.rest.auth import check_role, person_of
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy, check_role, person_of
 from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
 from mainspring.surfaces.rest.oauth_return import (
     AGAIN,

@@ -16,9 +16,8 @@ from starlette.responses import Response
 
 from mainspring.contracts.object_schema import build_object_part
 from mainspring.gate.prompting.interactions import MOST_BYTES
-from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import read_bytes
+from mainspring.surfaces.rest.request_bodies import as_json, read_bytes
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

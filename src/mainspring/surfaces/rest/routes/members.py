@@ -10,7 +10,6 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Finding, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import (
     ChangedMember,
     EstateShape,
@@ -22,7 +21,7 @@ from mainspring.surfaces.rest.people_shapes import (
     Takeover,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

@@ -14,9 +14,8 @@ from mainspring.contracts.errors import Expired, LimitExceeded, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.store.rate_limit import LeakyBucket, fill_bucket
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import own_session, tell

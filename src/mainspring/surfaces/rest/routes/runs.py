@@ -28,11 +28,9 @@ from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, may_take, read_optional
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.run_shapes import (

@@ -19,7 +19,7 @@ from mainspring.definition.templates.filter_help import FILTER_WORDS, TEST_WORDS
 from mainspring.definition.templates.filters import REQUIRED
 from mainspring.recipes.package.schema import build_recipe_schema
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer, as_json
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, as_json
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

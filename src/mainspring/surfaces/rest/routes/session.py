@@ -13,9 +13,12 @@ from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.roles import Permission, Role
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, person_of
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy
-from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.auth import (
+    AuthenticatedCaller,
+    BrowserSessionPolicy,
+    SignedIn,
+    person_of,
+)
 from mainspring.surfaces.rest.people_shapes import (
     ChosenWorkspace,
     Credentials,
@@ -25,7 +28,7 @@ from mainspring.surfaces.rest.people_shapes import (
     WhoShape,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import anywhere, needs, public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

@@ -7,9 +7,7 @@ from typing import TypeVar
 from fastapi import APIRouter, Request
 
 from mainspring.contracts.roles import Permission
-from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.browser import BrowserSessionPolicy, foreign
-from mainspring.surfaces.rest.json_answers import JsonAnswer
+from mainspring.surfaces.rest.auth import BrowserSessionPolicy, SignedIn, foreign
 from mainspring.surfaces.rest.people_shapes import (
     DeviceCode,
     TerminalAnswer,
@@ -20,7 +18,7 @@ from mainspring.surfaces.rest.people_shapes import (
     TerminalName,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import anywhere, needs, public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import caller_address, own_session, tell

@@ -10,10 +10,9 @@ from fastapi import APIRouter, Query, Request
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.roles import Permission, role_too_small_error
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenList, TokenShape
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import read_body, takes
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole

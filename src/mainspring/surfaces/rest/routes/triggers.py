@@ -21,10 +21,9 @@ from mainspring.definition.model import TriggerType
 from mainspring.definition.traits import DefinitionTraits, read_traits
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, read_body, takes
+from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.services import ApplicationServices

@@ -13,8 +13,8 @@ from mainspring.contracts.roles import Permission
 from mainspring.gate.usage_ledger import UsageFilter, read_asks, span_of
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.capability_routes import CapabilityRoute, add_faces
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices

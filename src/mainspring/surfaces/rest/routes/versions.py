@@ -20,11 +20,11 @@ from mainspring.surfaces.rest.automation_shapes import (
     VersionDetail,
     VersionSummary,
 )
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.request_bodies import (
     Body,
+    JsonAnswer,
     read_body,
     read_json_body,
     takes,

@@ -27,10 +27,9 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
 from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
-from mainspring.surfaces.rest.json_answers import as_json
 from mainspring.surfaces.rest.middleware import close
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
-from mainspring.surfaces.rest.request_bodies import LARGE, check_content_type, read_bytes
+from mainspring.surfaces.rest.request_bodies import LARGE, as_json, check_content_type, read_bytes
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.run_shapes import Accepted
