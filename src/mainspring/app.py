@@ -49,18 +49,12 @@ from mainspring.runs.engine import Engine
 from mainspring.runs.questions import StepQuestions
 from mainspring.runs.record import RunRecorder
 from mainspring.runs.resume import RunResumer
-from mainspring.runs.run_events import Hook, Watcher, no_hook, nobody
+from mainspring.runs.rows import Hook, Watcher, no_hook, nobody
 from mainspring.runs.telemetry import InstallationTelemetry, RunTelemetry, both, watch_pool
 from mainspring.runs.transport.broker import broker_of
 from mainspring.runs.transport.celery_listener import CeleryHintListener
 from mainspring.runs.transport.celery_sender import CeleryHintSender
 from mainspring.runs.transport.consumer import CeleryConsumer
-from mainspring.runs.transport.hints import (
-    RUNS_CHANNEL,
-    HintListener,
-    HintSender,
-    PostgresHintSender,
-)
 from mainspring.runs.versions import VersionCache
 from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings, forget_model_keys, without_model_keys
@@ -69,7 +63,14 @@ from mainspring.store.events import EVENTS_CHANNEL, EventNotifier, EventTable
 from mainspring.store.group_commit import GroupWriter
 from mainspring.store.migrate import require_tables
 from mainspring.store.partitions import ensure_partitions
-from mainspring.store.wakeups import WakeupListener, WakeupSender
+from mainspring.store.wakeups import (
+    RUNS_CHANNEL,
+    HintListener,
+    HintSender,
+    PostgresHintSender,
+    WakeupListener,
+    WakeupSender,
+)
 from mainspring.surfaces.mcp.in_process import InProcessMcp
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails

@@ -22,9 +22,8 @@ from mainspring.contracts.errors import Invalid, Problem
 from mainspring.runs.transport.broker import QUEUES, broker_of
 from mainspring.runs.transport.celery_listener import CeleryHintListener
 from mainspring.runs.transport.consumer import celery_state
-from mainspring.runs.transport.hints import RUNS_CHANNEL
 from mainspring.settings import Settings, read_settings
-from mainspring.store.wakeups import WakeupListener
+from mainspring.store.wakeups import RUNS_CHANNEL, WakeupListener
 from mainspring.surfaces.cli.gc_tuning import tune_gc
 
 if TYPE_CHECKING:

@@ -57,10 +57,10 @@ from mainspring.recipes.capabilities import recipe_capabilities
 from mainspring.recipes.carrying.capabilities import carrying_capabilities
 from mainspring.recipes.entities.workflows import WorkflowHandler
 from mainspring.runs.capabilities import capabilities as run_capabilities
-from mainspring.runs.events import EVENTS
 from mainspring.runs.halt_capabilities import halt_capabilities
 from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.runs.resume import RunResumer
+from mainspring.runs.rows import EVENTS
 from mainspring.settings import Settings
 from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.triggers.storage_size import own_disk, size_capabilities

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from mainspring.app import Application
-from mainspring.runs.run_events import Hook
+from mainspring.runs.rows import Hook
 from mainspring.store.events import EVENTS_CHANNEL, EventTable
 from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.matcher import EventMatcher

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from mainspring.app import Application
 from mainspring.contracts.context import Transaction
-from mainspring.runs.run_events import Hook
+from mainspring.runs.rows import Hook
 from mainspring.triggers.scheduler import Scheduler, Time, database_time
 
 POLL = 0.05

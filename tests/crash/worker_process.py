@@ -24,7 +24,7 @@ import uvloop
 from mainspring.actions.script.runner import ScriptRunner
 from mainspring.app import Application, build_registry, build_worker, open_application
 from mainspring.contracts.limits import Limits
-from mainspring.runs.run_events import Hook
+from mainspring.runs.rows import Hook
 from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import Stunts

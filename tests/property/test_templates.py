@@ -23,7 +23,7 @@ from mainspring.definition.templates import (
     parse_predicate,
     parse_template,
 )
-from mainspring.definition.templates.render_state import RenderMeter
+from mainspring.definition.templates.values import RenderMeter
 from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()

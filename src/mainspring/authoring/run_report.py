@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal
 
-from mainspring.runs.outcome import ITEMS_FAILED
-from mainspring.runs.rows import FINAL
+from mainspring.runs.rows import FINAL, ITEMS_FAILED
 from mainspring.runs.story import REASONS, list_suppressed_calls
 
 OUTPUT_BYTES: Final = 8_192

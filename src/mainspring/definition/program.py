@@ -97,20 +97,20 @@ class CompiledDefinition:
     # The approval modes of its outside writes, by step.
     approvals: Mapping[str, StepApproval]
 
-    @property
-    def execution(self) -> Execution:
-        return self.definition.execution
+    execution: Execution
+    # The queue of its runs, by the step that takes longest.
+    queue: Queue
 
     @property
     def timeout_seconds(self) -> int:
-        return self.definition.execution.timeout_seconds
+        return self.execution.timeout_seconds
 
-    @property
-    def queue(self) -> Queue:
-        longest = max(step.seconds for step in (*self.steps, *self.on_failure))
-        if longest < _FAST_SECONDS:
-            return "fast"
-        return "medium" if longest < _MEDIUM_SECONDS else "long"
+
+def _queue_of(steps: Iterable[CompiledStep]) -> Queue:
+    longest = max(step.seconds for step in steps)
+    if longest < _FAST_SECONDS:
+        return "fast"
+    return "medium" if longest < _MEDIUM_SECONDS else "long"
 
 
 def compile_program(
@@ -121,12 +121,16 @@ def compile_program(
     definition = report.accepted()
     holds = read_holds(definition.as_dict(), vocabulary, limits)
     maker = _StepCompiler(definition.execution, vocabulary, limits, holds)
+    steps = maker.steps(definition.plan)
+    on_failure = maker.steps(definition.execution.on_failure)
     return CompiledDefinition(
         definition=definition,
-        steps=maker.steps(definition.plan),
-        on_failure=maker.steps(definition.execution.on_failure),
+        steps=steps,
+        on_failure=on_failure,
         grants=report.grants,
         approvals=read_approvals(definition.as_dict()),
+        execution=definition.execution,
+        queue=_queue_of((*steps, *on_failure)),
     )
 
 

@@ -7,18 +7,16 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.gate.drafting.resume import withdraw_drafts
-from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, find_occupied_lanes, lock_lanes, release_lanes
-from mainspring.runs.rows import FINAL, RunEnd
-from mainspring.runs.transport.hints import PostgresHintSender
+from mainspring.runs.rows import FINAL, RunEnd, run_event
+from mainspring.runs.run_requests import Lane, find_occupied_lanes, lock_lanes, release_lanes
 from mainspring.store.events import EVENTS_CHANNEL, append_events
 from mainspring.store.partitions import lock_month_shared
+from mainspring.store.wakeups import PostgresHintSender
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.runs.transport.hints import HintSender
     from mainspring.store.database import Database
-    from mainspring.store.wakeups import WakeupSender
+    from mainspring.store.wakeups import HintSender, WakeupSender
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """

@@ -32,33 +32,33 @@ from mainspring.definition.strict_json import check_value, encode_canonical
 from mainspring.definition.templates import parse_template
 from mainspring.gate.policy import narrower_mode
 from mainspring.gate.rehearsal_recording import limit_to_day_cap, read_active_day_cap
-from mainspring.runs.admission import (
+from mainspring.runs.engine import LoadedVersion
+from mainspring.runs.rows import RunEnd, run_event
+from mainspring.runs.run_requests import (
     DROPPED,
+    KEY_LIFE,
     LEFT,
     PAUSED,
     AdmissionRefusal,
     CostAllowance,
-    RunChain,
-    read_chains,
-)
-from mainspring.runs.engine import LoadedVersion
-from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, find_occupied_lanes, lane_of, lock_lanes
-from mainspring.runs.rows import RunEnd
-from mainspring.runs.run_requests import (
-    KEY_LIFE,
+    Lane,
     NewRun,
     PreparedRun,
+    RunChain,
     RunRequest,
+    find_occupied_lanes,
     insert_runs,
+    lane_of,
+    lock_lanes,
     one_per_key,
+    read_chains,
     serialize_inputs,
     take_keys,
 )
-from mainspring.runs.transport.hints import HintSender
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
+from mainspring.store.wakeups import HintSender
 from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 from mainspring.workspace.consents import check_consent
 from mainspring.workspace.departed_members import OWNER_LEFT

@@ -13,8 +13,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.program import CompiledDefinition
 from mainspring.gate.call import Gate
 from mainspring.runs.questions import Answers
-from mainspring.runs.rows import RunCommit
-from mainspring.runs.run_events import Hook, Watcher
+from mainspring.runs.rows import Hook, RunCommit, Watcher
 from mainspring.store.group_commit import GroupWriter
 
 

@@ -27,12 +27,25 @@ from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import RehearsalRecording, RehearsedStep, limit_to_day_cap
 from mainspring.gate.run_budget import RunBudget, StepBudget
 from mainspring.gate.secret_masking import RunSecretMasker
-from mainspring.runs.admission import CostAllowance
 from mainspring.runs.engine import Engine, LoadedVersion
-from mainspring.runs.journal import RecordedStep, RunJournal
-from mainspring.runs.outcome import ITEMS_FAILED, EffectTally, broke_off, outcome_of_finished_run
-from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
-from mainspring.runs.run_events import Kind, RunEvent, nobody
+from mainspring.runs.rows import (
+    ITEMS_FAILED,
+    ClaimedRun,
+    EffectTally,
+    Kind,
+    RecordedStep,
+    RunCommit,
+    RunEnd,
+    RunEvent,
+    RunJournal,
+    RunStatus,
+    StepRow,
+    StepStatus,
+    broke_off,
+    nobody,
+    outcome_of_finished_run,
+)
+from mainspring.runs.run_requests import CostAllowance
 from mainspring.runs.step import (
     DraftWait,
     HeldCallInterrupt,

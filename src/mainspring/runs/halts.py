@@ -11,10 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
-from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.queue import PARKED
-from mainspring.runs.rows import RunEnd
+from mainspring.runs.rows import RunEnd, run_event
+from mainspring.runs.run_requests import Lane, lock_lanes, release_lanes
 from mainspring.store.events import append_events
 from mainspring.workspace.halts import forget, list_released_halts
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import dumps
 from mainspring.gate.call_records import CALLS_PART, call_row, write_calls
-from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.output import write_output
-from mainspring.runs.rows import RunCommit, RunEnd, StepRow
+from mainspring.runs.rows import RunCommit, RunEnd, StepRow, run_event
+from mainspring.runs.run_requests import Lane, lock_lanes, release_lanes
 from mainspring.store.events import EVENTS_PART, EventRow, append_events
 from mainspring.store.statement_parts import StatementPart
 

@@ -55,10 +55,8 @@ from mainspring.gate.run_tokens import FIRST_NUMBER
 from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.usage_report import UsageReporter
 from mainspring.runs.engine import Engine
-from mainspring.runs.journal import RunJournal
-from mainspring.runs.outcome import EffectTally
 from mainspring.runs.output import StepOutputChunk
-from mainspring.runs.rows import ClaimedRun, RunCommit
+from mainspring.runs.rows import ClaimedRun, EffectTally, RunCommit, RunJournal
 from mainspring.store.database_errors import log_and_convert_error
 
 # A limit of time that costs nothing where nobody waits.

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.gate.draft_resolution import is_draft
-from mainspring.runs.outcome import ITEMS_FAILED, sentence
-from mainspring.runs.rows import FINAL
+from mainspring.runs.rows import FINAL, ITEMS_FAILED, sentence
 
 _TITLES: Final[Mapping[str, str]] = {
     "pending": "It waits for a worker",

@@ -22,8 +22,7 @@ from mainspring.outbound.telemetry import first_span, run_context
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import read_vitals
 from mainspring.runs.metrics import read_installation_metrics
-from mainspring.runs.rows import FINAL, ClaimedRun, RunEnd
-from mainspring.runs.run_events import RunEvent, Watcher
+from mainspring.runs.rows import FINAL, ClaimedRun, RunEnd, RunEvent, Watcher
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

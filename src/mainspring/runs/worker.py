@@ -28,13 +28,10 @@ from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.runs import queue
 from mainspring.runs.claim_fairness import ClaimFairness
 from mainspring.runs.engine import Engine, LoadedVersion
-from mainspring.runs.events import run_event
 from mainspring.runs.execute import Interrupt, RunExecution
 from mainspring.runs.halts import finish_releases
-from mainspring.runs.journal import RunJournal, read_journal
-from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
-from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd
-from mainspring.runs.transport.hints import HintListener
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunJournal, read_journal, run_event
+from mainspring.runs.run_requests import STUCK, lock_lanes, release_lanes
 from mainspring.runs.versions import VersionCache
 from mainspring.settings import Settings
 from mainspring.store.application_name import get_parent_process_id, get_process_id
@@ -42,6 +39,7 @@ from mainspring.store.database import Connection, Database, DatabaseClock, is_lo
 from mainspring.store.database_errors import is_storage_full, log_and_convert_error
 from mainspring.store.events import append_events
 from mainspring.store.partitions import ensure_partitions
+from mainspring.store.wakeups import HintListener
 from mainspring.workspace.sealing import SecretScope
 
 if TYPE_CHECKING:

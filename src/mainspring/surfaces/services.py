@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mainspring.outbound.web_push import PushSender
     from mainspring.runs.control import RunControl
     from mainspring.runs.dispatch import Dispatcher
-    from mainspring.runs.run_events import Watcher
+    from mainspring.runs.rows import Watcher
     from mainspring.runs.worker import Worker
     from mainspring.settings import Settings
     from mainspring.store.database import Database

@@ -27,7 +27,7 @@ from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.contracts.event import Event
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
-from mainspring.runs.events import EVENTS, FAILED
+from mainspring.runs.rows import EVENTS, FAILED
 from mainspring.runs.story import next_moves
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.alerts import (

@@ -27,9 +27,8 @@ from mainspring.contracts.errors import InternalError, Problem, describe_for_log
 from mainspring.contracts.event import Event, EventLog, EventLogEntry
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters import FilterIndex
-from mainspring.runs.admission import trials_among
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
-from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.run_requests import RunRequest, trials_among
 from mainspring.store.database import Database
 from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.log_reader import (

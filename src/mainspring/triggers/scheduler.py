@@ -27,7 +27,7 @@ from mainspring.contracts.errors import Invalid, Problem, describe_for_log
 from mainspring.contracts.limits import Limits
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.runs.missed_fire_times import KEPT, MissedFireTime, record_missed
-from mainspring.runs.run_events import Hook, no_hook
+from mainspring.runs.rows import Hook, no_hook
 from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database, is_lost_connection

@@ -36,9 +36,8 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import hash_content
-from mainspring.runs.admission import LEFT
 from mainspring.runs.dispatch import Dispatcher, DispatchResult, Recorded, TriggerChanged
-from mainspring.runs.run_requests import KEY_LIFE, RunRequest
+from mainspring.runs.run_requests import KEY_LIFE, LEFT, RunRequest
 from mainspring.store.database import Database
 from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
 from mainspring.triggers.mapping import WebhookInputMapper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Conflict
-from mainspring.runs.run_events import RunEvent
+from mainspring.runs.rows import RunEvent
 from tests.kit.house import Bench, document, step
 
 NO_PAUSE = {"retry_backoff": "none", "max_retries": 3}

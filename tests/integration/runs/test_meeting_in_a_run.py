@@ -16,9 +16,8 @@ from mainspring.definition.validate import validate
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.retention import forget_calls
 from mainspring.runs.control import RunControl
-from mainspring.runs.lanes import lane_of, lock_lanes
-from mainspring.runs.run_events import RunEvent
-from mainspring.runs.run_requests import RunRequest
+from mainspring.runs.rows import RunEvent
+from mainspring.runs.run_requests import RunRequest, lane_of, lock_lanes
 from mainspring.runs.step import LeaseLost
 from mainspring.runs.worker import rescue
 from mainspring.workspace.automations import FIRST_MEMBER, save

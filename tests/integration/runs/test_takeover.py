@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from mainspring.runs import queue
-from mainspring.runs.run_events import RunEvent
+from mainspring.runs.rows import RunEvent
 from mainspring.runs.worker import rescue, return_strays
 from mainspring.store.application_name import hash_host_name
 from tests.kit.dying import LEASES_OVER, Dead, lose_workers

@@ -7,8 +7,7 @@ from decimal import Decimal
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
-from mainspring.runs.admission import ChainLength, CostAllowance, RunChain
-from mainspring.runs.lanes import lane_of
+from mainspring.runs.run_requests import ChainLength, CostAllowance, RunChain, lane_of
 
 LIMITS = Limits()
 

@@ -11,7 +11,7 @@ from mainspring.contracts.errors import (
     PermissionDenied,
     Problem,
 )
-from mainspring.runs.outcome import (
+from mainspring.runs.rows import (
     SENTENCES,
     EffectTally,
     broke_off,

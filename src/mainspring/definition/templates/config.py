@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.parser import has_syntax
-from mainspring.definition.templates.render_state import RenderMeter
 from mainspring.definition.templates.template import Template, parse_template
-from mainspring.definition.templates.values import weigh
+from mainspring.definition.templates.values import RenderMeter, weigh
 
 SCOPE = "x-mainspring-scope"
 _SCOPES = frozenset({"run", "secret", "item", "none"})

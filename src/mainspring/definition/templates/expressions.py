@@ -30,14 +30,12 @@ from mainspring.definition.templates.parser import (
     get_line,
     walk,
 )
-from mainspring.definition.templates.render_state import (
+from mainspring.definition.templates.values import (
+    MISSING,
     Expression,
     ExpressionCompilerProtocol,
     RenderState,
     compile_constant,
-)
-from mainspring.definition.templates.values import (
-    MISSING,
     describe_kind,
     find,
     invalid_operation_error,

@@ -15,9 +15,9 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from mainspring.definition.templates.operators import is_comparable, search_cost
-from mainspring.definition.templates.render_state import RenderMeter
 from mainspring.definition.templates.values import (
     MISSING,
+    RenderMeter,
     check_kinds,
     describe_kind,
     find,

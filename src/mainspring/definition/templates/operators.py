@@ -12,8 +12,8 @@ from datetime import date, datetime
 from typing import Any
 
 from mainspring.definition.templates.parser import MAX_INTEGER_BITS as _MOST_BITS
-from mainspring.definition.templates.render_state import RenderMeter
 from mainspring.definition.templates.values import (
+    RenderMeter,
     check_kinds,
     check_number,
     describe_kind,

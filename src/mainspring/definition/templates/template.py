@@ -30,13 +30,11 @@ from mainspring.definition.templates.parser import (
     template_too_complex_error,
 )
 from mainspring.definition.templates.references import TemplateReference, find_references
-from mainspring.definition.templates.render_state import (
+from mainspring.definition.templates.values import (
     Expression,
     ExpressionCompilerProtocol,
     RenderMeter,
     RenderState,
-)
-from mainspring.definition.templates.values import (
     describe_kind,
     invalid_operation_error,
     to_native,

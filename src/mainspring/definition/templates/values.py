@@ -11,14 +11,128 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
+
+from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SecretRef
 from mainspring.definition.templates.parser import MAX_INTEGER_BITS
-from mainspring.definition.templates.render_state import RenderMeter
+
+# The state of one render, and the closures that work on it.
+#
+# A closure is one small Python function over the state. A strict one refuses what is not
+# there; a soft one answers MISSING, and exists for the places where absence is allowed.
+
+
+# What one render may use: steps, memory, and processor time behind both.
+
+# One look at the clock costs as much as a few steps, so it is not taken at each of them.
+STEPS_PER_LOOK = 2_000
+# The sum of all values one render may build, in units of the largest single value.
+VALUES_PER_RENDER = 6
+
+
+class RenderMeter:
+    """Counts down while a template runs; every refusal is an ``Invalid``."""
+
+    __slots__ = ("_deadline", "_mark", "_memory", "_milliseconds", "fuel", "value_limit")
+
+    def __init__(self, limits: Limits) -> None:
+        self.fuel = limits.template_fuel
+        self.value_limit = limits.template_value
+        self._memory = limits.template_value * VALUES_PER_RENDER
+        self._milliseconds = limits.template_milliseconds
+        self._mark = max(self.fuel - STEPS_PER_LOOK, 0)
+        self._deadline: float | None = None
+
+    def spend(self, steps: int) -> None:
+        """Charges work that is about to be done."""
+        self.fuel -= steps
+        if self.fuel < self._mark:
+            self._look()
+
+    def allocate(self, units: int) -> None:
+        """Charges a value that is about to be built: a character is one unit."""
+        if units > self.value_limit:
+            raise Invalid(
+                f"The template builds a value of more than {self.value_limit} characters.",
+                code="template_too_large",
+            )
+        self._memory -= units
+        if self._memory < 0:
+            raise Invalid(
+                "The template builds too much data in one render.", code="template_too_large"
+            )
+
+    def _look(self) -> None:
+        if self.fuel < 0:
+            raise Invalid(
+                "The template needs more steps than one render may take.",
+                code="template_too_much_work",
+                suggestion="Loop over fewer items, or move the work into a step of its own.",
+            )
+        now = time.thread_time()
+        if self._deadline is None:
+            self._deadline = now + self._milliseconds / 1000
+        elif now > self._deadline:
+            raise Invalid(
+                f"The template took more than {self._milliseconds} ms.",
+                code="template_too_much_work",
+            )
+        self._mark = max(self.fuel - STEPS_PER_LOOK, 0)
+
+
+class RenderState:
+    """Made for each render and thrown away after it, so templates can be shared."""
+
+    __slots__ = ("frame", "line", "meter", "names", "out", "room")
+
+    def __init__(self, names: Mapping[str, Any], meter: RenderMeter, room: int) -> None:
+        self.names = names
+        # What the template itself has named: for, set and with.
+        self.frame: dict[str, Any] = {}
+        self.meter = meter
+        self.out: list[str | SecretRef] = []
+        # Characters that may still be put out.
+        self.room = room
+        self.line = 1
+
+    def emit(self, text: str) -> None:
+        self.room -= len(text)
+        if self.room < 0:
+            raise Invalid("The template puts out too much text.", code="template_too_large")
+        self.out.append(text)
+
+    def text(self) -> str:
+        """All that was put out, when no secret can be in it."""
+        return "".join(map(str, self.out))
+
+
+Expression: TypeAlias = Callable[[RenderState], Any]
+
+
+class ExpressionCompilerProtocol(Protocol):
+    """Turns expression nodes into closures."""
+
+    @property
+    def local(self) -> frozenset[str]:
+        """The names that the template makes itself."""
+        ...
+
+    def strict(self, node: nodes.Node) -> Expression: ...
+
+    def soft(self, node: nodes.Node) -> Expression: ...
+
+
+def compile_constant(value: Any) -> Expression:
+    return lambda state: value
+
 
 MAX_DEPTH = 50
 _KINDS: dict[type, str] = {

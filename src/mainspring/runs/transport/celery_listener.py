@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from mainspring.runs.transport.hints import HintListener
+    from mainspring.store.wakeups import HintListener
 
 # How long a worker that is busy sits on a hint: one that waits for work gets the next.
 _BUSY_SECONDS: Final = 0.5

@@ -21,7 +21,7 @@ from mainspring.runs.transport.presence import BrokerPresence
 
 if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
-    from mainspring.runs.transport.hints import Due
+    from mainspring.store.wakeups import Due
 
 # So many runs share a message: a few messages for a crowd wake a few workers for it.
 PORTION: Final = 16

@@ -20,8 +20,7 @@ from mainspring.definition.inputs import RuntimeTokens, resolve_inputs
 from mainspring.gate.policy import Mode
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.output import OutputPosition, read_output
-from mainspring.runs.rows import FINAL
-from mainspring.runs.run_events import Kind, RunEvent
+from mainspring.runs.rows import FINAL, Kind, RunEvent
 from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.documents import STDIN, read_definition_file, read_inputs

@@ -66,7 +66,7 @@ def _waiting_lines(run: Mapping[str, Any]) -> list[Text]:
 
 
 def _sentence(run: Mapping[str, Any]) -> str:
-    from mainspring.runs.outcome import sentence
+    from mainspring.runs.rows import sentence
     from mainspring.runs.story import REASONS
 
     if run["reason"] in REASONS:

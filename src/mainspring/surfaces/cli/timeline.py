@@ -18,7 +18,7 @@ from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.runs.run_events import RunEvent
+    from mainspring.runs.rows import RunEvent
 
 _PREVIEW = 60
 _STEP_COLUMN = 24

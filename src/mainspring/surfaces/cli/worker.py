@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.runs.run_events import RunEvent
+from mainspring.runs.rows import RunEvent
 from mainspring.settings import QUEUES
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.gc_tuning import tune_gc

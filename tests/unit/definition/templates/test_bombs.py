@@ -15,7 +15,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.templates import parse_predicate, parse_template
-from mainspring.definition.templates.render_state import RenderMeter
+from mainspring.definition.templates.values import RenderMeter
 from tests.kit.runaway import RUNAWAY
 from tests.unit.definition.templates.attacks import BOMBS, FLOODS, large_context
 

@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.templates.render_state import STEPS_PER_LOOK, RenderMeter
+from mainspring.definition.templates.values import STEPS_PER_LOOK, RenderMeter
 
 
 def _meter(fuel: int = 10_000, value: int = 100, milliseconds: int = 60_000) -> RenderMeter:

@@ -14,8 +14,7 @@ from mainspring.contracts.errors import (
     Problem,
     UpstreamError,
 )
-from mainspring.runs.outcome import OutcomeWord
-from mainspring.runs.rows import RunStatus
+from mainspring.runs.rows import OutcomeWord, RunStatus
 from mainspring.surfaces.cli import exits
 
 

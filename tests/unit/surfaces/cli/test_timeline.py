@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import UpstreamError
-from mainspring.runs.rows import RunEnd
-from mainspring.runs.run_events import Kind, RunEvent
+from mainspring.runs.rows import Kind, RunEnd, RunEvent
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry, paint
 

@@ -24,7 +24,7 @@ from mainspring.contracts.event import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Permission
 from mainspring.definition.strict_json import hash_content
-from mainspring.runs.events import keep_event_key
+from mainspring.runs.rows import keep_event_key
 from mainspring.store.events import EventNotifier, EventTable
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.idempotency import EVENT_KEY_HEADER, key_of

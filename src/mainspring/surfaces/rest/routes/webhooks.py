@@ -160,19 +160,24 @@ def _straight(fire: Fire) -> Any:
 
 
 def _by_token(services: ApplicationServices) -> Fire:
+    address = services.settings.address
+
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
-        return await _receive_webhook(
-            services, request, shown, hash_webhook_token(_bearer(shown[b"authorization"])), ""
-        )
+        digest = hash_webhook_token(_bearer(shown[b"authorization"]))
+        receipt = await _receive_webhook(services, request, shown, digest, "")
+        return _respond(receipt, address, request.scope)
 
     return fire
 
 
 def _by_signature(services: ApplicationServices) -> Fire:
+    address = services.settings.address
+
     async def fire(request: Request) -> Response:
-        slug = request.path_params["slug"][:_LONGEST_SLUG]
-        return await _receive_webhook(services, request, _headers(request.scope), None, slug)
+        slug, shown = request.path_params["slug"][:_LONGEST_SLUG], _headers(request.scope)
+        receipt = await _receive_webhook(services, request, shown, None, slug)
+        return _respond(receipt, address, request.scope)
 
     return fire
 
@@ -183,7 +188,7 @@ async def _receive_webhook(
     shown: dict[bytes, list[str]],
     digest: bytes | None,
     slug: str,
-) -> Response:
+) -> desks.WebhookReceipt:
     desk = services.desk
     knock = await desk.receive(
         WebhookRequest(
@@ -196,7 +201,7 @@ async def _receive_webhook(
     )
     close(request.scope, desk.closed_for(knock))
     knock = await _read(desk, request, shown, services.limits, knock)
-    return _receipt(await desk.take(knock), services.settings.address, request.scope)
+    return await desk.take(knock)
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
@@ -277,7 +282,7 @@ def _id(text: str) -> UUID | None:
         return None
 
 
-def _receipt(made: desks.WebhookReceipt, address: str, scope: Scope) -> Response:
+def _respond(made: desks.WebhookReceipt, address: str, scope: Scope) -> Response:
     url = f"{address}{PREFIX}/runs/{made.run_id}"
     headers = {"Location": url}
     if made.repeated:
