@@ -19,9 +19,6 @@ from mainspring.contracts.errors import InternalError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.outbound.egress import Egress
-from mainspring.store.clock import DatabaseClock
-from mainspring.connections.call_context import ConnectionAccess, GateContext
-from mainspring.gate.egress import Egress
 from mainspring.store.database import DatabaseClock
 
 WORKSPACE = UUID("01900000-0000-7000-8000-0000000000a1")

@@ -43,15 +43,6 @@ from mainspring.contracts.model import (
 )
 from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
 from mainspring.definition.json_in_text import parse_json_text
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.call_context import GateContext
-from mainspring.connections.ingestion.sources import route_to
-from mainspring.connections.installed_integrations import (
-    InstalledIntegration,
-    InstalledIntegrations,
-    IntegrationAction,
-    install_id_of,
-)
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.read import find_page
 

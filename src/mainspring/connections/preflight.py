@@ -23,11 +23,6 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 from mainspring.outbound.egress.dial import check_literal_address, not_public_error
 from mainspring.outbound.egress.url import parse_url
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.accounts.tokens import missing_scopes
-from mainspring.outbound.egress.dial import check_literal_address, not_public_error
-from mainspring.outbound.egress.url import parse_url
-from mainspring.connections.ingestion.sources import route_to
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.people.email_addresses import MailAddressState, reach_maker, reach_member

@@ -45,10 +45,6 @@ from mainspring.gate.agent_turns import (
     unkept,
     write_turn,
 )
-from mainspring.gate.call_state import NOT_GRANTED, CallState, unknown
-from mainspring.gate.capability_call import CapabilityCall, CapabilityResult, mask_result
-from mainspring.workspace.artifacts.blobs import BlobStore
-from mainspring.gate.budget_reservations import run_to_completion
 from mainspring.gate.call_state import NOT_GRANTED, CallRecorder, CallState, unknown
 from mainspring.gate.capability_call import (
     LEASE_LOST,
@@ -62,10 +58,9 @@ from mainspring.gate.policy import may_wait
 from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.usage_meter import MeteredRequest, ModelMeter, book, reads_usually
-from mainspring.store.shield import run_to_completion
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.workspace.artifacts.blobs import BlobStore
 from mainspring.store.database import WorkspaceDatabase
+from mainspring.store.shield import run_to_completion
+from mainspring.workspace.artifacts.blobs import BlobStore
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -22,10 +22,9 @@ import orjson
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import BudgetExceeded, InternalError, LimitExceeded
 from mainspring.contracts.model import ModelReply, ToolCall
-from mainspring.gate.call_records import RecordedCall, dumps
-from mainspring.outbound.models.model_replies import TOO_DEEP, deeper
 from mainspring.definition.strict_json import dumps
 from mainspring.gate.call_records import RecordedCall
+from mainspring.outbound.models.model_replies import TOO_DEEP, deeper
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -43,8 +43,6 @@ from mainspring.gate.capability_offers import CapabilityOffer, offers_to, restri
 from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
 from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes
-from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.egress import Egress
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rate_limit import RateLimiter
@@ -55,10 +53,8 @@ from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.unanswered_requests import settle_open_reservations
 from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
 from mainspring.outbound.egress import Egress
-from mainspring.store.database import Database
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
 from mainspring.store.database import Database, WorkspaceDatabase
+from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 

@@ -41,9 +41,9 @@ from mainspring.gate.capability_call import (
 )
 from mainspring.gate.usage_meter import MeteredRequest
 from mainspring.store.audit import AuditRecord, build_audit_record
-from mainspring.workspace.redaction import redact_arguments
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.store.group_commit import ConnectionLossPolicy, GroupWriter
+from mainspring.workspace.redaction import redact_arguments
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -33,10 +33,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
-from mainspring.gate.call_records import dumps
-from mainspring.gate.call_state import CallState, resolve_granted_hosts
 from mainspring.definition.strict_json import dumps
-from mainspring.gate.budget_reservations import run_to_completion
 from mainspring.gate.call_state import CallRecorder, CallState, resolve_granted_hosts
 from mainspring.gate.capability_call import (
     ApprovedDraft,
@@ -86,7 +83,6 @@ from mainspring.store.audit import AuditRecord, append_audit, build_audit_record
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.store.shield import run_to_completion
-from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
 from mainspring.workspace.consents import may_agree
 from mainspring.workspace.halts import check_not_halted

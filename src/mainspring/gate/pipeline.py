@@ -75,9 +75,6 @@ from mainspring.gate.draft_sending import ANSWERING, DraftSender, confirming_cam
 from mainspring.gate.drafting.envelopes import route_of
 from mainspring.gate.drafting.resume import NullResumer, Resumer
 from mainspring.gate.drafts import DraftLifetimes, hold_call
-from mainspring.gate.fence import check_fence
-from mainspring.gate.keeping import CallRecorder
-from mainspring.gate.egress import Egress
 from mainspring.gate.policy import decide, effect_of
 from mainspring.gate.preapproval import claim_preapproved
 from mainspring.gate.rate_limit import count_egress, count_send
@@ -85,11 +82,9 @@ from mainspring.gate.rehearsal_recording import RECORDED, ReplayedAnswer, replay
 from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.usage_meter import ModelMeter, book
 from mainspring.outbound.egress import Egress
-from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.database import Connection, Database, WorkspaceDatabase, is_lost_connection
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.store.shield import run_to_completion
-from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore
 from mainspring.workspace.people.email_addresses import find_member_address
 from mainspring.workspace.vault import Vault

@@ -9,15 +9,10 @@ from uuid import UUID
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.limits import Limits
-from mainspring.gate.capability_call import CapabilityCall
-from mainspring.gate.fence import check_fence
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
-from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
-from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
-from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
 from mainspring.gate.capability_call import CapabilityCall, check_fence
 from mainspring.store.database import WorkspaceDatabase
+from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
+from mainspring.workspace.artifacts.rows import Artifact, insert_artifact, lock_artifact
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -30,8 +30,6 @@ from mainspring.gate.run_budget import RunBudget
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.http_fetch import http_fetch_capability
 from mainspring.outbound.mail import SmtpMailer
-from mainspring.store.clock import DatabaseClock
-from mainspring.store.database import Database
 from mainspring.store.database import Database, DatabaseClock
 from mainspring.store.database_source import ExternalDatabaseSource
 from mainspring.workspace.vault import Vault

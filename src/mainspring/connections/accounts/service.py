@@ -49,10 +49,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.manifest import get_source_name
 from mainspring.contracts.roles import Permission, check_may
-from mainspring.definition.pointers import join_pointer
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.accounts.tokens import REFRESH, TOKEN, AccountTokenManager
-from mainspring.connections.oauth.authorization_server import AuthorizationServerClient
+from mainspring.definition.strict_json import join_pointer
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.account_changes import (
     AccountChange,

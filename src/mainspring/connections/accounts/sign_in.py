@@ -44,8 +44,6 @@ from mainspring.connections.accounts.tokens import (
 from mainspring.connections.oauth.authorization_server import TokenEndpointError
 from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.roles import Permission, check_may
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.oauth.authorization_server import TokenEndpointError
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.accounts import clients, rows, sign_ins
 from mainspring.workspace.sign_in_state import unknown_state_error

@@ -28,10 +28,6 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import NothingToDo, Unchanged
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.call_context import GateContext
-from mainspring.connections.board_links.adapters import LinkableResources, raise_findings
-from mainspring.connections.board_links.addresses import check_linked
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.boards.links import (
     BoardLink,

@@ -40,24 +40,8 @@ from mainspring.contracts.integration import Item, ItemBatch, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.jsonpath import parse_path
-from mainspring.outbound.http_fetch import parse_retry_after
-from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.definition.strict_json import hash_content
 from mainspring.outbound.http_fetch import parse_retry_after
-from mainspring.connections.ingestion.cursors import Cursor, PollCursor
-from mainspring.connections.ingestion.declared_mapping import PageMapping, format_value, read_mapping
-from mainspring.connections.ingestion.declared_responses import (
-    EndpointResponse,
-    items_of,
-    next_link,
-    parse_response,
-    value_at,
-)
-from mainspring.connections.ingestion.declared_rules import validate_endpoint, validate_mapping
-from mainspring.connections.ingestion.declared_schema import INPUT, MOST_LISTED, OUTPUT, USUAL_PAGES
-from mainspring.connections.ingestion.items import IngestionOrigin
-from mainspring.connections.ingestion.reader import IngestionResult
-from mainspring.connections.ingestion.writing import IngestedBatch, forget_problems, ingest_items
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.writer import PageWriter, get_page_writer
 

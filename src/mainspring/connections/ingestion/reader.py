@@ -20,12 +20,6 @@ from mainspring.contracts.capability import ConnectionRoute
 from mainspring.contracts.errors import Expired, InternalError
 from mainspring.contracts.integration import Item, ItemBatch, Poll, Source, UnreadableItem
 from mainspring.contracts.limits import Limits
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.connections.call_context import GateContext
-from mainspring.connections.ingestion.cursors import NO_CONNECTION, Cursor, PollCursor
-from mainspring.connections.ingestion.items import IngestionOrigin
-from mainspring.connections.ingestion.sources import DataSource
-from mainspring.connections.ingestion.writing import IngestedBatch, ingest_items
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.writer import PageWriter, get_page_writer
 

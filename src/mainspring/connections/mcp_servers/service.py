@@ -25,15 +25,8 @@ from mainspring.contracts.errors import (
     Problem,
 )
 from mainspring.outbound.egress import parse_url
-from mainspring.store.shield import run_to_completion
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.gate.budget_reservations import run_to_completion
-from mainspring.gate.egress import parse_url
-from mainspring.connections.mcp_servers.tool_discovery import McpToolDiscovery
-from mainspring.connections.mcp_servers.tokens import ACCESS, CLIENT_SECRET
-from mainspring.connections.mcp_servers.tool_registry import McpToolRegistry
-from mainspring.gate.secret_masking import is_sensitive
 from mainspring.store.database import WorkspaceDatabase
+from mainspring.store.shield import run_to_completion
 from mainspring.workspace.connections import rows, tool_rows
 from mainspring.workspace.redaction import is_sensitive
 from mainspring.workspace.sealing import connection_scope

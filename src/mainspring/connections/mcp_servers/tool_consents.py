@@ -22,7 +22,7 @@ from mainspring.connections.mcp_servers.tool_discovery import check_tool_quota
 from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.roles import Permission, role_too_small_error
 from mainspring.definition.authority import AuthorityAddition
-from mainspring.definition.json_values import encode_canonical
+from mainspring.definition.strict_json import encode_canonical
 from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:

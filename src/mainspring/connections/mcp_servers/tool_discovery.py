@@ -21,9 +21,6 @@ from uuid import UUID
 from mainspring.connections.mcp_servers.tool_changes import ToolChanges, ToolConsent, compare_tools
 from mainspring.connections.mcp_servers.tool_inspection import InspectedTool, inspect_tools
 from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, describe_for_log
-from mainspring.store.database import Database
-from mainspring.connections.mcp_servers.tool_changes import ToolChanges, ToolConsent, compare_tools
-from mainspring.connections.mcp_servers.tool_inspection import InspectedTool, inspect_tools
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.connections import tool_rows

@@ -29,9 +29,6 @@ from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamErr
 from mainspring.definition.escaping import escape_json
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.strict_json import encode_canonical
-from mainspring.store.workspace_database import WorkspaceDatabase
-from mainspring.definition.escaping import escape_json
-from mainspring.connections.mcp_servers.tool_effects import judge
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.connections.tool_rows import (
     ConnectionGeneration,

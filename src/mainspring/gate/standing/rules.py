@@ -11,8 +11,8 @@ from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied, Pr
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.definition.authority_writes import list_outgoing_by
-from mainspring.definition.strict_json import encode_canonical, hash_content
 from mainspring.definition.escaping import escape_json
+from mainspring.definition.strict_json import encode_canonical, hash_content
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
 from mainspring.workspace.inbox import leave_message

@@ -21,12 +21,7 @@ from mainspring.contracts.object_schema import DIALECT, build_object_part
 from mainspring.definition.cron import parse_cron
 from mainspring.definition.hosts import grant_entry, parse_template_host
 from mainspring.definition.json_schema import compile_schema
-from mainspring.definition.pointers import join_pointer
 from mainspring.definition.strict_json import join_pointer
-from mainspring.connections.ingestion import declared_schema as parts
-from mainspring.connections.ingestion.declared import INGEST
-from mainspring.connections.ingestion.declared_mapping import split_placeholders
-from mainspring.connections.ingestion.declared_rules import validate_endpoint, validate_mapping
 
 # The shape of a declarative integration, as JSON Schema.
 

@@ -18,8 +18,6 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.log_context import HERE, LogContext
-from mainspring.surfaces.rest.json_answers import as_json
-from mainspring.surfaces.rest.exposition import MetricFamily, MetricSample
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, send_problem, unexpected_problem
 from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.rest.web_pages import document

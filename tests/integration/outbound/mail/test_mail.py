@@ -10,11 +10,7 @@ import pytest
 from mainspring.contracts.context import Mail, MailReceipt
 from mainspring.contracts.errors import DeadlineExceeded, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.outbound.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.outbound.mail.smtp import Tls
-from mainspring.store.clock import DatabaseClock
-from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.outbound.mail.smtp import Tls
+from mainspring.outbound.mail.smtp import SmtpMailer, SmtpServer, Tls, read_smtp_url
 from mainspring.store.database import DatabaseClock
 from tests.kit.certificates import client_side, self_signed, server_side
 from tests.kit.mail import PASSWORD, USER, Post, mail_server, scripted_server

@@ -24,7 +24,6 @@ from mainspring.connections.mcp_servers.tool_inspection import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.mcp.session import ListedTool
-from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import DatabaseClock
 
 LIMITS = Limits()

@@ -11,11 +11,15 @@ import pytest
 from mainspring.contracts.context import Mail
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.outbound.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.outbound.mail.smtp import MailSender, OutgoingMail, build_mail, read_sender
-from mainspring.store.clock import DatabaseClock
-from mainspring.gate.mail import SmtpMailer, SmtpServer, read_smtp_url
-from mainspring.outbound.mail.smtp import MailSender, OutgoingMail, build_mail, read_sender
+from mainspring.outbound.mail.smtp import (
+    MailSender,
+    OutgoingMail,
+    SmtpMailer,
+    SmtpServer,
+    build_mail,
+    read_sender,
+    read_smtp_url,
+)
 from mainspring.store.database import DatabaseClock
 from tests.kit.mail import read_letter
 

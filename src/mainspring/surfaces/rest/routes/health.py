@@ -38,8 +38,6 @@ from mainspring.store.database import Database
 from mainspring.store.disk_space import is_disk_full
 from mainspring.store.migrate import PACKAGED, read_migrations, read_schema_version
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_admitted
-from mainspring.surfaces.rest.json_answers import JsonAnswer
-from mainspring.surfaces.rest.exposition import MEDIA_TYPE, MetricFamily, format_exposition
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import needs, public
