@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from typer.main import get_command
 
 from mainspring.__main__ import command_line

@@ -66,11 +66,11 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
             member.signal(signal.SIGCONT)
         await arena.until_at_work(*sleepers)
         gate.touch()
-        await arena.until_final(30)
+        await arena.until_final(300)
         heir.signal(signal.SIGTERM)
         assert await arena.until_ended(heir, 10) == 0
         late = await arena.dispatch(automation, 12)
-        await arena.until_final(30)
+        await arena.until_final(300)
         found = await gather(arena)
 
     sleeping = {member.pid for member in sleepers}
@@ -89,11 +89,11 @@ async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
         sleeper = arena.crew.start()
         # What a worker does once in its life is behind it then.
         await arena.dispatch(await arena.save(FIVE_STEPS), 20)
-        await arena.until_final(30)
+        await arena.until_final(300)
         (frozen,) = await arena.dispatch(await arena.save(FROZEN_INSIDE), 1)
         await _until_frozen(arena, [sleeper])
         arena.crew.start()
-        await arena.until_final(30)
+        await arena.until_final(300)
         sleeper.signal(signal.SIGCONT)
         await arena.until_at_work(sleeper)
         found = await gather(arena)

@@ -118,7 +118,7 @@ async def test_agents_survive_the_death_of_their_workers_and_pay_for_no_turn_twi
         arena.crew.start()
         for moment in MOMENTS:
             await _kill_at(arena, server, moment)
-        await arena.until_final(120)
+        await arena.until_final(300)
         statuses = await arena.statuses(arena.runs)
         turns = await _fetch(
             arena, "SELECT run_id, turn, cost_usd, at FROM agent_turns WHERE turn > 0"

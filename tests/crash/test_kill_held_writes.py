@@ -94,7 +94,7 @@ async def test_a_run_that_waits_for_a_draft_survives_the_death_of_its_workers(
         await _die_at(arena, "step.before")
         again = await _confirm(arena)
         arena.crew.start()
-        await arena.until_final(40)
+        await arena.until_final(300)
         status = await _status(arena)
         steps = await _fetch(arena, "SELECT step, status, output FROM steps ORDER BY finished_at")
         drafts = await _fetch(arena, "SELECT status, outcome FROM drafts")

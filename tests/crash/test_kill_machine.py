@@ -51,7 +51,7 @@ async def test_no_run_is_dead_after_any_number_of_losses_of_the_machine(
             await _lose_machine(arena, mortal_server, chance)
         (folder / GATE).touch()
         arena.crew.start()
-        await arena.until_final(60)
+        await arena.until_final(300)
         found = await gather(arena)
 
     assert [found.runs[run]["status"] for run in hanging] == ["succeeded"] * len(hanging)

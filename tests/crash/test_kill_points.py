@@ -37,7 +37,7 @@ async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
         await _until_dead(arena, doomed)
         await arena.let_leases_run_out()
         arena.crew.start(slots=8)
-        await arena.until_final(30)
+        await arena.until_final(300)
         found = await gather(arena)
 
     assert offences(found) == []

@@ -93,7 +93,7 @@ async def test_scripts_survive_the_death_of_their_workers(
             await asyncio.sleep(chance.uniform(0, 0.1))
             chance.choice(arena.crew.alive).kill()
             arena.crew.start()
-        await arena.until_final(120)
+        await arena.until_final(300)
         statuses = await arena.statuses(arena.runs)
         kept = await _kept(arena)
         applied = arena.ledger.begun()

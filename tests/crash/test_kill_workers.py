@@ -30,7 +30,7 @@ async def test_two_hundred_runs_survive_the_death_of_their_workers(
         takeovers=KILLS + 1,
     ) as arena:
         kills = await kill_workers(arena, chance, runs=RUNS, kills=KILLS, workers=3, pause=0.3)
-        await arena.until_final(60)
+        await arena.until_final(300)
         found = await gather(arena)
 
     assert offences(found) == []

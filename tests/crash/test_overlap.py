@@ -61,7 +61,7 @@ async def test_queued_runs_go_one_by_one_in_the_order_of_their_arrival(
             await asyncio.sleep(chance.uniform(0.05, 0.3))
             chance.choice(arena.crew.alive).kill()
             arena.crew.start()
-        await arena.until_final(90)
+        await arena.until_final(300)
         rows = await spans(arena, automation_id)
     assert [row["status"] for row in rows] == ["succeeded"] * FIRES
     assert overlaps(rows) == []

@@ -59,7 +59,7 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
         left_ns = time.time_ns()
         await _until_hanging(arena, 3 * EACH)
         (folder / "long").touch()
-        await arena.until_final(20)
+        await arena.until_final(300)
         found = await gather(arena)
 
     assert exit_code == 0
@@ -80,7 +80,7 @@ async def test_runs_that_were_claimed_and_not_begun_are_handed_back(
         assert await arena.until_ended(leaving, STOP + 5) == 0
         assert set((await arena.statuses(arena.runs)).values()) == {"pending"}
         arena.crew.start()
-        await arena.until_final(20)
+        await arena.until_final(300)
         found = await gather(arena)
 
     assert offences(found) == []
