@@ -1,11 +1,11 @@
-"""The language: what a definition may say, and what it means. Pure: no I/O anywhere.
+"""The definition language: its format, validation and compilation. Pure: no I/O.
 
-A document is read (``json_text``), brought to today's format (``upgrade``), judged
-(``validate``) and made ready to run (``program``). On the way it is one strict ``model``,
-whose JSON Schema is published by ``schema``.
+A document is parsed (``strict_json``), upgraded to the current format (``upgrade``), validated
+(``validate``) and compiled (``program``). ``model`` is the strict pydantic model, and ``schema``
+publishes its JSON Schema.
 
-The smaller languages inside it each have their own place: ``templates`` for text that is
-filled in, ``filters`` for events, ``cron`` for schedules, ``paths`` for JSONPath,
-``json_schema`` for shapes, ``inputs`` for what a run is given. ``grants`` decides what a
-call may do, ``hosts`` where a URL leads.
+Each embedded language has its own module: ``templates`` for text with expressions, ``filters`` for
+events, ``cron`` for schedules, ``jsonpath`` for payload mappings, ``json_schema`` for value
+schemas, ``inputs`` for run inputs, ``script`` for TypeScript. ``grants`` decides whether a call is
+allowed, ``hosts`` parses the host of a URL, and ``authority`` compares what two versions may do.
 """

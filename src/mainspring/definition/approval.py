@@ -1,7 +1,7 @@
-"""The approval mode of outside writes, step by step: what is sent at once and what waits.
+"""The approval mode of outside writes: which are sent at once and which wait for a person.
 
-A step of a plan sends what its own config renders to, so the agreed template is its bound. What
-an agent or a script sends is made in the run: such a write is sent automatically only to a
+A step of a plan sends what its own config renders to, so the approved template bounds it. What an
+agent or a script sends is created in the run: such a write is sent automatically only to a
 destination that a tool entry or a grant fixes.
 """
 
@@ -29,17 +29,17 @@ AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})
 
 @dataclass(frozen=True, slots=True)
 class StepApproval:
-    """What a person chose for the outside writes of one step."""
+    """The approval settings for the outside writes of one step."""
 
-    # One mode for all of them, or one for each capability.
+    # One mode for all of them, or one per capability.
     modes: ApprovalMode | Mapping[str, ApprovalMode]
-    # Within what an automatic write stays; None: it is rendered from the step's own config.
+    # The bounds of automatic writes; None when they are rendered from the step's own config.
     bounds: tuple[Grant, ...] | None = None
-    # The step's own config, where that is what a write is rendered from.
+    # The step's own config, when writes are rendered from it.
     template: Mapping[str, Any] | None = None
 
     def mode(self, capability: str) -> ApprovalMode | None:
-        """The mode of one capability; None where nothing was said about it."""
+        """The mode of one capability; None when it is not set."""
         return self.modes if isinstance(self.modes, str) else self.modes.get(capability)
 
     def is_automatic(self, capability: str) -> bool:
@@ -49,7 +49,7 @@ class StepApproval:
         return self.mode(capability) == ASK
 
     def sends(self, capability: Capability, arguments: Mapping[str, Any]) -> bool:
-        """Whether this very call was agreed to be sent without asking."""
+        """Whether this call may be sent without asking."""
         if self.mode(capability.id) != AUTOMATIC or not can_be_automatic(capability):
             return False
         if not self._is_plain(capability, arguments):
@@ -59,30 +59,30 @@ class StepApproval:
         return any(_stays_within(one, capability, arguments) for one in self.bounds)
 
     def _is_plain(self, capability: Capability, arguments: Mapping[str, Any]) -> bool:
-        """Whether its text mentions nobody whom the agreed template does not mention."""
+        """Whether its text mentions nobody whom the approved template does not mention."""
         plain = None if capability.write is None else capability.write.plain
         if plain is None or plain(arguments):
             return True
         return self.template is not None and not plain(self.template)
 
 
-# Of a step that says nothing about its writes.
+# The approval of a step that does not set one.
 UNSAID: Final = StepApproval({})
 
 
 def can_be_automatic(capability: Capability) -> bool:
-    """Whether its calls say exactly what they send; what reads a wish does not."""
+    """Whether its arguments are exactly what is sent, not a request that a model interprets."""
     write = capability.write
     return write is not None and write.resolve is None and write.performs is None
 
 
 def is_pinned(capability: Capability, grant: Grant) -> bool:
-    """Whether a grant fixes where the writes of a capability go."""
+    """Whether a grant fixes the destination of a capability's writes."""
     write = capability.write
     if write is None or grant.capability != capability.id:
         return False
     if write.safe:
-        # It reaches the owner of the automation and nobody else.
+        # It only reaches the owner of the automation.
         return True
     if "hosts" in grant.params:
         return bool(grant.params["hosts"])
@@ -92,7 +92,7 @@ def is_pinned(capability: Capability, grant: Grant) -> bool:
 
 
 def list_required_pins(capability: Capability) -> tuple[str, ...]:
-    """The arguments that must be fixed before its destination is known."""
+    """The arguments that must be fixed to determine the destination."""
     write = capability.write
     destination = () if write is None else write.destination
     required = capability.input_schema.get("required", ())
@@ -100,7 +100,7 @@ def list_required_pins(capability: Capability) -> tuple[str, ...]:
 
 
 def read_step_approval(step: FlattenedStep, granted: Iterable[Grant]) -> StepApproval | None:
-    """What a step says about its writes; ``granted`` are the grants that the author wrote."""
+    """The approval settings of a step; ``granted`` are the grants that the author wrote."""
     if not isinstance(step.approval, str | Mapping):
         return None
     modes = cast("ApprovalMode | Mapping[str, ApprovalMode]", step.approval)
@@ -111,7 +111,7 @@ def read_step_approval(step: FlattenedStep, granted: Iterable[Grant]) -> StepApp
 def get_write_bounds(
     action: str, config: Mapping[str, Any], granted: Iterable[Grant]
 ) -> tuple[Grant, ...] | None:
-    """What bounds the automatic writes of an agent or a script; None for any other step."""
+    """The bounds of the automatic writes of an agent or a script; None for any other step."""
     if action in AGENTS:
         return (*read_agent_grants(config), *granted)
     if action == SCRIPT:
@@ -120,7 +120,7 @@ def get_write_bounds(
 
 
 def read_approvals(document: Mapping[str, Any]) -> dict[str, StepApproval]:
-    """The approval modes of a definition that was accepted before, by step."""
+    """The approval modes of an accepted definition, by step."""
     current, _ = upgrade(document)
     granted = read_written_grants(current)
     found = ((one.id, read_step_approval(one, granted)) for one in flatten_steps(current))
@@ -128,7 +128,7 @@ def read_approvals(document: Mapping[str, Any]) -> dict[str, StepApproval]:
 
 
 def read_written_grants(document: Mapping[str, Any]) -> tuple[Grant, ...]:
-    """The grants written in a definition; none where they follow from its plan."""
+    """The grants written in a definition; empty when they are derived from its plan."""
     entries = document.get("grants")
     return tuple(
         Grant(str(one.get("capability")), params)

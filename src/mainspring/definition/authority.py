@@ -1,10 +1,9 @@
-"""What an automation may do, as plain values, and what one version may do beyond another.
+"""The authority of an automation as plain values, and the authority that a change adds.
 
-A person agrees to an automation as it is. When somebody or something else changes it, the
-question is never whether it is different but whether it reaches further: another tool, another
-host, a secret at a new place, another text that is sent, more money, more often. Each such thing
-is one sentence for the person who is asked. What only takes away is no addition, and nobody is
-asked.
+A person consents to one version of an automation. When someone else changes it, the question is
+whether the new version can do more: another tool, another host, a secret in a new place, another
+outgoing text, more money, more runs. Each addition is one sentence for the person who is asked for
+consent. A change that only removes authority needs no consent.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ from mainspring.definition.secret_use import SecretUsage, find_secret_uses
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.write_words import granted_write
 
-# Where an automation asks a person before it goes on, and what would be done without them.
+# Approval gates: steps that ask a person, and the steps that would run without the answer.
 
 _ASKS: Final = "approval"
-# The approval modes of a write, and a run that waits for the answer to it.
+# The approval modes of a write, and the hold mode in which the run waits for the answer.
 _ASK, _AUTOMATIC, _WAIT = "ask", "automatic", "wait"
-# What a person reads before they answer.
+# The config keys that a person reads before answering.
 _QUESTION: Final = ("title", "message", "form")
 _DAY: Final = 86_400
 _SHORTEST: Final = 60
@@ -61,10 +60,10 @@ def open_gates(
     after: Sequence[FlattenedStep],
     pure: frozenset[str] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """What goes without a person that did not: the place, and a sentence.
+    """Steps that no longer wait for a person: pointer and sentence.
 
-    ``pure`` are the pointers of the steps of ``after`` that change nothing: nobody is asked
-    about those, wherever they stand.
+    ``pure`` holds the pointers of the steps of ``after`` that change nothing. They need no consent
+    anywhere in the plan.
     """
     kept = {one.id: one for one in after if one.action == _ASKS}
     for was in before:
@@ -90,7 +89,7 @@ def open_gates(
 def _unheld(
     before: Sequence[FlattenedStep], after: Sequence[FlattenedStep], pure: frozenset[str] | None
 ) -> Iterator[tuple[str, str]]:
-    """What is done without the answer to a held write for which the run waited."""
+    """Steps that no longer wait for the answer to a held write."""
     kept = {one.id: one for one in after if _waits(one)}
     for was in filter(_waits, before):
         gate = kept.get(was.id)
@@ -151,19 +150,19 @@ def _list_ungated_steps(
     gate: FlattenedStep | None,
     after: Sequence[FlattenedStep],
 ) -> list[FlattenedStep]:
-    """What is done without this answer, and was not."""
+    """The steps that run without this answer and did not before."""
     guards = _guards(was, before)
     known = _free(was, before, guards)
     now = list(after)
     if gate is not None:
-        # Where it goes on after a no, that has been said; the rest is measured as it was.
+        # Continuing after a rejection is reported separately; compare the rest as before.
         patient = gate.config.get("on_decline") == was.config.get("on_decline")
         now = _free(gate, after, guards if patient else None)
     return [one for one in now if not any(one.does_as(other) for other in known)]
 
 
 def _guards(gate: FlattenedStep, steps: Sequence[FlattenedStep]) -> frozenset[str] | None:
-    """The conditions that ask for the answer; None: whoever says no ends the run."""
+    """The conditions that read the answer; None when a rejection ends the run."""
     if gate.config.get("on_decline") != "continue":
         return None
     return frozenset(
@@ -176,7 +175,7 @@ def _guards(gate: FlattenedStep, steps: Sequence[FlattenedStep]) -> frozenset[st
 def _free(
     gate: FlattenedStep, steps: Sequence[FlattenedStep], guards: frozenset[str] | None
 ) -> list[FlattenedStep]:
-    """What is done whatever a person answers: in front of the question, and after a failure."""
+    """The steps that run regardless of the answer: before the question, and in on_failure."""
     place = steps.index(gate)
     return [
         one
@@ -194,10 +193,10 @@ def _is_pure(step: FlattenedStep, pure: frozenset[str] | None) -> bool:
     return is_declared_pure(step.action) if pure is None else step.pointer in pure
 
 
-# The models that an automation asks: those that it names, and where it leaves that open.
+# The models that an automation uses: named ones, and the places that leave the choice open.
 
 _USUAL: Final = "/execution/model"
-# The whole automation, where an action is looked for.
+# The pointer of the whole definition, as the place of an action.
 _WHOLE: Final = ""
 _OPEN: Final = ("{{", "{%")
 _INPUT: Final = re.compile(r"\{\{\s*inputs\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -205,13 +204,13 @@ _INPUT: Final = re.compile(r"\{\{\s*inputs\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class ModelReferences:
-    """Whom it asks."""
+    """The models that an automation refers to."""
 
-    # Each name with its place.
+    # Each model name with its pointer.
     named: Mapping[str, str] = field(default_factory=dict)
-    # Each place where the run decides.
+    # Each place where the model is only known in the run.
     decided: tuple[str, ...] = ()
-    # The actions that name one, and those that leave it to the installation.
+    # The actions that name a model, and those that use the installation's default.
     naming: frozenset[str] = frozenset()
     left_open: Mapping[str, str] = field(default_factory=dict)
 
@@ -237,7 +236,7 @@ def read_models(document: Mapping[str, Any], steps: Sequence[FlattenedStep]) -> 
 def find_added_models(
     before: ModelReferences, after: ModelReferences, now: str
 ) -> Iterator[tuple[str, str]]:
-    """Models that it could not ask before: the place, and a sentence."""
+    """Models that the automation could not use before: pointer and sentence."""
     for name, at in reversed(list(after.named.items())):
         if name not in before.named:
             yield at, f"It{now} asks the model {quote_name(name)}."
@@ -269,7 +268,7 @@ def _names(text: str, document: Mapping[str, Any]) -> Iterator[str]:
     yield from (one for one in (usual, *chosen) if isinstance(one, str))
 
 
-# How often and how long the same is done again: attempts, scripts, runs beside each other.
+# Repetition: retries, script timeouts and concurrent runs.
 
 _SCRIPT: Final = "script"
 _USUAL_RETRIES: Final = 2
@@ -284,11 +283,11 @@ _TOGETHER_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RepeatPolicy:
-    """What multiplies the work of an automation."""
+    """The settings that multiply the work of an automation."""
 
     retries: int = _USUAL_RETRIES
     together: str = "queue"
-    # Only runs with the same key wait for each other.
+    # With a concurrency key, only runs with the same key wait for each other.
     key: str | None = None
 
 
@@ -306,7 +305,7 @@ def find_added_work(
     after: tuple[RepeatPolicy, Sequence[FlattenedStep]],
     now: str,
 ) -> Iterator[tuple[str, str]]:
-    """What is done again, longer or side by side: the place, and a sentence."""
+    """Work that is repeated more often, longer or concurrently: pointer and sentence."""
     (was, known), (pace, steps) = before, after
     if pace.retries > was.retries:
         says = f"It may{now} try a failed step again {pace.retries} times"
@@ -318,7 +317,7 @@ def find_added_work(
 def find_added_concurrency(
     was: RepeatPolicy, pace: RepeatPolicy, now: str
 ) -> Iterator[tuple[str, str]]:
-    """Runs that were left out or waited, and do not any more."""
+    """Runs that were dropped or queued before and now run."""
     if _rank_concurrency(pace.together) > _rank_concurrency(was.together):
         words = _TOGETHER_WORDS.get(pace.together, "What starts it goes on in another way{now}.")
         yield "/execution/concurrency", words.format(now=now)
@@ -334,7 +333,7 @@ def _retries(
     steps: Sequence[FlattenedStep],
     now: str,
 ) -> Iterator[tuple[str, str]]:
-    """Of steps that say it themselves, or did."""
+    """Retry counts of the steps that set their own, in either version."""
     own = {one.id: one.retries for one in known}
     for one in steps:
         if one.retries is None and own.get(one.id) is None:
@@ -359,7 +358,7 @@ def _compare_timeouts(
 
 def _wall(step: FlattenedStep) -> float:
     wanted = step.config.get("wall_seconds", _USUAL_WALL)
-    # What is only known in the run may be anything.
+    # A value that is only known in the run may be anything.
     return wanted if isinstance(wanted, int | float) else _LONGEST_WALL
 
 
@@ -385,7 +384,7 @@ AdditionKind = Literal[
     "review",
 ]
 
-# What bounds a run or a day: where it stands, what it is when it is left out, and its words.
+# The limits of a run or a day: pointer, default and text.
 _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
     ("cost_cap_daily_usd", Decimal(1), "spend {} USD a day"),
     ("budget_cap_usd", Decimal(1), "spend {} USD in one run"),
@@ -394,20 +393,20 @@ _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
 )
 _POLICIES: Final = ("always_draft", "auto_confirm_safe")
 _POLICY_WORDS: Final = {"auto_confirm_safe": "send safe writes without asking a person"}
-# Where a step names an account or a connection outright.
+# The config keys in which a step names an account or a connection.
 _ACCOUNT_KEYS: Final = frozenset({"account", "account_id", "connection", "connection_id"})
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorityAddition:
-    """One thing that it may do beyond what was agreed to."""
+    """One thing that the new version may do beyond the version that was consented to."""
 
     kind: AdditionKind
-    # Where in the definition it stands.
+    # The JSON pointer in the definition.
     pointer: str
-    # The sentence for the person who is asked.
+    # The sentence for the person who is asked for consent.
     says: str
-    # What is called for it, by its id; empty where it is no call.
+    # The capability id; empty when the addition is not a call.
     capability: str = ""
 
     def as_dict(self) -> dict[str, str]:
@@ -417,29 +416,29 @@ class AuthorityAddition:
 
 @dataclass(frozen=True, slots=True)
 class AutomationAuthority:
-    """Everything an automation may do."""
+    """Everything that an automation may do."""
 
     grants: tuple[Grant, ...] = ()
     secrets: tuple[SecretUsage, ...] = ()
-    # Accounts and connections that its steps name, each with its place.
+    # Accounts and connections named by its steps, each with its pointer.
     accounts: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, Decimal] = field(default_factory=dict)
     starts: tuple[EnabledTrigger, ...] = ()
     write_policy: str = "always_draft"
-    # The models that it asks; none: the installation's.
+    # The models that it uses; empty means the installation's default.
     models: ModelReferences = field(default_factory=ModelReferences)
     pace: RepeatPolicy = field(default_factory=RepeatPolicy)
-    # Its steps, among which those that ask a person before it goes on.
+    # Its steps, including approval gates.
     steps: tuple[FlattenedStep, ...] = ()
-    # The pointers of those that change nothing; None where that was not declared.
+    # The pointers of the steps that change nothing; None when traits were not read.
     pure: frozenset[str] | None = None
-    # The pointers of those that send something; None where that was not declared.
+    # The pointers of the steps that send something; None when traits were not read.
     sends: frozenset[str] | None = None
-    # Of tools from outside: exactly what was agreed to there.
+    # For tools of MCP servers: the exact version that was agreed to.
     pins: Mapping[str, str] = field(default_factory=dict)
-    # What it sends outside without asking a person.
+    # The writes that it sends without asking a person.
     writes: tuple[AutomaticWrite, ...] = ()
-    # What its templates find besides what a run reads.
+    # The values that its templates read in addition to run data.
     written: StepsWithDefaults = field(default_factory=StepsWithDefaults)
 
 
@@ -451,7 +450,7 @@ def read_authority(
     pure: frozenset[str] | None = None,
     sends: frozenset[str] | None = None,
 ) -> AutomationAuthority:
-    """Reads a definition that has been judged before, with the grants that stand beside it."""
+    """Read the authority of an accepted definition and its grants."""
     document, _ = upgrade(document)
     execution = document.get("execution") or {}
     steps = flatten_steps(document)
@@ -476,9 +475,9 @@ def read_authority(
 def find_additions(
     before: AutomationAuthority | None, after: AutomationAuthority
 ) -> tuple[AuthorityAddition, ...]:
-    """What ``after`` may do and ``before`` may not; all of it where nothing was agreed to.
+    """What ``after`` may do and ``before`` may not; everything when ``before`` is None.
 
-    What reaches furthest comes first, and what only looks at what is here comes last.
+    Sorted by reach: external access first, workspace reads last.
     """
     known = before or _NOTHING
     now = "" if before is None else " now"
@@ -512,7 +511,7 @@ def _compare_sends(
 
 
 def build_review_addition(says: str) -> AuthorityAddition:
-    """Nothing is new, and a person is asked to look all the same."""
+    """An addition that asks for a review although no authority was added."""
     return AuthorityAddition("review", "", says)
 
 
@@ -533,7 +532,7 @@ def _compare_grants(
 
 
 def _compare_memory(new: Iterable[Grant], now: str) -> Iterator[AuthorityAddition]:
-    """Its own memory is one thing, by however many names it is reached."""
+    """The automation's own memory counts once, whichever capabilities reach it."""
     if any(map(is_memory, new)):
         yield AuthorityAddition("grant", "/grants", f"It may{now} keep a small memory of its own.")
 
@@ -574,7 +573,7 @@ def _compare_limits(
         at = f"/execution/{name}"
         if before is None:
             if name == _BOUNDS[0][0]:
-                # What a step costs is not known here, and often it is nothing.
+                # The cost of a step is not known here, and it is often zero.
                 most = f"It may spend up to {_format_amount(amount)} USD a day"
                 yield AuthorityAddition("spend", at, f"{most}, should a step cost anything.")
             elif amount > usual:
@@ -599,7 +598,7 @@ def _compare_write_policy(
 
 
 def _rank_write_policy(policy: str) -> int:
-    """How far a policy goes; one that is not known goes furthest."""
+    """The rank of a write policy; an unknown policy has the highest rank."""
     return _POLICIES.index(policy) if policy in _POLICIES else len(_POLICIES)
 
 
@@ -612,7 +611,7 @@ def _format_amount(amount: Decimal) -> str:
 
 
 def _accounts(steps: Iterable[FlattenedStep]) -> Iterator[tuple[str, str]]:
-    """What the steps name outright, nested steps included."""
+    """The accounts that the steps name, including nested steps."""
     for step in steps:
         for key in sorted(_ACCOUNT_KEYS & step.config.keys()):
             if isinstance(step.config[key], str):

@@ -1,7 +1,6 @@
-"""The steps of a definition in one row, each with what stands around it.
+"""Flattens the steps of a definition, each with its enclosing steps.
 
-What an automation may do is compared step by step. Steps inside of others and those that follow a
-failure count like any other.
+Authority is compared step by step. Nested steps and on_failure steps count like any other step.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ _FAILED: Final = "/execution/on_failure"
 
 @dataclass(frozen=True, slots=True)
 class FlattenedStep:
-    """One step where it stands."""
+    """One step with its position in the definition."""
 
     id: str
     action: str
     pointer: str
-    # Its settings, without the steps inside of it.
+    # Its config without nested steps.
     config: Mapping[str, Any]
     when: str | None = None
-    # The name under which later steps find what it answered.
+    # The name under which later steps read its output.
     output: str = ""
     retries: int | None = None
-    # What decides whether and how often it is reached: the steps around it.
+    # The enclosing steps, which determine whether and how often it runs.
     around: tuple[bytes, ...] = ()
-    # The approval mode of its outside writes, as it is written.
+    # The approval mode of its outside writes, as written.
     approval: Any = None
-    # Whether the run waits for a write of it that is held, as it is written.
+    # Whether the run waits while a write of it is held, as written.
     on_hold: Any = None
 
     @property
@@ -41,7 +40,7 @@ class FlattenedStep:
         return self.pointer.startswith(_FAILED)
 
     def does_as(self, other: FlattenedStep) -> bool:
-        """Whether it does what the other does, and no more often."""
+        """Whether it does the same as the other step, and no more often."""
         return (
             self.action == other.action
             and self.around == other.around

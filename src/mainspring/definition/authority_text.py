@@ -1,7 +1,7 @@
-"""The words in which a person is told what an automation may do.
+"""The sentences that describe what an automation may do.
 
-Names and values in them were written by somebody else: they are cut where nobody reads on, and
-a character that is not seen is spelt out.
+Names and values in them come from other people: long ones are truncated, and invisible characters
+are escaped.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MOST_MEMBERS: Final = 5
 _USUAL_PORTS: Final = (":443", ":80")
 _BOARD: Final = "board_id"
 _PAGE: Final = "slug"
-# What is called most often, in words: what is done, and the bound that names the thing it is
-# done to, with the word for one of them. Each has words of its own, so that none hides another.
+# Common capabilities as text: the operation, the bound that names its object, and the noun for it.
+# Each has a text of its own, so that none can be mistaken for another.
 _DEEDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "append_board_rows": ("add rows to", _BOARD, "board"),
     "update_board_rows": ("change rows of", _BOARD, "board"),
@@ -45,19 +45,19 @@ _KEPT_HERE: Final = ("board", "page", "inbox.", "artifacts.")
 
 
 def is_memory(grant: Grant) -> bool:
-    """Whether it is the automation's own small memory, all of it."""
+    """Whether it is the automation's own memory, all of it."""
     name = grant.capability
     return not grant.params and (name.startswith(_MEMORY) or name == _FAILURES)
 
 
 def is_read(grant: Grant) -> bool:
-    """Whether it only reads what is kept here, by its name; what is in doubt does more."""
+    """Whether it only reads workspace data, judged by its name; unknown ones do not count."""
     name = grant.capability
     return name.startswith((*_READS, _MEMORY)) and "hosts" not in grant.params and not grant.lent
 
 
 def reach(grant: Grant) -> int:
-    """How near to here it stays: a host, another tool, what is kept here, its own memory."""
+    """The rank of its reach: a host, another tool, workspace data, the automation's own memory."""
     if "hosts" in grant.params:
         return 0
     if grant.capability.startswith(_MEMORY):
@@ -66,7 +66,7 @@ def reach(grant: Grant) -> int:
 
 
 def grant_words(grant: Grant, *, lent: bool) -> str:
-    """One permission: what is done, where to, within which bounds, over whose accounts."""
+    """One grant: the operation, its destination, its bounds and the accounts it uses."""
     said, told = _describe_deed(grant)
     parts = [said]
     bounds = bounds_words({key: one for key, one in grant.params.items() if key not in told})
@@ -78,7 +78,7 @@ def grant_words(grant: Grant, *, lent: bool) -> str:
 
 
 def describe_secret_use(use: SecretUsage, now: str) -> str:
-    """One secret and where it goes."""
+    """One secret and its destination."""
     name = f"the secret {quote_name(use.secret)}"
     if use.pointer.startswith("/triggers"):
         return f"It{now} checks who calls it with {name}."
@@ -90,7 +90,7 @@ def describe_secret_use(use: SecretUsage, now: str) -> str:
 
 
 def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
-    """What is done, and the bounds that are told with it."""
+    """The operation, and the bounds that are described with it."""
     name, hosts = grant.capability, grant.params.get("hosts")
     if not isinstance(hosts, list):
         return _deed_here(grant)

@@ -1,8 +1,8 @@
-"""How often an automation starts, and what starts it.
+"""Compares how often two versions of an automation start, and what starts them.
 
-Schedules are one number, the starts of an average day, because it does not matter which of two
-schedules wakes it. Whatever else starts it has no number: another door is an addition, and so is
-a door that asks for less than it did.
+Schedules are reduced to one number, the firings on an average day, because it does not matter which
+of two schedules starts a run. Other triggers are compared one by one: a new trigger is an addition,
+and so is a trigger whose authentication or filter became weaker.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from mainspring.definition.strict_json import is_same_value
 
 _SCHEDULE: Final = "schedule"
 _WEBHOOK: Final = "webhook"
-# What becomes of missed moments, the least first; what it is when it is left out; how far back.
+# Catch-up policies from least to most, the default policy, and the default catch-up window.
 _MISSED: Final = ("skip", "fire_once", "fire_all")
 _USUALLY: Final = "fire_once"
 _WINDOW: Final = 3_600
-# Four years hold one of each kind of day.
+# Four years contain every kind of calendar day.
 _FIRST: Final = date(2024, 1, 1)
 _DAYS: Final = 1_461
 
 
 @dataclass(frozen=True, slots=True)
 class EnabledTrigger:
-    """One trigger that is switched on."""
+    """A trigger that is enabled."""
 
     type: str
     pointer: str
     config: Mapping[str, Any] = field(default_factory=dict)
-    # What the runs that it starts are given.
+    # The static inputs of the runs that it starts.
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_enabled_triggers(triggers: Iterable[Any]) -> tuple[EnabledTrigger, ...]:
-    """The triggers of a definition that can go off."""
+    """The enabled triggers of a definition."""
     return tuple(
         EnabledTrigger(
             str(entry.get("type")),
@@ -56,7 +56,7 @@ def read_enabled_triggers(triggers: Iterable[Any]) -> tuple[EnabledTrigger, ...]
 
 
 def estimate_firings_per_day(starts: Iterable[EnabledTrigger]) -> Fraction:
-    """How often the schedules among them go off on an average day."""
+    """How often the schedules fire on an average day."""
     rates = (_rate(str(one.config.get("cron"))) for one in starts if one.type == _SCHEDULE)
     return sum(rates, Fraction(0))
 
@@ -64,7 +64,7 @@ def estimate_firings_per_day(starts: Iterable[EnabledTrigger]) -> Fraction:
 def find_added_triggers(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
 ) -> Iterator[tuple[str, str]]:
-    """What starts it more often or anew: the place, and a sentence."""
+    """Triggers that start the automation more often or in a new way: pointer and sentence."""
     was, rate = estimate_firings_per_day(before), estimate_firings_per_day(after)
     if rate > was:
         scheduled = [one for one in after if one.type == _SCHEDULE]
@@ -82,11 +82,11 @@ def find_added_triggers(
 def _compare_catch_up(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], more: Fraction, now: str
 ) -> Iterator[tuple[str, str]]:
-    """Moments that were missed, and are made up for where they were not."""
+    """Missed fire times that are now caught up and were not before."""
     for rank, words in ((2, "each start"), (1, "one start")):
         known, late = _late(before, rank), _late(after, rank)
         rise = estimate_firings_per_day(late) - estimate_firings_per_day(known)
-        # A schedule that is new or faster has been told of, and usually makes up for one.
+        # A new or faster schedule is already reported, and catch-up is its usual setting.
         if rise > max(more, Fraction(0)) or (rise > 0 and not known and rank == len(_MISSED) - 1):
             says = f"After a standstill it{now} makes up for {words} that it missed."
             yield f"{late[-1].pointer}/config/misfire", says
@@ -100,7 +100,7 @@ def _compare_catch_up(
 
 
 def _late(starts: Iterable[EnabledTrigger], rank: int) -> list[EnabledTrigger]:
-    """The schedules that make up for at least so much."""
+    """The schedules whose catch-up policy is at least this rank."""
     ways = ((one, one.config.get("misfire", _USUALLY)) for one in starts if one.type == _SCHEDULE)
     return [one for one, way in ways if way not in _MISSED or _MISSED.index(way) >= rank]
 
@@ -115,19 +115,19 @@ def _rate(text: str) -> Fraction:
     try:
         cron = parse_cron(text)
     except Invalid:
-        # It was judged by other rules; as often as can be is never too little.
+        # It was validated under other rules; assume the maximum frequency.
         return Fraction(1_440)
     minutes, hours = cron.hands
     times = len(minutes) * len(hours)
     if cron.fields[2:] == ("*", "*", "*"):
         return Fraction(times)
     days = sum(cron.fires_on(_FIRST + timedelta(days=number)) for number in range(_DAYS))
-    # A day that comes once in many years still comes.
+    # Count a day that occurs once in many years as well.
     return Fraction(times * max(days, 1), _DAYS)
 
 
 def _rhythm(scheduled: Sequence[EnabledTrigger], rate: Fraction) -> str:
-    """The schedule in words where it is one and has some, and how often that is."""
+    """The schedule as a sentence, where one exists, with its frequency."""
     often = _often(rate)
     crons = {str(one.config.get("cron")) for one in scheduled}
     if len(crons) != 1 or len(scheduled) != 1:
@@ -157,14 +157,15 @@ def _about(times: Fraction) -> str:
 
 
 def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
-    """Whether whatever starts it here could start it there already."""
+    """Whether what fires this trigger could already fire the other one."""
     if known.type != one.type:
         return False
     if one.type == _WEBHOOK:
         return is_same_value(known.config.get("signature"), one.config.get("signature")) or (
             known.config.get("signature") is None
         )
-    # Each setting of these only leaves out: what has all of them, as they were, hears no more.
+    # These settings only narrow a trigger: one that keeps all of them unchanged fires no more
+    # often.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
     )

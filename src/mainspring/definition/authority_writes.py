@@ -1,7 +1,7 @@
-"""Outside writes that are sent without asking a person, each with what a person agreed to.
+"""Compares outside writes that are sent without asking a person.
 
-A write is the same one as before while its capability, account, destination and outgoing template
-are: another of these is another write, and one more of the same is one more.
+A write is unchanged while its capability, account, destination and outgoing template are: a change
+to any of these is a new write, and a further copy of the same write is one more.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ from mainspring.definition.write_words import (
     write_words,
 )
 
-# What an automation sends, as it is written: to whom, and with which template.
+# What an automation sends, as written: destination and template.
 
 _SCRIPT: Final = "script"
 _LOOP: Final = "for_each"
-# The steps whose output the definition itself decides.
+# The actions whose output the definition itself determines.
 _COMPUTES: Final = frozenset({"transform_data", _SCRIPT, _LOOP})
-# Settings that say nothing about what is sent.
+# Settings that do not affect what is sent.
 _QUIET: Final = frozenset({"timeout_seconds", "max_bytes", "follow_redirects"})
-# What a model may call is compared as its bounds.
+# What a model may call is compared by its bounds.
 _TOOLS: Final = dict.fromkeys((AGENT_RUN, AGENT_TASK), frozenset({"tools", "grants"}))
 _LIMITS: Final = Limits()
 
-# The path of a value that a template reads, as far as it is constant.
+# The constant prefix of the path that a template reads.
 Path = tuple[str | int, ...]
-# A template that cannot be read may refer to anything.
+# A template that cannot be parsed may refer to anything.
 _ANYTHING: Final[frozenset[Path]] = frozenset({("inputs",), ("steps",), ("run",)})
 
 
 @dataclass(frozen=True, slots=True)
 class StepsWithDefaults:
-    """The steps of a definition, and what their templates find besides what a run reads."""
+    """The steps of a definition, and the values that their templates read besides run data."""
 
     steps: Sequence[FlattenedStep] = ()
     # Each default and each reference of the input schema, by its pointer.
@@ -71,7 +71,7 @@ class StepsWithDefaults:
 
 
 def read_input_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the inputs that a run is not given, by its pointer in the input schema."""
+    """What determines the inputs that a run is not given, by pointer in the input schema."""
     schema = (document.get("inputs") or {}).get("schema") or {}
     return {
         f"{pointer}/{word}": node[word]
@@ -83,7 +83,7 @@ def read_input_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hash_outgoing(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
-    """What a step sends and where to, as it is written, for each way in which a run starts."""
+    """A hash of what a step sends and where, as written, for each trigger."""
     quiet = _QUIET | _TOOLS.get(step.action, frozenset())
     said = {key: value for key, value in step.config.items() if key not in quiet}
     if step.action == _SCRIPT:
@@ -94,7 +94,7 @@ def hash_outgoing(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[
 
 
 def _condition(step: FlattenedStep, written: StepsWithDefaults) -> frozenset[bytes]:
-    """What the definition itself decides about whether a step is reached."""
+    """The part of a step's condition that the definition itself determines."""
     found = _fill_settings(_paths_of_condition(step.when), written)
     return frozenset(encode_canonical(list(one)) for one in found)
 
@@ -104,7 +104,7 @@ def _of_script(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fill_settings(read: frozenset[Path], written: StepsWithDefaults) -> list[tuple[Any, ...]]:
-    """What the definition fills in where these paths are read, over any number of steps."""
+    """The values that the definition provides for these paths, followed across steps."""
     steps, waiting = dict[str, Any](), [read]
     while waiting:
         paths = waiting.pop()
@@ -124,7 +124,7 @@ def _fill_settings(read: frozenset[Path], written: StepsWithDefaults) -> list[tu
 
 
 def _gives(step: FlattenedStep, paths: Iterable[Path], written: StepsWithDefaults) -> bool:
-    """Whether one of these paths reads the output of a step, or of the loop around it."""
+    """Whether one of these paths reads the output of a step, or of its enclosing loop."""
     names = {step.output, step.id}
     for one in written.steps:
         if one.action == _LOOP and step.pointer.startswith(f"{one.pointer}/"):
@@ -136,7 +136,7 @@ def _gives(step: FlattenedStep, paths: Iterable[Path], written: StepsWithDefault
 
 
 def _decides(pointer: str, names: set[Any]) -> bool:
-    """Whether a part of the input schema may decide one of these inputs."""
+    """Whether a part of the input schema may determine one of these inputs."""
     root, _, rest = pointer.removeprefix("/").partition("/")
     if not names or root != "properties" or None in names:
         return bool(names)
@@ -144,7 +144,7 @@ def _decides(pointer: str, names: set[Any]) -> bool:
 
 
 def _read_trigger_inputs(start: EnabledTrigger, names: set[Any]) -> dict[str, Any]:
-    """The inputs that a trigger sets, and those that it takes out of what came in."""
+    """The inputs that a trigger sets, and those that it maps from its payload."""
     mapping = start.config.get("input_mapping")
     taken = mapping if isinstance(mapping, Mapping) else {}
     return {
@@ -155,7 +155,7 @@ def _read_trigger_inputs(start: EnabledTrigger, names: set[Any]) -> dict[str, An
 
 
 def _paths_in(value: Any) -> frozenset[Path]:
-    """All that the templates of a value read."""
+    """All paths that the templates in a value read."""
     found, waiting = set[Path](), [value]
     while waiting:
         one = waiting.pop()
@@ -182,7 +182,7 @@ def _paths_of_condition(when: Any) -> frozenset[Path]:
 
 
 def _paths_around(step: FlattenedStep) -> frozenset[Path]:
-    """What decides the items of the loops around a step."""
+    """The paths that determine the items of the loops around a step."""
     found = frozenset[Path]()
     for when, config in _around(step):
         found |= _paths_in(config) | _paths_of_condition(when)
@@ -197,7 +197,7 @@ def _around(step: FlattenedStep) -> Iterator[list[Any]]:
 def find_added_sends(
     before: StepsWithDefaults, after: StepsWithDefaults, sends: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """What is sent that was not: the place, and a sentence. ``sends`` are the steps that send."""
+    """What is sent and was not before: pointer and sentence. ``sends`` are the sending steps."""
     names = {(one.id, one.action) for one in before.steps}
     for one in after.steps:
         if one.pointer not in sends or _was_sent(one, before, after):
@@ -212,12 +212,12 @@ def find_added_sends(
 
 
 def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDefaults) -> bool:
-    """Whether the steps of before sent all of this, under the same condition or under none."""
+    """Whether the previous steps sent all of this, under the same condition or none."""
     left = hash_outgoing(step, after)
     for one in before.steps:
         if one.action != step.action:
             continue
-        # Another condition is compared where it counts: for what is sent without asking.
+        # A changed condition is compared where it matters: for writes sent without asking.
         same = one.when == step.when and one.when is not None
         if not same or _condition(step, after) <= _condition(one, before):
             left -= hash_outgoing(one, before)
@@ -225,7 +225,7 @@ def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDe
 
 
 def list_outgoing_by(document: Mapping[str, Any], capability: str) -> frozenset[bytes]:
-    """All that a definition sends with one capability, as it is written."""
+    """Everything that a definition sends with one capability, as written."""
     written = read_writes(document)
     found = (hash_outgoing(one, written) for one in written.steps if _calls(one, capability))
     return frozenset[bytes]().union(*found)
@@ -250,19 +250,19 @@ def _calls(step: FlattenedStep, capability: str) -> bool:
     )
 
 
-# How a request is made; none of it leaves with it.
+# How a request is made; these settings are not sent.
 _MANNER: Final = frozenset({"timeout_seconds", "allow_error_status", "idempotency"})
 
 
 @dataclass(frozen=True, slots=True)
 class AutomaticWrite:
-    """What one step sends by itself with one capability, or with all of its own."""
+    """What one step sends automatically with one capability, or with all of its capabilities."""
 
-    # The step, with what is sent and what decides how often.
+    # The step, with what is sent and what determines how often.
     step: FlattenedStep
-    # Empty: whatever the step sends.
+    # Empty means everything that the step sends.
     capability: str
-    # What bounds what a model or a program sends; None: the step's own config does.
+    # The bounds of what a model or a script sends; None when the step's own config is the bound.
     bounds: tuple[Grant, ...] | None = None
 
     @property
@@ -270,7 +270,7 @@ class AutomaticWrite:
         return f"{self.step.pointer}/approval" if self.step.approval else self.step.pointer
 
     def is_within(self, other: AutomaticWrite) -> bool:
-        """Whether the other one, once agreed to, sends this too."""
+        """Whether consent to the other write covers this one."""
         if other.capability not in ("", self.capability):
             return False
         if self.bounds is None or other.bounds is None:
@@ -281,10 +281,10 @@ class AutomaticWrite:
 
 
 def list_automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, ...]:
-    """The automatic writes of a definition in today's format, in the order of its steps."""
+    """The automatic writes of a definition in the current format, in step order."""
     granted = read_written_grants(document)
     policy = (document.get("execution") or {}).get("write_policy")
-    # Under auto_confirm_safe, safe writes go at once as well where their step says nothing else.
+    # Under auto_confirm_safe, safe writes are also sent at once unless their step says otherwise.
     unsaid = list_default_writes(with_safe=policy == "auto_confirm_safe")
     return tuple(
         write
@@ -296,7 +296,7 @@ def list_automatic_writes(document: Mapping[str, Any]) -> tuple[AutomaticWrite, 
 def find_added_writes(
     before: Sequence[AutomaticWrite], after: Sequence[AutomaticWrite], now: str
 ) -> Iterator[tuple[str, str]]:
-    """What is sent without asking and was not: the place, and a sentence."""
+    """What is now sent without asking and was not before: pointer and sentence."""
     known = list(before)
     for write in after:
         found = next((one for one in known if write.is_within(one)), None)
@@ -326,7 +326,7 @@ def _iterate_step_writes(
 
 
 def _without_tools(step: FlattenedStep) -> FlattenedStep:
-    """The step without what its bounds tell already."""
+    """The step without the settings that its bounds already describe."""
     config = {key: one for key, one in step.config.items() if key not in ("tools", "grants")}
     return replace(step, config=config)
 
@@ -346,7 +346,7 @@ def _describe_write(write: AutomaticWrite, now: str) -> str:
 
 
 def _describe_generated_write(write: AutomaticWrite, now: str) -> str:
-    """What a model or a program sends: its text is made in the run, within fixed bounds."""
+    """What a model or a script sends: its text is created in the run, within fixed bounds."""
     who = "program" if write.step.action == SCRIPT else "model"
     begin = f"The {who} of the step {quote_name(write.step.id)}{now}"
     params = fixed_params_of(write.step, write.capability)
@@ -360,7 +360,7 @@ def _describe_generated_write(write: AutomaticWrite, now: str) -> str:
 
 
 def fixed_params_of(step: FlattenedStep, capability: str) -> list[Mapping[str, Any]]:
-    """What the tools or the grants of a step fix of a capability, or of all of them."""
+    """The arguments that the tools or grants of a step fix for a capability, or for all of them."""
     tools = step.config.get("tools") or step.config.get("grants")
     return [
         one.get("params") or {}

@@ -1,7 +1,7 @@
-"""Credentials written into a definition as plain text, found by the formats of their issuers.
+"""Finds credentials written into a definition as plain text, by the formats of their issuers.
 
-A definition is stored, versioned, exported and shown; a credential belongs into the vault. The
-texts found here are never repeated in a message: only the prefix that names the kind is shown.
+A definition is stored, versioned, exported and displayed; a credential belongs in the vault.
+Messages never repeat a text found here: they only show the prefix that identifies its kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mainspring.definition.strict_json import join_pointer
 
 CODE: Final = "credential_literal"
 _MOST_FOUND: Final = 50
-# Each pattern has one group: the prefix that may be shown. All of them match in linear time.
+# Each pattern has one group, the prefix that may be shown. All of them match in linear time.
 _KINDS: Final = (
     ("a Slack token", r"(xox[abeoprs]-)[A-Za-z0-9-]{6,}"),
     ("a Slack app token", r"(xapp-)[A-Za-z0-9-]{6,}"),
@@ -36,7 +36,7 @@ _PATTERNS: Final = tuple(
 
 
 def find_credentials(document: Any) -> Iterator[Finding]:
-    """Texts of a document that look like a credential, each once, without the text itself."""
+    """Texts in a document that look like credentials, each once, without the text itself."""
     found = 0
     rest: list[tuple[str, Any]] = [("", document)]
     while rest and found < _MOST_FOUND:
@@ -55,14 +55,14 @@ def find_credentials(document: Any) -> Iterator[Finding]:
 
 
 def mask_credentials(text: str) -> str:
-    """The same text with everything but the prefix of each credential left out."""
+    """The text with everything but the prefix of each credential removed."""
     for _, pattern in _PATTERNS:
         text = pattern.sub(r"\1…", text)
     return text
 
 
 def mask_finding(finding: Finding) -> Finding:
-    """A finding whose texts hold no credential."""
+    """The finding with credentials masked in its texts."""
     way = finding.suggestion
     return replace(
         finding,

@@ -1,19 +1,19 @@
-"""Cron: five fields, and what they mean when clocks are put forward or back.
+"""Cron expressions with five fields, and their behaviour across clock changes.
 
-Fields are minute, hour, day of month, month and day of week, with names (``MON``,
-``JAN``), lists, ranges and steps; ``@hourly``, ``@daily``, ``@midnight``, ``@weekly``,
-``@monthly``, ``@yearly`` and ``@annually`` stand for the usual five. Beyond the
-classic set, the day of month may be ``L`` (the last day) or ``LW`` (the last weekday),
-the day of week ``5L`` (the last Friday) or ``MON#2`` (the second Monday). When both day
-fields are restricted a day fits if either fits; when one begins with ``*`` both must.
+Fields are minute, hour, day of month, month and day of week, with names (``MON``, ``JAN``), lists,
+ranges and steps; ``@hourly``, ``@daily``, ``@midnight``, ``@weekly``, ``@monthly``, ``@yearly`` and
+``@annually`` are shorthands. In addition to the classic set, the day of month may be ``L`` (the
+last day) or ``LW`` (the last weekday), the day of week ``5L`` (the last Friday) or ``MON#2`` (the
+second Monday). When both day fields are restricted, a day matches if either matches; when one
+begins with ``*``, both must.
 
-Refused: seconds and years (six or seven fields), ``@reboot``, ``?``, ``H``, ``15W``,
-``L-3``, ranges that run backwards, and expressions for which no day exists.
+Refused: seconds and years (six or seven fields), ``@reboot``, ``?``, ``H``, ``15W``, ``L-3``,
+ranges that run backwards, and expressions that no day can match.
 
-A time whose hour is fixed and that does not exist on a day fires once, at the first
-minute after the gap; one that occurs twice fires the first time only. When the hour
-field begins with ``*`` the schedule follows elapsed time instead: what does not exist
-is left out and what occurs twice fires twice. No instant is ever returned twice.
+A time with a fixed hour that does not exist on a day fires once, at the first minute after the gap;
+one that occurs twice fires the first time only. When the hour field begins with ``*``, the schedule
+follows elapsed time instead: a time that does not exist is skipped and one that occurs twice fires
+twice. No instant is ever returned twice.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _TAKES = {
     "day-of-week": "0 to 7 or SUN to SAT, 5L or MON#2",
 }
 _START = datetime(2000, 1, 1)  # noqa: DTZ001 - wall-clock times have no zone
-# One year of each kind there is: seven weekdays to begin on, leap or not.
+# One year of each kind: seven start weekdays, leap year or not.
 _YEARS = (2001, 2002, 2003, 2004, 2005, 2006, 2008, 2009, 2010, 2012, 2016, 2020, 2024, 2028)
 # The library writes 31th.
 _ORDINAL = re.compile(r"(?<=2)(?:1th|2th|3th)|(?<=3)1th")
 _ENDINGS = {"1th": "1st", "2th": "2nd", "3th": "3rd"}
-# The library takes a range of one value with a step for a start with a step.
+# The library reads a single-value range with a step as a start with a step.
 _STEPPED_RANGE = re.compile(r"([0-9A-Z]+)-([0-9A-Z]+)/0*[1-9][0-9]*")
 _RANGE = re.compile(r"([0-9A-Z]+)-([0-9A-Z]+)")
 _FIRST_AND_LAST = {
@@ -75,14 +75,14 @@ _NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """A cron expression that was read and can fire."""
+    """A valid cron expression."""
 
     text: str
     fields: tuple[str, ...]
     _sim: CronSim = field(repr=False, compare=False)
 
     def after(self, timestamp: datetime, zone: str) -> datetime | None:
-        """The next instant, in UTC, strictly after a moment; none if there is no more."""
+        """The next fire time, in UTC, strictly after an instant; None when there is none."""
         place = _zone(zone)
         elapsed = self.fields[1].startswith("*")
         sim = copy(self._sim)
@@ -92,26 +92,26 @@ class Cron:
             for wall in sim:
                 instants = _instants(wall, place, elapsed)
                 found += [instant for instant in instants if instant > timestamp]
-                # Later times of day may still come before the second pass of earlier ones.
+                # A later time of day can come before the second pass of an earlier one.
                 if instants and instants[0] > timestamp:
                     break
-        except OverflowError:  # the calendar ends with the year 9999
+        except OverflowError:  # datetime ends with the year 9999
             pass
         return min(found, default=None)
 
     def fires_on(self, day: date) -> bool:
-        """Whether a calendar day fits the day and month fields."""
+        """Whether a date matches the day and month fields."""
         return day.month in self._sim.months and self._sim.match_day(day)
 
     @property
     def hands(self) -> tuple[list[int], list[int]]:
-        """The minutes and the hours at which it fires on a day that fits."""
+        """The minutes and hours at which it fires on a matching day."""
         return sorted(self._sim.minutes), sorted(self._sim.hours)
 
 
 @lru_cache(maxsize=1024)
 def parse_cron(text: str) -> Cron:
-    """A cron expression, or ``Invalid`` with a sentence that says what to change."""
+    """Parse a cron expression or raise ``Invalid`` that says what to change."""
     if len(text) > LONGEST:
         raise invalid_value_error(
             Finding("", f"A cron expression has at most {LONGEST} characters.", "cron_long")
@@ -134,7 +134,7 @@ def parse_cron(text: str) -> Cron:
 
 
 def get_smallest_interval(cron: Cron) -> int:
-    """Seconds between the two closest firings, clock changes left aside."""
+    """Seconds between the two closest fire times, ignoring clock changes."""
     minutes, hours = cron.hands
     times = [hour * 60 + minute for hour in hours for minute in minutes]
     gaps = [later - earlier for earlier, later in pairwise(times)]
@@ -143,16 +143,16 @@ def get_smallest_interval(cron: Cron) -> int:
 
 
 def describe(cron: Cron) -> str:
-    """A short sentence for a person; the expression itself where words fail."""
+    """A short description, or the expression itself when it cannot be described."""
     often = _how_often(cron)
     if often is not None:
         return often
-    # A single value behind a step, such as */90, is said as the value it comes to.
+    # Describe a step with a single value, such as */90, as that value.
     single = [str(*values) if len(values) == 1 else "" for values in cron.hands]
     shown = [one or written for one, written in zip(single, cron.fields[:2], strict=True)]
     try:
         words = CronSim(" ".join((*shown, *cron.fields[2:])), _START).explain()
-    except Exception:  # a wording that fails must not fail a page
+    except Exception:  # a failed description must not fail the page
         return cron.text
     return _ORDINAL.sub(lambda found: _ENDINGS[found.group()], words)
 
@@ -172,7 +172,7 @@ def _how_often(cron: Cron) -> str | None:
 
 
 def _even_step(values: list[int], whole: int) -> int | None:
-    """The step of values that go round evenly, such as 0, 15, 30 and 45 of 60."""
+    """The step of evenly spaced values, such as 0, 15, 30 and 45 of 60."""
     step = whole // len(values)
     return step if len(values) > 1 and values == [*range(0, whole, step)] else None
 
@@ -180,7 +180,7 @@ def _even_step(values: list[int], whole: int) -> int | None:
 def _search_from(local: datetime, elapsed: bool) -> datetime:
     """The wall-clock time before which nothing can fire any more.
 
-    In the first pass of a repeated hour, elapsed time will see its earlier minutes again.
+    In the first pass of a repeated hour, elapsed time will pass its earlier minutes again.
     """
     wall = local.replace(tzinfo=None, fold=0, microsecond=0)
     if elapsed and not local.fold:
@@ -292,7 +292,7 @@ def _unreadable(reason: str, fields: tuple[str, ...]) -> Invalid:
 
 
 def _without_steps_of_one(name: str, written: str) -> str:
-    """A field in which a range of one value is that value, whatever its step."""
+    """A field in which a single-value range is written as that value, without a step."""
     terms = written.split(",")
     for place, term in enumerate(terms):
         found = _STEPPED_RANGE.fullmatch(term)
@@ -302,7 +302,7 @@ def _without_steps_of_one(name: str, written: str) -> str:
 
 
 def _forwards(name: str, written: str) -> str | None:
-    """How to write a field whose only fault is a range that runs backwards."""
+    """A suggestion for a field whose only problem is a range that runs backwards."""
     first, last = _FIRST_AND_LAST[name]
     terms = written.split(",")
     for place, term in enumerate(terms):
@@ -329,13 +329,13 @@ def _forwards(name: str, written: str) -> str | None:
 
 
 def _number(name: str, written: str) -> int | None:
-    """The number that a value of a field means."""
+    """The number of a value in a field."""
     named = _NUMBERS.get(name, {}).get(written)
     return int(written) if named is None and written.isdigit() else named
 
 
 def _readable_day(written: str) -> bool:
-    """The library uses one message for a bad day and for a day no month has."""
+    """The library uses one message for an invalid day and for a day that no month has."""
     try:
         CronSim(f"0 0 {written} * *", _START)
     except CronSimError:
@@ -344,7 +344,7 @@ def _readable_day(written: str) -> bool:
 
 
 def _feasible(cron: Cron) -> bool:
-    """Whether any day fits; only when both day fields must fit can there be none."""
+    """Whether any day matches; there can be none only when both day fields must match."""
     sim = cron._sim  # noqa: SLF001 - the other half of the same class
     if not sim.day_and:
         return True
@@ -360,7 +360,7 @@ def _feasible(cron: Cron) -> bool:
 
 
 def _days_apart(cron: Cron) -> int:
-    """Days between the two closest days that fit, looked for in four years."""
+    """Days between the two closest matching days within four years."""
     if cron.fields[2:] == ("*", "*", "*"):
         return 1
     days = [

@@ -1,15 +1,14 @@
-"""Grants: what a plan needs, what a person allowed, and whether a call stays inside.
+"""Grants: what a plan needs, what a person allowed, and whether a call is within a grant.
 
-These are pure decisions over plain values; the gate asks them at every call and the
-validator when a definition is saved. Bounds are read per key:
+These are pure functions over plain values. The gate calls them for every call, and the validator
+when a definition is saved. Bounds apply per key:
 
 - a scalar or an object must be equal, and true is not 1;
 - a list means that the argument is a member of it, or a list of members;
-- ``max_<name>`` bounds the argument of that very name from above, as in ``max_tokens``;
+- ``max_<name>`` is an upper bound of the argument with exactly that name, as in ``max_tokens``;
 - ``hosts`` is compared with the host of the argument ``url``.
 
-An argument that a grant bounds and a call leaves out is refused: a call never widens
-its grant by being silent.
+A call that omits a bounded argument is refused: omitting an argument never widens a grant.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ NEVER_GRANTED: Final = "admin_"
 
 @dataclass(frozen=True, slots=True)
 class GrantDecision:
-    """Whether a call is allowed; if not, the sentence that says why."""
+    """Whether a call is allowed; if not, the reason."""
 
     reason: str | None = None
 
@@ -51,7 +50,7 @@ ALLOWED: Final = GrantDecision()
 def decide_call(
     grants: Iterable[Grant], capability: str, arguments: Mapping[str, Any]
 ) -> GrantDecision:
-    """Whether any of the grants allows the call; the reason is that of the nearest one."""
+    """Whether any of the grants allows the call; a refusal has the reason of the closest grant."""
     verdict = GrantDecision(f"{capability} is not granted.")
     for grant in grants:
         if grant.capability == capability:
@@ -89,7 +88,7 @@ def is_covered_by(outer: Grant, inner: Grant) -> bool:
 
 
 def find_missing_grants(needed: Iterable[Grant], given: Sequence[Grant]) -> tuple[Grant, ...]:
-    """What is needed and not covered, host by host."""
+    """The needed grants that are not covered, host by host."""
     return tuple(
         need
         for grant in needed
@@ -99,7 +98,7 @@ def find_missing_grants(needed: Iterable[Grant], given: Sequence[Grant]) -> tupl
 
 
 def derive(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """What a definition needs: the union over its plan, nested and failure steps."""
+    """The grants that a definition needs: the union over its plan, nested and on_failure steps."""
     steps = (*definition.plan, *definition.execution.on_failure)
     return merge_grants(
         grant for step in steps for grant in _all_needs(step.action, step.config, vocabulary)
@@ -107,7 +106,7 @@ def derive(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
 
 
 def resolve_effective_grants(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """The grants a run is given: those the author wrote, else those the plan needs."""
+    """The grants of a run: the written ones, or those that the plan needs."""
     if definition.grants is None:
         found = derive(definition, vocabulary)
     else:
@@ -116,12 +115,12 @@ def resolve_effective_grants(definition: Definition, vocabulary: Vocabulary) -> 
 
 
 def list_lent_capabilities(grants: Iterable[Grant], vocabulary: Vocabulary) -> frozenset[str]:
-    """The capabilities among these grants that reach the accounts of the automation's maker."""
+    """The capabilities among these grants that use the accounts of the automation's owner."""
     return frozenset(one.capability for one in grants if _mark_lent(one, vocabulary).lent)
 
 
 def _mark_lent(grant: Grant, vocabulary: Vocabulary) -> Grant:
-    """The same grant, with whether it reaches the accounts of the automation's maker."""
+    """The grant, marked if it uses the accounts of the automation's owner."""
     known = vocabulary.capabilities.get(grant.capability)
     return replace(grant, lent=known is not None and known.uses_accounts)
 
@@ -129,9 +128,9 @@ def _mark_lent(grant: Grant, vocabulary: Vocabulary) -> Grant:
 def list_needed_grants(
     action: str, config: Mapping[str, Any], vocabulary: Vocabulary
 ) -> tuple[Grant, ...]:
-    """What one step calls by itself, read from its config before it is rendered.
+    """What one step calls itself, read from its unrendered config.
 
-    A pattern is settled here, into what there is at this moment.
+    A pattern is expanded to the capabilities that exist now.
     """
     return tuple(
         Grant(name, grant.params)
@@ -147,7 +146,7 @@ def _expand_pattern(name: str, vocabulary: Vocabulary) -> Iterable[str]:
 def list_requested_grants(
     action: str, config: Mapping[str, Any], vocabulary: Vocabulary
 ) -> tuple[Grant, ...]:
-    """The same with patterns as they stand."""
+    """Like ``list_needed_grants``, with patterns not expanded."""
     known = vocabulary.actions.get(action)
     if known is not None:
         return tuple(known.uses(config))
@@ -161,13 +160,13 @@ def list_requested_grants(
 
 
 def build_host_grant(capability: str, url: object) -> Grant:
-    """A grant for the host of a URL; no host at all when an expression decides it."""
+    """A grant for the host of a URL; without a host when an expression determines it."""
     entry = grant_entry(url)
     return Grant(capability, {"hosts": [] if entry is None else [entry]})
 
 
 def merge_grants(grants: Iterable[Grant]) -> tuple[Grant, ...]:
-    """The same permission in the fewest grants: hosts joined, in a stable order."""
+    """Merge equal grants and their hosts, in a stable order."""
     kept: list[Grant] = []
     for grant in grants:
         joined = grant
@@ -183,7 +182,7 @@ def merge_grants(grants: Iterable[Grant]) -> tuple[Grant, ...]:
 
 
 def _union(left: Grant, right: Grant) -> Grant | None:
-    """One grant that allows what both allow, and nothing else; None when there is none."""
+    """One grant that allows exactly what both allow; None when there is none."""
     if is_covered_by(left, right):
         return left
     if is_covered_by(right, left):
@@ -220,7 +219,7 @@ def _split_by_host(grant: Grant) -> Iterator[Grant]:
 
 
 def explain_out_of_bounds(key: str, bound: Any, arguments: Mapping[str, Any]) -> str | None:
-    """Why the arguments of a call are outside one bound of a grant; None when they are not."""
+    """Why the arguments of a call violate one bound of a grant; None when they do not."""
     if key == "hosts":
         return _outside_hosts(bound, arguments.get("url"))
     if key not in arguments:
@@ -277,7 +276,7 @@ def _member(value: Any, allowed: Iterable[Any]) -> bool:
 
 
 def is_same_json(left: Any, right: Any) -> bool:
-    """Equality of JSON values, where true is not 1 and 1 is 1.0."""
+    """JSON equality: true is not 1, and 1 equals 1.0."""
     if _is_number(left) and _is_number(right):
         return bool(left == right)
     if isinstance(left, dict) and isinstance(right, dict):

@@ -1,8 +1,8 @@
-"""Hosts of URLs, judged once and spelt one way.
+"""Parses and normalises the hosts of URLs.
 
-A grant that names hosts is worth as much as the reading of a URL: whatever could be
-read as another host by anybody else (user information, a backslash, percent signs,
-white space, a missing slash) has no host here and is refused.
+A host grant is only as strict as the URL parser behind it. A URL that another parser could read as
+a different host (user information, a backslash, percent signs, white space, a missing slash) has no
+host here and is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A host in its one spelling, and a port; an entry of a list may leave the port open."""
+    """A normalised host and a port; an entry of a host list may omit the port."""
 
     host: str
     port: int | None
@@ -36,14 +36,14 @@ class HostPort:
 
 
 def parse_url_host(url: object) -> HostPort | None:
-    """Where a URL leads; None when it has no host that everybody reads alike."""
+    """The host of a URL; None when parsers could disagree about it."""
     if isinstance(url, SecretText):
         return _fixed_site(_before_secret(url), whole=all(isinstance(p, str) for p in url.parts))
     return _fixed_site(url, whole=True) if isinstance(url, str) else None
 
 
 def parse_template_host(template: object) -> HostPort | None:
-    """Where the URL of a template leads, when no expression can change it."""
+    """The host of a URL template, when no expression can change it."""
     if not isinstance(template, str):
         return None
     found = _TEMPLATE.search(template)
@@ -62,7 +62,7 @@ def parse_host_entry(entry: object) -> HostPort | None:
 
 
 def grant_entry(template: object) -> str | None:
-    """How a list of hosts names the site of a URL; the usual port goes without saying."""
+    """The entry of a host list for a URL; the default port is omitted."""
     site = parse_template_host(template)
     if site is None:
         return None
@@ -71,7 +71,7 @@ def grant_entry(template: object) -> str | None:
 
 
 def is_host_listed(hosts: Iterable[object], site: HostPort) -> bool:
-    """Whether one of the entries names the site; an entry that cannot be read names none."""
+    """Whether an entry matches the host; an invalid entry matches none."""
     entries = (parse_host_entry(entry) for entry in hosts)
     return any(
         entry is not None and entry.host == site.host and entry.port in (None, site.port)
@@ -90,7 +90,7 @@ def _before_secret(text: SecretText) -> str:
 
 def _fixed_site(text: str, *, whole: bool) -> HostPort | None:
     found = _AUTHORITY.match(text)
-    # What follows an unfinished text could still lengthen the host or turn it into a user name.
+    # An expression after an incomplete host could extend it or turn it into a user name.
     if found is None or not (whole or found[3]):
         return None
     split = _split(found[2])

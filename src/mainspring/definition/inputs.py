@@ -1,15 +1,15 @@
-"""The inputs of a run: what was sent, what the trigger sets, what the schema fills in.
+"""The inputs of a run: payload values, static trigger inputs and schema defaults.
 
-A value from the payload wins over the trigger's static inputs, and those win over the
-schema's defaults. A default is filled in where its member is missing: at the top, in
-objects that are there, in the items of lists, and in an object that is missing but
-required, which is then made of the defaults of its members. ``$ref`` and ``allOf`` are
-followed; alternatives are not, because nobody knows yet which one will hold.
+A value from the payload takes precedence over the trigger's static inputs, and those over the
+schema's defaults. A default is filled in where its member is missing: at the top level, in existing
+objects, in the items of lists, and in a missing but required object, which is then built from the
+defaults of its members. ``$ref`` and ``allOf`` are followed; alternatives are not, because it is
+not known yet which one will apply.
 
-A default may be one of three runtime tokens, which become values before validation:
-``$last_fired_at`` (the creation time before the first firing), ``$creator`` and
-``$space_default``. Tokens are only looked for in the schema: the same word in a payload
-or in static inputs is data and stays as it is.
+A default may be one of three runtime tokens, which are replaced before validation:
+``$last_fired_at`` (the creation time before the first firing), ``$creator`` and ``$space_default``.
+Tokens are only replaced in the schema: the same text in a payload or in static inputs is data and
+stays unchanged.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _USUAL: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class RuntimeTokens:
-    """What the runtime tokens stand for in one run."""
+    """The values of the runtime tokens in one run."""
 
     last_fired_at: datetime | None
     created_at: datetime
     creator: str
     space: str
-    # Those that were asked for.
+    # The tokens that were used.
     asked: set[str] = field(default_factory=set)
 
     def value(self, token: str) -> str:
@@ -71,7 +71,7 @@ class RuntimeTokens:
 
 
 def list_undeclared(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
-    """Names that are declared nowhere; none are, where the schema asks for such names."""
+    """Names that the schema does not declare; empty when the schema allows such names."""
     if schema.get("additionalProperties") not in (None, False) or "patternProperties" in schema:
         return []
     known = schema.get("properties", {})
@@ -79,7 +79,7 @@ def list_undeclared(names: Iterable[str], schema: Mapping[str, Any]) -> list[str
 
 
 def check_declared(inputs: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    """For inputs that a person writes: a name that is declared nowhere is a slip of the pen."""
+    """For inputs written by a person: an undeclared name is treated as a typo."""
     findings = [
         Finding(
             join_pointer("/inputs", name),
@@ -101,7 +101,7 @@ def resolve_inputs(
     tokens: RuntimeTokens,
     limits: Limits | None = None,
 ) -> dict[str, Any]:
-    """The inputs a run starts with, or ``Invalid`` with findings under ``/inputs``."""
+    """The inputs of a run, or ``Invalid`` with findings under ``/inputs``."""
     given = {**static, **payload_inputs}
     if schema is None:
         return given
@@ -122,11 +122,10 @@ def map_payload(
     limits: Limits | None = None,
     meter: PathMeter | None = None,
 ) -> dict[str, Any]:
-    """Inputs picked out of a payload by JSONPath.
+    """Inputs extracted from a payload by JSONPath.
 
-    A path of names and positions gives its one value, and nothing at all when it leads
-    nowhere, so that a default can step in. Any other path gives the list of its values.
-    All paths together may take as many steps as one path alone.
+    A singular path gives its value, or nothing when there is none, so that a default can apply. Any
+    other path gives the list of its values. All paths together share the step limit of one path.
     """
     found: dict[str, Any] = {}
     shared = meter or PathMeter(MOST_STEPS)
@@ -141,7 +140,7 @@ def map_payload(
 
 
 def find_default_problems(schema: Any, at: str = "", limits: Limits | None = None) -> list[Finding]:
-    """Defaults that are no known token, or do not fit the schema they stand in."""
+    """Defaults that are not a known token or do not match their schema."""
     found: list[Finding] = []
     for pointer, node in iterate_subschemas(schema):
         if isinstance(node, Mapping) and "default" in node:
@@ -160,7 +159,7 @@ def find_default_problems(schema: Any, at: str = "", limits: Limits | None = Non
 
 
 class _DefaultFiller:
-    """One pass that puts defaults into a value."""
+    """Fills defaults into a value in one pass."""
 
     __slots__ = ("_holding", "_left", "_levels", "_references", "_root", "_tokens")
 
@@ -168,14 +167,14 @@ class _DefaultFiller:
         self._root = root
         self._tokens = tokens
         self._references: SchemaReferences | None = None
-        # What holds together with a schema, by the schema's place in memory: the same
-        # for every item of a list.
+        # The schemas that apply together with a schema, by its id(), because every item of a list
+        # shares them.
         self._holding: dict[int, list[Mapping[str, Any]]] = {}
         self._left = MOST_FILLED
         self._levels = MOST_LEVELS
 
     def into(self, schema: Any, value: Any) -> Any:
-        """The value with what was missing; the given value is left as it was."""
+        """The value with missing members filled in; the argument is not changed."""
         nodes = self._unconditional(schema)
         if isinstance(value, Mapping):
             filled = dict(value)
@@ -198,7 +197,7 @@ class _DefaultFiller:
                 filled[name] = made
 
     def _made(self, schema: Any, *, required: bool) -> Any:
-        """The value of a missing member, if the schema has one."""
+        """The default of a missing member, if the schema has one."""
         nodes = self._unconditional(schema)
         for node in nodes:
             if "default" in node:
@@ -208,7 +207,7 @@ class _DefaultFiller:
         return _NONE
 
     def _deeper(self, schema: Any, value: Any) -> Any:
-        """Fills what was made, within bounds: a default may lead to itself for ever."""
+        """Fill defaults into a default, up to a limit, because a default may contain itself."""
         self._left -= 1
         self._levels -= 1
         if self._left < 0 or self._levels < 0:
@@ -224,7 +223,7 @@ class _DefaultFiller:
         return deepcopy(default)
 
     def _unconditional(self, schema: Any) -> list[Mapping[str, Any]]:
-        """A schema with all that holds whenever it holds."""
+        """The schema and everything that applies whenever it applies."""
         if id(schema) in self._holding:
             return self._holding[id(schema)]
         found: list[Mapping[str, Any]] = []
@@ -270,7 +269,7 @@ def _types(node: Mapping[str, Any]) -> list[str]:
 
 
 def _find_misplaced_tokens(default: Any, here: str) -> Iterator[Finding]:
-    """A token inside a larger default would stay a word, and nobody would notice."""
+    """Tokens inside a larger default, which would silently stay plain text."""
     waiting: list[tuple[str, Any]] = []
     if isinstance(default, dict | list):
         waiting.append((here, default))
@@ -286,7 +285,7 @@ def _find_misplaced_tokens(default: Any, here: str) -> Iterator[Finding]:
 
 
 def _validator_at(root: Any, pointer: str, node: Mapping[str, Any], limits: Limits) -> Validator:
-    """The validator of one schema inside another, with its references intact."""
+    """The validator of a subschema, with its references intact."""
     refers = any(
         keyword in below
         for _, below in iterate_subschemas(node)
@@ -295,7 +294,7 @@ def _validator_at(root: Any, pointer: str, node: Mapping[str, Any], limits: Limi
     )
     if not refers:
         return compile_schema(node, limits)
-    # References by the schema's own name only lead somewhere while it keeps that name.
+    # References by ``$id`` only resolve while the root schema keeps that ``$id``.
     name = str(root.get("$id", ROOT)).rstrip("#")
     whole = {**root, "$id": name}
     return compile_schema({"$ref": f"{name}#{quote(pointer)}", "$defs": {"inputs": whole}}, limits)

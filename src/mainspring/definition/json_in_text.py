@@ -1,7 +1,7 @@
-"""A JSON value that somebody wrote as text: bare, or as one fenced code block.
+"""Parses a JSON value that was written as text: bare, or as one fenced code block.
 
-Some models answer in this way where a tool call was asked for. Only a text that consists of the
-value alone counts: a value inside a sentence may be an example or a quotation.
+Some models answer in this way where a tool call was requested. The text must consist of the value
+alone: a value inside a sentence may be an example or a quotation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FENCED: Final = re.compile(
 
 
 def parse_json_text(text: str, limits: Limits) -> tuple[Any, ...]:
-    """The value that a text consists of; empty when it is anything else."""
+    """The JSON value of a text; empty when the text contains anything else."""
     bare = text.strip()
     fenced = _FENCED.fullmatch(bare)
     try:

@@ -1,9 +1,8 @@
-"""JSONPath (RFC 9535): picks values out of a payload.
+"""JSONPath (RFC 9535): extracts values from a payload.
 
-The text is read and type-checked by a library that follows the standard to the letter;
-walking is done here, because a path of a dozen characters such as ``$..*..*..*`` can
-ask for more than a machine can give. Every step is counted and the walk ends with a
-clear problem when the count runs out.
+A standards-compliant library parses and type-checks the path. Evaluation is done here, because a
+short path such as ``$..*..*..*`` can need unbounded work. Every step is counted, and evaluation
+ends with an error when the limit is reached.
 """
 
 from __future__ import annotations
@@ -24,27 +23,27 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.patterns import InvalidPattern, Pattern, UnmatchableText, compile_pattern
 from mainspring.definition.strict_json import invalid_value_error, is_same_value
 
-# Walks a parsed JSONPath over a value, counting every step.
+# Evaluates a parsed JSONPath on a value and counts every step.
 
 MOST_LEVELS = 64
-# Compiling a pattern that comes from the data, in steps of the walk.
+# The cost, in steps, of compiling a pattern that comes from the data.
 PATTERN_STEPS = 5_000
-# Instructions times bytes that a pattern gets through in the time of one step.
+# Pattern work (instructions times bytes) that costs as much as one step.
 WORK_PER_STEP = 50
 
 NOTHING: Final = object()
 
 
 class PathCostExceeded(Exception):
-    """The steps of the walk are used up."""
+    """The step limit of the evaluation is reached."""
 
 
 class UnsupportedPath(ValueError):
-    """The path is well-formed, but will not be followed; the message says why."""
+    """The path is well-formed but not supported; the message says why."""
 
 
 class PathMeter:
-    """What is left of the steps that one walk may take."""
+    """The remaining steps of one evaluation."""
 
     __slots__ = ("left",)
 
@@ -57,7 +56,7 @@ class PathMeter:
             raise PathCostExceeded
 
 
-# Each takes the current value, the root and the meter.
+# Each function takes the current value, the root and the meter.
 PathWalk = Callable[[Any, Any, PathMeter], list[Any]]
 PathTest = Callable[[Any, Any, PathMeter], bool]
 PathExpression = Callable[[Any, Any, PathMeter], Any]
@@ -68,7 +67,7 @@ def compile_query(query: JSONPathQuery, limits: Limits) -> PathWalk:
 
 
 class _PathCompiler:
-    """Turns the parts of a query into functions."""
+    """Compiles the segments of a query to functions."""
 
     __slots__ = ("_limits",)
 
@@ -328,7 +327,7 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any, PathMeter], bool]]] = {
 
 
 def _spelled_for_re2(pattern: str) -> str:
-    """A dot of I-Regexp (RFC 9485) matches no line end of either kind."""
+    """In I-Regexp (RFC 9485) a dot matches neither a line feed nor a carriage return."""
     spelled: list[str] = []
     escaped = in_class = False
     for character in pattern:
@@ -351,15 +350,15 @@ MOST_STEPS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A path that was read and can be followed."""
+    """A parsed JSONPath."""
 
     text: str
-    # Leads to one place at most, by names and positions only.
+    # Matches at most one value: only names and indexes.
     singular: bool
     _walk: PathWalk = field(repr=False, compare=False)
 
     def find(self, value: Any, meter: PathMeter | None = None) -> list[Any]:
-        """Every value the path leads to, in the order of the document.
+        """All values of the path, in document order.
 
         Paths that share a meter share its steps.
         """
@@ -379,13 +378,13 @@ class JsonPath:
             raise invalid_value_error(Finding("", detail, "path_text_unread")) from None
 
     def first(self, value: Any, default: Any = None) -> Any:
-        """The first value the path leads to; the default if there is none."""
+        """The first value of the path, or the default."""
         return next(iter(self.find(value)), default)
 
 
 @lru_cache(maxsize=512)
 def parse_path(text: str, limits: Limits) -> JsonPath:
-    """A JSONPath, or ``Invalid`` with the place and the reason."""
+    """Parse a JSONPath or raise ``Invalid`` with the position and the reason."""
     if len(text) > LONGEST:
         raise invalid_value_error(
             Finding("", f"A path has at most {LONGEST:,} characters.", "path_long")
@@ -398,7 +397,7 @@ def parse_path(text: str, limits: Limits) -> JsonPath:
     except JSONPathError as error:
         raise invalid_value_error(Finding("", _describe_path_error(error), "path_syntax")) from None
     except (ArithmeticError, LookupError, RecursionError, ValueError):
-        # Deep brackets and enormous numbers end the reader itself, not the text.
+        # Deep brackets and huge numbers exceed the limits of the parser itself.
         finding = Finding("", "This JSONPath cannot be read.", "path_syntax")
         raise invalid_value_error(finding) from None
     try:

@@ -1,12 +1,10 @@
-"""The definition as one model: what a person writes, read strictly.
+"""The definition model: the strict pydantic model of the document that an author writes.
 
-Nothing is guessed: text is never taken for a number, a number never for a truth value,
-and a key that is not described here is an error. What needs the vocabulary (does this
-action exist, is this config right) is judged in ``validate``; this module knows the
-envelope alone.
+Nothing is coerced: text never becomes a number, a number never a boolean, and an unknown key is an
+error. Checks that need the vocabulary (does this action exist, is its config valid) are in
+``validate``; this module only knows the envelope.
 
-The published JSON Schema is made from this model, so the sentences beside the fields
-are what a form shows.
+The published JSON Schema is generated from this model, and forms show the field docstrings.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ def _read_money(value: Any) -> Decimal:
         raise PydanticCustomError("money", "Write an amount as a number or as decimal text.")
     if isinstance(value, str) and not re.fullmatch(MONEY_TEXT, value):
         raise PydanticCustomError("money", 'Decimal text has digits and a point, as in "1.50".')
-    # A float's shortest text is what the author typed; its binary value is not.
+    # Use the float's repr, which is what the author typed, not its binary value.
     amount = Decimal(str(value))
     if not amount.is_finite() or not 0 <= amount <= MONEY_CEILING:
         raise PydanticCustomError("money", "An amount is at least 0 and at most 1000000.")
@@ -57,7 +55,7 @@ def _read_money(value: Any) -> Decimal:
 
 
 def show_money(amount: Decimal) -> str:
-    """The one spelling of an amount: 1.50 and 1.5 are the same definition."""
+    """The canonical spelling of an amount: 1.50 and 1.5 give the same definition."""
     return format(amount.normalize(), "f") if amount else "0"
 
 
@@ -154,7 +152,7 @@ class _Part(BaseModel):
 class Inputs(_Part):
     """What a run is given, described by a JSON Schema whose defaults fill the gaps."""
 
-    # The wire says "schema", which is a method name of the model class.
+    # The wire name is "schema", which would shadow a method of the model class.
     shape: dict[str, Any] = Field(
         alias="schema",
         default_factory=lambda: {"type": "object", "properties": {}},
@@ -167,7 +165,7 @@ class Inputs(_Part):
 class TriggerEntry(_Part):
     """One moment at which the automation starts."""
 
-    # An empty id is filled in when the definition is read.
+    # Generated when the definition is read without one.
     id: Slug = Field(default="", json_schema_extra=_without_default)
     """Keeps the trigger's identity when the definition is edited; given when left out."""
     type: TriggerType
@@ -227,13 +225,13 @@ class Step(_Part):
 
 
 def _not_empty(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    # The library's own bound would also count steps that it has refused already.
+    # pydantic's own max_length would also count the steps that it has already rejected.
     if not steps:
         raise PydanticCustomError("too_short", "A plan has at least one step.")
     return steps
 
 
-# A JSON array arrives as a list, which strict reading would not take for a tuple.
+# A JSON array arrives as a list, which strict mode would not accept as a tuple.
 Steps = Annotated[tuple[Step, ...], Field(strict=False)]
 
 
@@ -335,16 +333,15 @@ class Definition(_Part):
 
     @classmethod
     def from_json(cls, value: Any) -> Definition:
-        """Reads parsed JSON; every trigger has an id afterwards.
+        """Read parsed JSON and give every trigger an id.
 
-        Raises pydantic's ValidationError; ``validate`` is the door for documents that
-        people send.
+        Raises pydantic's ValidationError. Use ``validate`` for documents from users.
         """
         made = cls.model_validate(value)
         return made.model_copy(update={"triggers": _assign_ids(made.triggers)})
 
     def as_dict(self) -> dict[str, Any]:
-        """The canonical form: defaults filled in, so that equal programs hash alike."""
+        """The canonical form with defaults filled in, so that equal programs have equal hashes."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -371,7 +368,7 @@ def _assign_ids(triggers: Iterable[TriggerEntry]) -> tuple[TriggerEntry, ...]:
 
 _STEPS: Final = TypeAdapter(Steps)
 
-# Which part stands at which place; a star is any index.
+# The model for each pointer pattern; a star matches any index.
 PARTS: Final[Mapping[tuple[str, ...], type[BaseModel]]] = {
     (): Definition,
     ("inputs",): Inputs,

@@ -1,9 +1,8 @@
-"""Regular expressions that people write, run in linear time by RE2.
+"""Regular expressions from users, run in linear time by RE2.
 
-Linear is not the same as cheap: the work grows with the size of the compiled pattern
-times the length of the text. A pattern therefore knows the longest text it may read, so
-that no single value can hold anyone up. For a longer one there is no answer: ``UnreadText``
-is raised, because "no match" would turn into a yes under a negation.
+Linear does not mean cheap: the work grows with the size of the compiled pattern times the length of
+the text. Each pattern therefore has a maximum text length. A longer text raises ``UnmatchableText``
+instead of returning False, because a negated "no match" would be a match.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ import re2
 
 from mainspring.contracts.limits import Limits
 
-# Compiled instructions times bytes of text: about 50 ms for the worst pattern known.
+# Compiled instructions times bytes of text: about 50 ms for the worst known pattern.
 MOST_WORK = 4_000_000
 MEMORY = 1_048_576
-# What a pattern may take once it is written out. Writing one out takes as long as its length
-# squared: with this about 0.1 s for the worst, where all of the memory would be seconds.
+# The memory limit of a compiled pattern. Compile time grows with the square of the expanded length:
+# about 0.1 s in the worst case at this limit, and seconds at RE2's default.
 WRITTEN_OUT = 131_072
 
 
 class InvalidPattern(ValueError):
-    """The pattern cannot be used; the message is a sentence for its author."""
+    """The pattern cannot be used; the message is meant for its author."""
 
 
 class UnmatchableText(ValueError):
-    """The pattern cannot read a text; the message is a sentence that does not repeat it."""
+    """The text is too long for the pattern; the message does not repeat the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern and the longest text, in bytes, it may be given."""
+    """A compiled pattern and the maximum length, in bytes, of the texts it accepts."""
 
     compiled: Any
     size: int
@@ -63,7 +62,7 @@ class Pattern:
 
 
 def compile_pattern(source: str, limits: Limits) -> Pattern:
-    """The pattern, or ``BadPattern`` with the reason."""
+    """Compile a pattern or raise ``InvalidPattern`` with the reason."""
     data = _bytes(source)
     if data is None:
         raise InvalidPattern("The pattern contains half of a surrogate pair.")

@@ -1,8 +1,8 @@
-"""The program: a definition made ready to run.
+"""Compiles a definition to an executable program.
 
-Names are looked up, templates read and schemas compiled once, so that a run only walks.
-A program belongs to one definition and one vocabulary; whoever keeps it keeps it by the
-definition's content hash.
+Names are resolved, templates parsed and schemas compiled once, so that a run does none of it. A
+program depends on one definition and one vocabulary; callers cache it by the definition's content
+hash.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ from mainspring.definition.validate import (
 
 Queue = Literal["fast", "medium", "long"]
 
-# The longest step decides: up to ten seconds, up to five minutes, longer.
+# The lane depends on the slowest step: up to ten seconds, up to five minutes, longer.
 _FAST_SECONDS = 10
 _MEDIUM_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledStep:
-    """One step with everything it needs; either an action or a capability, never both."""
+    """One compiled step; it has either an action or a capability, never both."""
 
     step_id: str
     action: Action | None
     capability: Capability | None
     when: Predicate | None
-    # Nested steps stand in it unrendered; ``nested`` holds them ready to run.
+    # Contains nested steps unrendered; ``nested`` holds them compiled.
     config: CompiledConfig
-    # Where later steps find the output.
+    # The name under which later steps read the output.
     output_name: str
     max_retries: int
     backoff: Backoff
     timeout_seconds: int
-    # What it may spend in one run, with all that stands inside it; None: what the run may.
+    # The budget of the step in one run, nested steps included; None means only the run's budget.
     budget_cap_usd: Decimal | None
     nested: tuple[CompiledStep, ...]
     config_validator: Validator
-    # None when the step says nothing about the shape of its output.
+    # None when the step does not declare the schema of its output.
     output_validator: Validator | None
-    # What the run does while a write of the step is held for a person.
+    # What the run does while a write of the step is held for approval.
     hold: HoldBehavior
-    # How long such a write waits; None: as the workspace says.
+    # How long such a write waits; None means the workspace's setting.
     hold_seconds: int | None
 
     @property
     def covers(self) -> tuple[str, ...]:
-        """The names of the step and of all steps inside it."""
+        """The ids of the step and of all nested steps."""
         return (self.step_id, *(name for step in self.nested for name in step.covers))
 
     @property
     def seconds(self) -> float:
-        """How long one attempt usually takes; the longest nested step counts too."""
+        """The typical duration of one attempt; the slowest nested step counts too."""
         if self.action is not None:
             own = self.action.seconds
         else:
@@ -87,12 +87,12 @@ class CompiledStep:
 
 @dataclass(frozen=True, slots=True)
 class CompiledDefinition:
-    """A whole definition, ready to run."""
+    """A compiled definition."""
 
     definition: Definition
     steps: tuple[CompiledStep, ...]
     on_failure: tuple[CompiledStep, ...]
-    # What its runs may call, unless a version has frozen something narrower.
+    # What its runs may call, unless a version has frozen narrower grants.
     grants: tuple[Grant, ...]
     # The approval modes of its outside writes, by step.
     approvals: Mapping[str, StepApproval]
@@ -116,7 +116,7 @@ def _queue_of(steps: Iterable[CompiledStep]) -> Queue:
 def compile_program(
     definition: Definition, vocabulary: Vocabulary, limits: Limits
 ) -> CompiledDefinition:
-    """Compiles a definition; ``Invalid`` with findings if today's vocabulary does not fit it."""
+    """Compile a definition; ``Invalid`` with findings if it does not fit the vocabulary."""
     report = validate(definition.as_dict(), vocabulary, limits)
     definition = report.accepted()
     holds = read_holds(definition.as_dict(), vocabulary, limits)
@@ -189,7 +189,7 @@ class _StepCompiler:
     ) -> Validator | None:
         schema = capability.output_schema if capability is not None else None
         if action is not None:
-            # Such an action leaves the shape of its output to the step.
+            # Such an action leaves the schema of its output to the step.
             schema = action.output_schema
             if schema is None:
                 schema = config.get("output_schema")

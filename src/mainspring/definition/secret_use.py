@@ -1,7 +1,7 @@
-"""Where a definition uses secrets, and where it lets them go.
+"""Finds where a definition uses secrets and which hosts they are sent to.
 
-Two questions are answered with it: which secrets must be there before the automation can
-work, and whether a change lets a secret go further than before.
+The result answers two questions: which secrets must exist before the automation can run, and
+whether a change sends a secret further than before.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ _SPELT: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _SCRIPT: Final = "script"
-# Whose request a script's placeholder goes with: no other call of a script has any filled.
+# The capability whose requests fill a script's placeholders; no other call fills any.
 _SENDS: Final = "http_fetch"
 
 
 @dataclass(frozen=True, slots=True)
 class SecretUsage:
-    """One secret at one place of a definition."""
+    """One use of a secret in a definition."""
 
     secret: str
     pointer: str
     action: str
-    # The host it is sent to; empty where the definition does not say.
+    # The host that receives it; empty when the definition does not determine it.
     site: str = ""
-    # The part of the step's config that it stands in: an address is written down in more
-    # places than a header is.
+    # The part of the step's config that contains it. A URL is logged in more places than a header.
     part: str = ""
 
     def is_within(self, others: Iterable[SecretUsage]) -> bool:
-        """Whether this secret could go there already, in this part of what is sent."""
+        """Whether the other use already sends this secret to this host in this part."""
         mine = (self.secret, self.action, self.part)
         return any(
             (one.secret, one.action, one.part) == mine and one.site in ("", self.site)
@@ -52,7 +51,7 @@ class SecretUsage:
 
 
 def find_secret_uses(document: Mapping[str, Any], limits: Limits) -> tuple[SecretUsage, ...]:
-    """Every secret of a definition that has been judged before, with each of its places."""
+    """Every use of a secret in an accepted definition."""
     found = list(_iterate_trigger_uses(document.get("triggers")))
     found += _iterate_steps_uses(document.get("plan"), "/plan", limits)
     execution = document.get("execution")
@@ -62,7 +61,7 @@ def find_secret_uses(document: Mapping[str, Any], limits: Limits) -> tuple[Secre
 
 
 def find_script_secrets(document: Mapping[str, Any]) -> frozenset[str]:
-    """The secrets that the scripts of a definition spell out."""
+    """The secrets named in the scripts of a definition."""
     return frozenset(
         one.name for source in _scripts(document) for one in _iterate_placeholders(source)
     )
@@ -74,7 +73,7 @@ def has_script(document: Mapping[str, Any]) -> bool:
 
 
 def locate_script_secrets(source: str) -> frozenset[SecretLocation]:
-    """What may be put in for one script, and where."""
+    """The secrets that one script may use, with their pointers."""
     return frozenset(
         SecretLocation(one.name, one.part, one.site)
         for one in _iterate_placeholders(source)
@@ -133,7 +132,7 @@ def _iterate_step_uses(step: Mapping[str, Any], at: str, limits: Limits) -> Iter
             for one in _iterate_placeholders(_source(step))
             if one.part
         )
-        # One sentence for each secret and where it goes, however often the script says it.
+        # One entry for each secret and host, however often the script repeats it.
         yield from dict.fromkeys(uses)
         rest = [
             (join_pointer(f"{at}/config", str(k)), v) for k, v in config.items() if k != "source"
@@ -153,7 +152,7 @@ def _iterate_step_uses(step: Mapping[str, Any], at: str, limits: Limits) -> Iter
 
 
 def _is_step(value: Any) -> bool:
-    """A nested step goes to a place of its own."""
+    """Whether a value is a nested step, which is visited separately."""
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("action"), str)
@@ -167,5 +166,5 @@ def _find_secret_names(text: str, limits: Limits) -> frozenset[str]:
     try:
         return parse_template(text, limits, secrets=True).secret_names
     except Invalid:
-        # It was judged by other limits; what it may name counts as named.
+        # It was validated under other limits; treat every name it may contain as used.
         return frozenset(own or published for own, published in _SPELT.findall(text))

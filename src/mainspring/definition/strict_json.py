@@ -1,4 +1,4 @@
-"""Strict JSON: what is read here can be kept, compared and written back unchanged.
+"""Strict JSON: every accepted value can be stored, compared and written back unchanged.
 
 Reading refuses what Python's own reader lets through and what Postgres cannot keep:
 duplicate keys, NaN, numbers that overflow, lone surrogates, NUL characters. Size and
@@ -429,14 +429,14 @@ __all__ = ["check_value", "encode_canonical", "hash_content", "read_json"]
 
 LARGE = 65_536
 
-# The closing quote is optional, so that an unterminated string ends the search instead
-# of starting it again at each quote inside it.
+# The closing quote is optional, so that an unterminated string ends the search instead of
+# restarting it at each quote inside the string.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
-# As signed bytes: an opening bracket is one level more, a closing one a level less.
+# As signed bytes: an opening bracket adds one level, a closing one removes one.
 _LEVELS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_DIGITS = bytes(code for code in range(256) if code not in b"0123456789")
-# An escape that may be half a character or a NUL; only then are the strings looked at.
+# An escape that may be a lone surrogate or NUL; strings are only checked if one occurs.
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
@@ -444,7 +444,7 @@ _LONG_INTEGER = re.compile(r"\d{19}")
 
 
 class _JsonRuleError(Exception):
-    """A rule was broken; the place is looked for afterwards."""
+    """A rule was violated; the location is determined afterwards."""
 
     def __init__(self, code: str, note: str = "") -> None:
         super().__init__(code)
@@ -453,7 +453,7 @@ class _JsonRuleError(Exception):
 
 
 def read_json(text: bytes | str, limits: Limits) -> Any:
-    """The value of a JSON document, or ``Invalid`` with the place and the reason."""
+    """The value of a JSON document, or ``Invalid`` with the location and the reason."""
     if len(text) > limits.json_bytes:
         raise _too_large(limits)
     source, data = _decode_source(text)
@@ -504,7 +504,7 @@ def _decode_source(text: bytes | str) -> tuple[str, bytes]:
 
 
 def _measure(data: bytes, limits: Limits) -> None:
-    """Refuses deep nesting and long numbers; most documents pass on two quick looks."""
+    """Reject deep nesting and long numbers; two fast checks pass most documents."""
     deep = data.count(b"[") + data.count(b"{") > limits.json_depth
     long_number = _run_of_digits(limits.json_digits)
     if not deep and long_number.search(data) is None:
@@ -535,12 +535,12 @@ def _parse_source(source: str) -> Any:
                 object_pairs_hook=_object,
                 parse_float=_float,
                 parse_constant=_constant,
-                # A call for every number is dear; few documents have one so long.
+                # A callback for every number is expensive; few documents contain a long one.
                 parse_int=_integer if _LONG_INTEGER.search(source) else None,
             )
     except json.JSONDecodeError:
         raise
-    except ValueError:  # more digits than Python itself is willing to convert
+    except ValueError:  # more digits than Python is willing to convert
         raise _JsonRuleError("json_digits") from None
     if _DOUBTFUL_ESCAPE.search(source) and not _all_texts_sound(value):
         raise _JsonRuleError("json_surrogate")
@@ -549,7 +549,7 @@ def _parse_source(source: str) -> Any:
 
 @contextmanager
 def _no_collector(large: bool) -> Iterator[None]:
-    """Reading makes no garbage; searching for it takes longer than reading itself."""
+    """Parsing creates no garbage, and garbage collection would take longer than the parsing."""
     pause = large and gc.isenabled()
     if pause:
         gc.disable()

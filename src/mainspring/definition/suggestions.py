@@ -1,4 +1,4 @@
-"""The nearest word: what a person most likely meant when a name is unknown."""
+"""Finds the closest known name for an unknown one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SHOWN: Final = 5
 
 
 def find_nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice most like the word, or nothing when none is alike enough.
+    """The closest choice, or None when none is similar enough.
 
-    Comparing costs the product of the lengths, so very long words get no suggestion.
+    The comparison costs the product of the lengths, so very long words get no suggestion.
     """
     if not word or len(word) > LONGEST_WORD:
         return None
@@ -35,13 +35,13 @@ def find_nearest(word: str, choices: Iterable[str]) -> str | None:
 
 
 def suggest_nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The suggestion of a finding: a question with the nearest choice in it."""
+    """The suggestion of a finding: a question with the closest choice."""
     found = find_nearest(word, choices)
     return None if found is None else f"Did you mean {found!r}?"
 
 
 def suggest_capability(name: str, choices: Collection[str]) -> str | None:
-    """The way out for whoever names a capability that is not there, a tool from outside too."""
+    """The remedy for an unknown capability, including a tool of an MCP server."""
     near = suggest_nearest(name.replace("*", ""), choices)
     alias = _ALIAS.match(name)
     if near is not None or alias is None:
@@ -57,5 +57,5 @@ def suggest_capability(name: str, choices: Collection[str]) -> str | None:
 
 
 def _may_reach(matcher: SequenceMatcher[str], closeness: float) -> bool:
-    """Two cheap upper bounds spare most of the full comparisons."""
+    """Two cheap upper bounds that avoid most full comparisons."""
     return matcher.real_quick_ratio() >= closeness and matcher.quick_ratio() >= closeness

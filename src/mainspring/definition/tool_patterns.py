@@ -1,10 +1,9 @@
-"""The tools of an agent: names of capabilities, and patterns such as ``slack.*``.
+"""The tools of an agent: capability names, and patterns such as ``slack.*``.
 
-A pattern stands for what can be granted and needs no further word from its author. What needs
-one is named: a capability that goes to hosts, one that wants a secret, one that changes
-automations or lets drafts go, and an agent, which is never the tool of another. Which
-capabilities a pattern stands for is settled when a definition is judged, so that one which
-appears later is not granted by the way.
+A pattern matches the capabilities that can be granted without further settings. Others must be
+named: a capability that calls hosts or needs a secret, one that changes automations or confirms
+drafts, and another agent, which can never be a tool. Patterns are expanded when a definition is
+validated, so a capability that is added later is not granted implicitly.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.grant import Grant
 from mainspring.definition.hosts import grant_entry
 
-# Names of capabilities as model providers and MCP clients take them: letters, digits, _ and -.
+# Names that model providers and MCP clients accept: letters, digits, _ and -.
 
 _LONGEST: Final = 64
-# Bytes of a hash.
+# Length of the hash suffix in bytes.
 _SHORT: Final = 4
 _LONG: Final = 16
 _MARKED: Final = re.compile(rf"_(?:[0-9a-f]{{{_SHORT * 2}}}|[0-9a-f]{{{_LONG * 2}}})\Z")
@@ -32,7 +31,7 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def choose_tool_name(capability: str, used: Collection[str]) -> str:
-    """A name that every provider takes, and that no other tool has."""
+    """A tool name that every provider accepts and no other tool has."""
     name = _plain(capability)
     if len(name) <= _LONGEST and name not in used:
         return name
@@ -40,11 +39,11 @@ def choose_tool_name(capability: str, used: Collection[str]) -> str:
 
 
 def map_tool_aliases(capabilities: Iterable[str]) -> dict[str, str]:
-    """The capability behind each alias: one for each name that a client might refuse.
+    """The capability for each alias; names that a client might refuse have one alias.
 
-    Where two would share a name, neither has it: a client that remembers the name from before
-    the second one was there must not reach the other tool. For the same reason a name that
-    looks like one with a hash is never an alias as it is.
+    When two capabilities would share an alias, neither gets it: a client that remembers the alias
+    from before the second one existed must not reach the wrong tool. For the same reason, a name
+    that looks like a hashed alias is never its own alias.
     """
     names = set(capabilities)
     shared = Counter(map(_plain, names))
@@ -67,8 +66,8 @@ def _plain(capability: str) -> str:
 
 
 def _build_hashed_name(capability: str, used: Collection[str]) -> str:
-    # The name with a hash may be another tool's name as well. The hashes after the first are too
-    # long for anybody to find a name that has the same.
+    # The hashed alias may collide with the name of another tool. The second hash is long enough to
+    # make a deliberate collision infeasible.
     plain = _plain(capability)
     first = _append_hash(plain, capability)
     others = (_append_hash(plain, f"{capability}{'*' * n}", _LONG) for n in itertools.count(1))
@@ -80,9 +79,9 @@ def _append_hash(name: str, source: str, size: int = _SHORT) -> str:
     return f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
 
 
-# A grant for one of these says where it may go; without hosts it goes nowhere.
+# Grants for these capabilities name the allowed hosts; without hosts they allow none.
 HOSTED: Final = frozenset({"http_fetch", "ingest_from_endpoint"})
-# What changes automations, sets them going, or lets a draft go: whoever means it names it.
+# Capabilities that change or start automations or confirm drafts must be named explicitly.
 BY_NAME: Final = frozenset(
     {
         "confirm_action",
@@ -93,17 +92,17 @@ BY_NAME: Final = frozenset(
         "update_automation",
     }
 )
-# No name has more parts than a pattern with so many can tell apart.
+# More wildcards than this distinguish no more names.
 MOST_STARS: Final = 8
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for several capabilities."""
+    """Whether a name is a pattern."""
     return "*" in name
 
 
 def match_pattern(pattern: str, capabilities: Mapping[str, Capability]) -> Iterator[str]:
-    """The capabilities that a pattern stands for, by name."""
+    """The capabilities that match a pattern, by name."""
     begin, *pieces = pattern.split("*")
     for name in sorted(capabilities):
         one = capabilities[name]
@@ -114,19 +113,19 @@ def match_pattern(pattern: str, capabilities: Mapping[str, Capability]) -> Itera
 
 
 def _belongs_to_integration(capability: Capability, pattern: str) -> bool:
-    """Whether a pattern means an integration and this is its own: slack_post of ``slack.*``."""
+    """Whether the pattern names the integration of a capability: ``slack.*`` matches slack_post."""
     route = capability.annotations.route
     return route is not None and pattern == f"{route.integration}.*"
 
 
 def matches_pattern(pattern: str, name: str) -> bool:
-    """Whether a pattern has this name in it, whatever the name stands for."""
+    """Whether a name matches a pattern, without looking up the capability."""
     begin, *pieces = pattern.split("*")
     return _fits(name, begin, pieces)
 
 
 def _fits(name: str, begin: str, pieces: list[str]) -> bool:
-    """Whether a name has these pieces in their order, looked for once from left to right."""
+    """Whether a name contains these literals in order, found in one pass from left to right."""
     if not pieces:
         return name == begin
     if not name.startswith(begin):
@@ -141,7 +140,7 @@ def _fits(name: str, begin: str, pieces: list[str]) -> bool:
 
 
 def can_be_meant(capability: Capability) -> bool:
-    """Whether a pattern may stand for it."""
+    """Whether a pattern may include this capability."""
     wanted = set(capability.input_schema.get("required", ()))
     secret = bool(wanted & capability.annotations.only_secrets)
     named = capability.id in HOSTED | BY_NAME or capability.id == AGENT_RUN
@@ -150,7 +149,7 @@ def can_be_meant(capability: Capability) -> bool:
 
 
 def read_tool_name(entry: Any) -> str | None:
-    """The name in one entry of a list of tools, if it can be read."""
+    """The name in one entry of a tool list, if it is valid."""
     name = entry.get("tool") if isinstance(entry, Mapping) else entry
     return name if isinstance(name, str) else None
 
@@ -162,7 +161,7 @@ def read_fixed_params(entry: Any) -> Mapping[str, Any]:
 
 
 def read_agent_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
-    """What an agent calls: itself, and its tools, patterns as they stand."""
+    """The grants of an agent: itself and its tools, with patterns not expanded."""
     given = config.get("tools")
     entries = given if isinstance(given, list) else []
     return (Grant(AGENT_RUN), *(grant for grant in map(_grant, entries) if grant is not None))
@@ -179,9 +178,9 @@ def _grant(entry: Any) -> Grant | None:
 
 
 def _plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What an entry fixes for good, which its grant need not leave open.
+    """The constant arguments of an entry, which become bounds of its grant.
 
-    What a template decides is known to the run alone, and ``hosts`` of a grant means a url.
+    Templated arguments are only known in the run, and ``hosts`` of a grant refers to a url.
     """
     return {
         name: value for name, value in params.items() if name != "hosts" and not _is_open(value)

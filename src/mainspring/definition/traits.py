@@ -1,8 +1,8 @@
-"""What the vocabulary declares about the parts of a definition.
+"""What the vocabulary declares about the capabilities and steps of a definition.
 
-A document and its grants are plain values and are compared as such. What a capability or an action
-does is declared where it is registered, so it is read here, while the vocabulary is at hand, and
-handed on beside them.
+Definitions and grants are compared as plain values. What a capability or action does is declared in
+the registry, so the declarations are read here, where the vocabulary is available, and passed along
+with those values.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionTraits:
-    """What is declared about one definition."""
+    """The declarations that apply to one definition."""
 
-    # The capabilities that reach the accounts of the automation's author.
+    # The capabilities that use the accounts of the automation's author.
     lent: frozenset[str] = frozenset()
-    # The pointers of the steps that change nothing; None where no vocabulary was at hand.
+    # The pointers of the steps that change nothing; None when no vocabulary was available.
     pure: frozenset[str] | None = None
-    # The pointers of the steps that send something; None where no vocabulary was at hand.
+    # The pointers of the steps that send something; None when no vocabulary was available.
     sends: frozenset[str] | None = None
 
 
 _SCRIPT: Final = "script"
-# Where nobody has looked.
+# The traits of a definition that was not checked against a vocabulary.
 UNDECLARED: Final = DefinitionTraits()
 
 
 def read_traits(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
 ) -> DefinitionTraits:
-    """Reads the declarations for a definition that has been judged before."""
+    """Read the declarations for an accepted definition."""
     return DefinitionTraits(
         list_lent_capabilities(grants, vocabulary),
         find_pure_steps(document, vocabulary),
@@ -50,7 +50,7 @@ def read_traits(
 
 
 def find_sending_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
-    """The pointers of the steps whose settings are, or decide, what is sent out."""
+    """The pointers of the steps whose settings are, or determine, what is sent."""
     return frozenset(
         one.pointer for one in flatten_steps(document) if _sends(one.action, one.config, vocabulary)
     )
@@ -61,19 +61,19 @@ def _sends(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bo
     if called is not None:
         reach = called.annotations.reach
         if reach is not None:
-            # A request that only reads is no write, though others of its kind are.
+            # A read-only request is not a write, although other requests of the capability are.
             return reach(config) is Effect.SEND
         effect = called.annotations.effect
         return action != AGENT_RUN and (called.write is not None or effect is Effect.SEND)
     asked = list_needed_grants(action, config, vocabulary)
     if any(one.capability == AGENT_RUN for one in asked):
-        # What a model writes is filled in by the run.
+        # Text written by a model is filled in during the run.
         return False
     return any(_may_send(one, vocabulary, by_script=action == _SCRIPT) for one in asked)
 
 
 def _may_send(grant: Grant, vocabulary: Vocabulary, *, by_script: bool) -> bool:
-    """Whether a step with this grant sends; a script reads where no method is granted to it."""
+    """Whether a step with this grant sends data; a script without a granted method only reads."""
     known = vocabulary.capabilities.get(grant.capability)
     if known is None:
         return False
@@ -87,9 +87,9 @@ def _may_send(grant: Grant, vocabulary: Vocabulary, *, by_script: bool) -> bool:
 
 
 def find_pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> frozenset[str]:
-    """The pointers of the steps that change nothing by themselves.
+    """The pointers of the steps that change nothing themselves.
 
-    Steps inside of another are steps of their own.
+    Nested steps are listed separately.
     """
     return frozenset(
         one.pointer
@@ -99,7 +99,7 @@ def find_pure_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> froz
 
 
 def is_pure(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> bool:
-    """Whether a step only computes, waits, asks a person or reads what the workspace keeps."""
+    """Whether a step only computes, waits, asks a person or reads data of the workspace."""
     known = vocabulary.actions.get(action)
     if known is None and action not in vocabulary.capabilities:
         return False
@@ -115,7 +115,7 @@ def is_pure(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> b
 
 
 def _only_reads(capability: Capability) -> bool:
-    """Whether it reads what is kept here: no account, no host, no model and no money."""
+    """Whether it only reads workspace data: no account, host, model or cost."""
     declared = capability.annotations
     return (
         declared.effect is Effect.READ

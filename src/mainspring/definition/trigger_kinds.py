@@ -1,7 +1,7 @@
-"""Triggers as people write them in drafts and recipes, and as a definition keeps them.
+"""Converts triggers from the form used in drafts and recipes to the form of a definition.
 
-They say ``{kind: "cron", cron, tz}``; a definition says type and config. Every other kind
-has the name of its type, and its settings stand beside it.
+Drafts and recipes write ``{kind: "cron", cron, tz}``; a definition has type and config. For every
+other kind, the kind is the type and the settings are on the same level.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 _FILTERS: Final = {"filters": "filters"}
-# For each kind: its type, its settings by the names of both sides, and those it cannot do without.
+# For each kind: its type, its settings by draft name and definition name, and required ones.
 WRITTEN_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]]] = (
     MappingProxyType(
         {
@@ -51,10 +51,10 @@ WRITTEN_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]
 
 
 def as_entries(triggers: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """The triggers as a definition keeps them, and what is wrong with them as they stand.
+    """The triggers in the form of a definition, and the problems found in them.
 
-    A trigger is known by its kind and its number among those of its kind, so that a webhook
-    keeps its token when a schedule is put before it.
+    A trigger id is derived from its kind and its index among triggers of that kind, so that a
+    webhook keeps its token when a schedule is inserted before it.
     """
     entries: list[dict[str, Any]] = []
     findings: list[Finding] = []

@@ -1,7 +1,7 @@
-"""Outside writes in product words: what is done, where it goes, by which account, with which text.
+"""Describes outside writes: the operation, its destination, the account and the text.
 
-One builder for every place that shows a write before a person agrees to it: the additions of a
-consent, the approval modes at review, the command line and the page.
+Every place that shows a write before a person agrees to it uses this module: the additions of a
+consent request, the approval modes at review, the CLI and the web page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
 
 _AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})
 _SCRIPT: Final = "script"
-# Their hosts are bounds of the grant, which has words for them.
+# Their hosts are bounds of the grant and are described there.
 _REQUESTS: Final = frozenset({"http_fetch", "callback_webhook"})
 _ACCOUNTS: Final = ("account", "account_id", "connection", "connection_id")
 _PLACES: Final = (
@@ -59,7 +59,7 @@ _Builder = Callable[[Config], WriteDescription]
 
 
 def write_words(action: str, config: Config) -> WriteDescription | None:
-    """A write that is described where it is declared; None for any other."""
+    """The description of a declared write; None for any other action."""
     builder = _find_builder(action)
     return None if builder is None else builder(config)
 
@@ -71,16 +71,16 @@ def _find_builder(action: str) -> _Builder | None:
 
 
 def any_write_words(action: str, config: Config) -> WriteDescription:
-    """The same for every action; one that is not known is named by its id."""
+    """Like ``write_words`` for every action; an unknown one is described by its id."""
     return write_words(action, config) or _call(action, config)
 
 
 def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool) -> str | None:
-    """What a grant lets the steps send, and where; None where it is no known write.
+    """What a grant lets the steps send, and where; None when it is not a known write.
 
-    A destination is named only where the steps that send are all there is: what a model or a
-    program may call as well is described by the bounds of the grant. ``drafts``: a step that says
-    nothing asks each time.
+    A destination is named only when steps are the only senders: what a model or a script may call
+    is described by the bounds of the grant. ``drafts``: a step without an approval mode asks each
+    time.
     """
     name = grant.capability
     builder = _find_builder(name)
@@ -88,7 +88,7 @@ def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool)
         return None
     own = [one for one in steps if one.action == name]
     if not own or any(_may_call(one, name) for one in steps):
-        # Copies are told as bounds: to somebody is another thing than a copy to them.
+        # Copies are described as bounds: a recipient is not the same as a copy.
         fixed = {key: one for key, one in grant.params.items() if key not in ("cc", "bcc")}
         words = builder(fixed)
         rest = {
@@ -109,7 +109,7 @@ def _phrase(words: WriteDescription, config: Config) -> str:
 
 
 def _may_call(step: FlattenedStep, capability: str) -> bool:
-    """Whether a model or a program in this step may call it; a pattern may mean anything."""
+    """Whether a model or a script in this step may call it; a pattern may match anything."""
     if step.action in _AGENTS:
         names = [one.capability for one in read_agent_grants(step.config)]
     elif step.action == _SCRIPT:
@@ -131,18 +131,18 @@ def _asks(step: FlattenedStep, *, drafts: bool) -> bool:
 
 
 def find_named_account(config: Config) -> str | None:
-    """The account that a step names outright."""
+    """The account that a step names."""
     found = next((config[key] for key in _ACCOUNTS if key in config), None)
     return None if found is None else quote_name(str(found))
 
 
 def owner_account(words: WriteDescription) -> str:
-    """How the account is called that the owner has connected, before it is looked up."""
+    """The display text for the owner's connected account, before it is looked up."""
     return list_owner_accounts()[words.integration]
 
 
 def list_owner_accounts() -> dict[str, str]:
-    """By integration: how a sentence calls the account that the owner has connected there."""
+    """By integration: the display text of the account that the owner has connected."""
     products = list_account_products()
     return {key: f"with its owner's {name} account" for key, name in products.items()}
 
@@ -153,7 +153,7 @@ def fixed_places(params: Mapping[str, Any]) -> list[str]:
 
 
 def outgoing_text(config: Config, keys: Iterable[str]) -> str:
-    """The outgoing template in one line, as far as a sentence can show it."""
+    """The outgoing template on one line, shortened to fit a sentence."""
     texts = [write_value(config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
     return " · ".join(quote_name(" ".join(one.split()), _LONGEST_TEXT) for one in texts)
 
@@ -178,7 +178,7 @@ def _call(action: str, config: Config) -> WriteDescription:
     )
 
 
-# Requests are steps of the language: no integration declares them.
+# Requests are actions of the language: no integration declares them.
 _BUILDERS: Final[Mapping[str, _Builder]] = {
     "http_fetch": _request("GET"),
     "callback_webhook": _request("POST"),

@@ -1,19 +1,18 @@
-"""Filters: which events a trigger is for, said in JSON and decided in microseconds.
+"""Event filters: a JSON condition on the payload of an event, evaluated in microseconds.
 
-A filter names fields of the payload and what must hold for each:
-``{"file.name": {"ends_with": ".pdf"}, "size": {"gt": 0}, "kind": "invoice"}``. All of
-it must hold; ``$and``, ``$or`` and ``$not`` combine filters. The empty filter lets
-every event through.
+A filter names fields of the payload and what must hold for each: ``{"file.name": {"ends_with":
+".pdf"}, "size": {"gt": 0}, "kind": "invoice"}``. All conditions must hold; ``$and``, ``$or`` and
+``$not`` combine filters. The empty filter matches every event.
 
-A path that is missing and a value of another type make an operator false, never an
-error; the one operator that holds for a missing path is ``exists: false``. ``$not`` is
-plain negation, so ``{"$not": {"a": {"equals": 1}}}`` holds when ``a`` is missing and
-``{"a": {"not_equals": 1}}`` does not. Numbers compare with numbers whatever their
-spelling, ``true`` is not 1, and text compares with text only, by character codes.
+A missing path or a value of another type makes an operator false, never an error; the one operator
+that holds for a missing path is ``exists: false``. ``$not`` is plain negation, so ``{"$not": {"a":
+{"equals": 1}}}`` holds when ``a`` is missing and ``{"a": {"not_equals": 1}}`` does not. Numbers
+compare with numbers whatever their spelling, ``true`` is not 1, and text compares with text only,
+by code points.
 
-What one filter may do on one payload is bounded; beyond that the answer is a problem
-with the code ``filter_too_costly``. A text that is too long for a pattern is a problem with the
-code ``filter_text_unread``.
+The work of one filter on one payload is limited; beyond that the result is a problem with the code
+``filter_too_costly``. A text that is too long for a pattern is a problem with the code
+``filter_text_unread``.
 """
 
 from __future__ import annotations

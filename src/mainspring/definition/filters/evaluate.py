@@ -1,8 +1,8 @@
-"""Makes one function of a filter, which answers for a payload.
+"""Compiles a filter to a function of the payload.
 
-It raises when there is no answer: a text is too long for a pattern, or all of the filter would
-take more work than one filter may take on one payload. Only questions whose work grows with the
-value are counted, and only those that are asked; a filter without any is never metered.
+The function raises when it cannot decide: a text is too long for a pattern, or the filter needs
+more work than its limit. Only conditions whose work grows with the value are metered, and only when
+they are evaluated; a filter without any is never metered.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from mainspring.definition.strict_json import join_pointer
 FilterPredicate = Callable[[Mapping[str, Any]], bool]
 
 GROUP_COST = 4
-# All patterns of a filter together may do as much as two of them may do alone.
+# All patterns of a filter together may do as much work as two of them.
 MOST_FILTER_WORK = 2 * MOST_WORK
 
 
 class FilterMeter(threading.local):
-    """What is left of the work of one evaluation; threads do not share it."""
+    """The remaining work of one evaluation; not shared between threads."""
 
     left = MOST_FILTER_WORK
 
@@ -53,7 +53,7 @@ def compile_filter(written: Mapping[str, Any], limits: Limits) -> FilterPredicat
 
 
 def filter_cost_error(at: str = "") -> Invalid:
-    """What is said when a filter takes too much work to answer."""
+    """The error for a filter that needs too much work."""
     detail = "Applying the filter to this payload takes more work than is allowed."
     return Invalid(
         detail,
@@ -64,7 +64,7 @@ def filter_cost_error(at: str = "") -> Invalid:
 
 
 def unmatchable_text_error(at: str, reason: str) -> Invalid:
-    """The problem of a filter whose pattern cannot read a text of the payload."""
+    """The problem of a filter whose pattern cannot match an overlong text of the payload."""
     detail = f"The filter has no answer for this payload. {reason}"
     return Invalid(
         detail,
@@ -75,7 +75,7 @@ def unmatchable_text_error(at: str, reason: str) -> Invalid:
 
 
 def _has_price(written: Mapping[str, Any]) -> bool:
-    """Whether any question of a filter must be counted."""
+    """Whether any condition of a filter must be metered."""
     for key, value in written.items():
         if key in {ALL, ANY}:
             if any(map(_has_price, value)):
@@ -104,7 +104,7 @@ def _compile_all(written: Mapping[str, Any], limits: Limits, meter: FilterMeter)
 def _questions(
     written: Mapping[str, Any], limits: Limits, meter: FilterMeter
 ) -> Iterator[tuple[int, FilterPredicate]]:
-    """What a filter asks, each with its cost, so that cheap questions come first."""
+    """The conditions of a filter, each with its cost, so that cheap ones are evaluated first."""
     for key, value in written.items():
         if key == ALL:
             yield GROUP_COST, _every([_compile_all(member, limits, meter) for member in value])
@@ -147,7 +147,7 @@ def _count_test(
 
 def _question(parts: tuple[str, ...], test: OperatorTest) -> FilterPredicate:
     if len(parts) == 1:
-        # Most fields stand at the top; there, one call less is a third of the time.
+        # Most fields are at the top level; there, one call less saves a third of the time.
         name = parts[0]
         return lambda payload: test(payload.get(name, MISSING))
     return lambda payload: test(read(payload, parts))

@@ -1,12 +1,12 @@
-"""Finds the filters that let an event through, without asking all of them.
+"""An index of filters that finds the ones matching an event without evaluating all of them.
 
-Most filters demand that some field equals some value. Each such filter is kept under
-that field and value, so an event is only shown to the filters whose demand it meets
-and to those that demand no equality at all. Where a filter offers several equalities,
-the one under which the fewest others are kept is taken. An alternative (``$or``, ``in``)
-is kept under every one of its values, if all its branches have one.
+Most filters require that some field equals some value. Each such filter is indexed under that field
+and value, so an event is only tested against the filters whose equality it meets and those without
+any equality. Where a filter has several equalities, the least populated entry is used. An
+alternative (``$or``, ``in``) is indexed under every one of its values, if all its branches have
+one.
 
-Event types match exactly; a type that ends in ``.*`` stands for every type below it.
+Event types match exactly; a type that ends in ``.*`` matches every type with that prefix.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from mainspring.definition.filters.validation import ALL, ANY, NOT
 
 Key = TypeVar("Key", bound=Hashable)
 
-# A filter that would have to be kept in more places than this is asked every time.
+# A filter that would need more entries than this is evaluated for every event.
 MOST_PLACES = 64
 
 # A field's path and the value it must have.
 Demand = tuple[tuple[str, ...], Hashable]
 Demands = tuple[Demand, ...]
 CountCandidates = Callable[[Demands], int]
-# Filters that raised, and what.
+# Filters that raised, with the error.
 FailedFilters = dict[Key, Exception]
 
 
 @dataclass(slots=True)
 class _FieldNode(Generic[Key]):
-    """A field among the fields that filters ask for, and the filters kept there."""
+    """A field in the trie of indexed fields, and the filters stored there."""
 
     below: dict[str, _FieldNode[Key]] = field(default_factory=dict)
     kept: dict[Hashable, dict[Key, FilterPredicate]] = field(default_factory=dict)
@@ -46,12 +46,12 @@ class _EventTypeFilters(Generic[Key]):
     """The filters of one event type."""
 
     fields: _FieldNode[Key] = field(default_factory=_FieldNode)
-    # Filters without an equality; every event of the type is shown to them.
+    # Filters without an equality; they are evaluated for every event of the type.
     rest: dict[Key, FilterPredicate] = field(default_factory=dict)
 
 
 class FilterIndex(Generic[Key]):
-    """Filters by key, added and removed one at a time, asked all at once."""
+    """Filters by key, added and removed one at a time, matched together."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -62,7 +62,7 @@ class FilterIndex(Generic[Key]):
         return len(self._places)
 
     def add(self, key: Key, event_type: str, written: Mapping[str, Any]) -> None:
-        """Keeps a filter under a key, in place of an earlier one; ``Invalid`` if unusable."""
+        """Add or replace the filter of a key; ``Invalid`` if it is unusable."""
         predicate = compile_filter(written, self._limits)
         self.remove(key)
         shelf = self._shelves.setdefault(event_type, _EventTypeFilters())
@@ -77,7 +77,7 @@ class FilterIndex(Generic[Key]):
         self._places[key] = (event_type, demands)
 
     def remove(self, key: Key) -> None:
-        """Forgets a filter; an unknown key is no error."""
+        """Remove a filter; an unknown key is not an error."""
         event_type, demands = self._places.pop(key, ("", ()))
         shelf = self._shelves.get(event_type)
         if shelf is None:
@@ -91,9 +91,10 @@ class FilterIndex(Generic[Key]):
     def match(
         self, event_type: str, payload: Mapping[str, Any], broken: FailedFilters[Key] | None = None
     ) -> list[Key]:
-        """The keys of the filters that let this event through, each once.
+        """The keys of the filters that match this event, each once.
 
-        A filter that raises is noted in ``broken``, if given, and the others are asked.
+        A filter that raises is recorded in ``broken``, if given, and the others are still
+        evaluated.
         """
         found: dict[Key, bool] = {}
         for name in _types_above(event_type):
@@ -111,7 +112,7 @@ def _ask(
     found: dict[Key, bool],
     broken: FailedFilters[Key] | None,
 ) -> None:
-    """Asks filters that are kept in one place; one that was asked elsewhere is left alone."""
+    """Evaluate the filters of one entry, skipping those that were already evaluated."""
     for key, predicate in filters.items():
         if key in found:
             continue
@@ -140,7 +141,7 @@ def _collect(
     found: dict[Key, bool],
     broken: FailedFilters[Key] | None,
 ) -> None:
-    """Walks the payload and the fields that are asked for side by side."""
+    """Walk the payload and the indexed fields in parallel."""
     if branch.kept and is_scalar(value):
         kept = branch.kept.get(_build_index_key(value))
         if kept:
@@ -153,7 +154,7 @@ def _collect(
 def _iterate_shared_fields(
     branch: _FieldNode[Key], value: Any
 ) -> Iterator[tuple[_FieldNode[Key], Any]]:
-    """The fields that are both asked for and there, found from the shorter side."""
+    """The fields that are both indexed and present, iterated from the smaller side."""
     if isinstance(value, Mapping) and len(value) < len(branch.below):
         for part, member in value.items():
             below = branch.below.get(part)
@@ -167,14 +168,14 @@ def _iterate_shared_fields(
 
 
 def _build_index_key(value: Any) -> Hashable:
-    """A value as a key: equal for equal JSON values, so true is kept apart from 1."""
+    """A value as a key: equal for equal JSON values, and true differs from 1."""
     return ("flag", value) if isinstance(value, bool) else value
 
 
 def _alternatives(
     written: Mapping[str, Any], count_candidates: CountCandidates
 ) -> Iterator[Demands]:
-    """Sets of demands of which one at least must be met for the filter to hold."""
+    """Sets of equalities of which at least one must hold for the filter to match."""
     for key, value in written.items():
         if key == ALL:
             for member in value:
@@ -188,7 +189,7 @@ def _alternatives(
 def _one_of_each(
     members: list[Mapping[str, Any]], count_candidates: CountCandidates
 ) -> Iterator[Demands]:
-    """Demands that cover every branch; nothing if a branch has none."""
+    """Equalities that cover every branch; None if a branch has none."""
     chosen = [
         min(_alternatives(member, count_candidates), key=count_candidates, default=())
         for member in members
@@ -208,7 +209,7 @@ def _iterate_demands(path: tuple[str, ...], value: Any) -> Iterator[Demands]:
 
 def _best(written: Mapping[str, Any], filters: _EventTypeFilters[Key]) -> Demands:
     def crowd(demands: Demands) -> int:
-        """How many filters are already kept in the places a filter would go to."""
+        """The number of filters already indexed in the entries that a filter would use."""
         return len(demands) + sum(len(_find_filters(filters.fields, demand)) for demand in demands)
 
     usable = [each for each in _alternatives(written, crowd) if len(each) <= MOST_PLACES]
@@ -223,7 +224,7 @@ def _find_filters(root: _FieldNode[Key], demand: Demand) -> Mapping[Key, FilterP
 
 
 def _take_out(root: _FieldNode[Key], demand: Demand, key: Key) -> None:
-    """Removes a filter from one place, and the place itself once it is empty."""
+    """Remove a filter from one entry, and the entry itself once it is empty."""
     path, value = demand
     trail = [root]
     for part in path:

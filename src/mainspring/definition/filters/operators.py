@@ -1,7 +1,7 @@
-"""The operators of a filter: what each takes and what it asks of a value.
+"""The operators of a filter: their operands and tests.
 
-To add one, write its test here and list it in ``OPERATORS``; schema, checks, evaluation
-and aliases follow from the entry.
+To add one, write its test here and list it in ``OPERATORS``; schema, checks, evaluation and aliases
+follow from the entry.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_PARTS = 64
 
 
 class MissingField:
-    """What a path leads to when it leads nowhere; JSON's null is something else."""
+    """The result of a path that does not exist; JSON's null is a different value."""
 
     __slots__ = ()
 
@@ -30,11 +30,11 @@ MISSING: Final = MissingField()
 
 
 class InvalidFieldPath(ValueError):
-    """The path cannot be read; the message is a sentence for its author."""
+    """The path is invalid; the message is meant for its author."""
 
 
 def parse_field_path(path: str) -> tuple[str, ...]:
-    """The parts of a path, or ``BadPath`` with the reason."""
+    """The parts of a path; raises ``InvalidFieldPath`` with the reason."""
     parts: list[str] = []
     part: list[str] = []
     characters = iter(path)
@@ -58,7 +58,7 @@ def parse_field_path(path: str) -> tuple[str, ...]:
 
 
 def read(payload: Mapping[str, Any], parts: tuple[str, ...]) -> Any:
-    """What a path leads to in a payload."""
+    """The value of a path in a payload."""
     value: Any = payload
     for part in parts:
         value = step_into(value, part)
@@ -82,13 +82,13 @@ OperatorTest = Callable[[Any], bool]
 OperatorCost = Callable[[Any], int]
 
 MOST_CHOICES = 1_000
-# Searching text for text is fast; every item of a list is compared on its own.
+# Substring search is fast; every item of a list is compared separately.
 _CHARACTERS_A_UNIT, _UNITS_AN_ITEM = 8, 16
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator: the schema and the words for its operand, and the test it makes."""
+    """One operator: the schema and description of its operand, and its test."""
 
     name: str
     takes: str
@@ -96,13 +96,13 @@ class Operator:
     accepts: OperatorTest
     test: Callable[[Any, Limits], OperatorTest]
     aliases: tuple[str, ...] = ()
-    # Cheap questions are asked first; the answer is the same in any order.
+    # Cheap conditions are evaluated first; the result is the same in any order.
     cost: int = 1
-    # What the test takes on a value, for tests whose work grows with the value.
+    # The cost of the test on a value, for tests whose work grows with the value.
     price: Callable[[Any, Limits], OperatorCost] | None = None
 
 
-# By exact type, because true and false are whole numbers to Python.
+# By exact type, because bool is a subclass of int.
 NUMBERS = frozenset({int, float})
 
 
@@ -191,7 +191,7 @@ def _regex_price(source: str, limits: Limits) -> OperatorCost:
         if not isinstance(value, str):
             return 0
         size = len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
-        # A longer text is not read at all: the test raises.
+        # A longer text is not searched: the test raises.
         return size * pattern.size if size <= pattern.longest else 0
 
     return price

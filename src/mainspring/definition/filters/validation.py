@@ -1,4 +1,4 @@
-"""Says everything that is wrong with a filter, each at its place."""
+"""Reports every problem of a filter with its pointer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mainspring.definition.patterns import InvalidPattern, compile_pattern
 from mainspring.definition.strict_json import check_value, join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
-# The grammar of filters as a published JSON Schema, with examples that are tests.
+# The grammar of filters as a published JSON Schema, with examples that run as tests.
 
 ALL, ANY, NOT = "$and", "$or", "$not"
 GROUPS = (ALL, ANY, NOT)
 
-# What other systems write for our operators; accepted when a filter is imported.
+# The operators of other systems; accepted when a filter is imported.
 ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: operator.name for operator in OPERATORS.values() for alias in operator.aliases}
 )
@@ -73,7 +73,7 @@ def _condition() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {operator.name: dict(operator.operand) for operator in OPERATORS.values()},
     }
-    # By type, so that an error speaks of the one shape that was meant.
+    # By type, so that an error refers to the one form that was meant.
     return {
         "description": "A value that the field must equal, or operators that must all hold.",
         "type": ["string", "number", "boolean", "null", "object"],
@@ -120,7 +120,7 @@ FILTER_SCHEMA: Mapping[str, Any] = MappingProxyType(_schema())
 def normalise(written: Any) -> Any:
     """A filter with the aliases of other systems replaced by our operators.
 
-    What is not understood is left as it is, for the checks to name.
+    Unknown operators stay unchanged, so that the checks report them.
     """
     if isinstance(written, Mapping):
         return {key: _normalise_entry(key, value) for key, value in written.items()}
@@ -140,7 +140,7 @@ def _normalise_entry(key: str, value: Any) -> Any:
     return value
 
 
-# A pattern that reads less than this may meet a longer text in an ordinary event.
+# A pattern with a smaller maximum length may meet a longer text in an ordinary event.
 _READS_ENOUGH: Final = 65_536
 SIMPLER: Final = (
     "Use a simpler pattern, such as [A-Za-z] in place of \\p{L}, or an operator without one, "
@@ -149,7 +149,7 @@ SIMPLER: Final = (
 
 
 def filter_findings(written: Any, limits: Limits, at: str = "") -> list[Finding]:
-    """Everything that keeps a filter from being used; empty when nothing does."""
+    """Every problem that prevents a filter from being used; empty when there is none."""
     try:
         check_value(written, limits, at)
     except Invalid as problem:
@@ -267,7 +267,7 @@ def _unknown_operator(name: str, here: str) -> Finding:
 
 
 def _nodes(written: Any, most: int) -> int:
-    """Operators and groups, counted without going deeper than one step at a time."""
+    """The number of operators and groups, counted without recursion."""
     count, waiting = 0, [written]
     while waiting and count <= most:
         node = waiting.pop()

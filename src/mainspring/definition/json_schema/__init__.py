@@ -1,10 +1,9 @@
-"""JSON Schema, draft 2020-12: the one language in which shapes are written.
+"""JSON Schema, draft 2020-12: compilation, checks and error messages.
 
-``compile_schema`` makes a validator that says everything that is wrong with a value,
-each with a pointer and a sentence. ``check_schema`` judges schemas that people or other
-systems wrote, before they are compiled. Nothing is ever fetched: a reference leads to
-a place inside the same schema or nowhere. Patterns run in linear time, and both the
-schemas that are accepted and the explanations that are given are bounded in work.
+``compile_schema`` makes a validator that reports every problem of a value, each with a pointer and
+a sentence. ``check_schema`` checks schemas from users or other systems before they are compiled.
+Nothing is ever fetched: a reference resolves inside the same schema or not at all. Patterns run in
+linear time, and both the accepted schemas and the explanations are bounded in work.
 """
 
 from __future__ import annotations

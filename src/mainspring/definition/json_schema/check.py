@@ -1,10 +1,10 @@
-"""Judges a schema that a person or another system wrote, before it is used.
+"""Checks a schema from a user or another system before it is used.
 
-Accepted: draft 2020-12, references to any place inside the same schema, by pointer, by anchor
-or by the ``$id`` of an embedded schema, recursion through members and items, and a reference to
-the standard's own schema. Refused, with the place and the reason: references to anywhere else,
-a reference that leads back to itself without going deeper into the value, patterns that cannot
-run in linear time, and schemas that multiply into more work than one answer is worth.
+Accepted: draft 2020-12, references to any place inside the same schema, by pointer, by anchor or by
+the ``$id`` of an embedded schema, recursion through members and items, and a reference to the
+metaschema. Rejected, with the location and the reason: references to anywhere else, a reference
+that leads back to itself without descending into the value, patterns that cannot run in linear
+time, and schemas whose evaluation would need too much work.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mainspring.definition.strict_json import check_value, join_pointer
 
 MOST_SUBSCHEMAS = 2_000
 MOST_EVALUATIONS = 10_000
-# A compiled pattern above this size needs a bound on the text it will read.
+# A compiled pattern above this size needs a maximum text length.
 UNBOUNDED_PATTERN = 200
 MOST_PATTERNS = 200
 
@@ -41,7 +41,7 @@ _UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def check_schema(schema: Any, limits: Limits, at: str = "") -> list[Finding]:
-    """Everything that keeps a schema from being used; empty when nothing does."""
+    """Every problem that prevents a schema from being used; empty when there is none."""
     try:
         check_value(schema, limits, at)
     except Invalid as problem:
@@ -80,7 +80,7 @@ def _against_the_standard(schema: Any, at: str) -> Iterator[Finding]:
 
 @lru_cache(maxsize=1)
 def _standard() -> jsonschema_rs.Draft202012Validator:
-    """The standard's own schema, which the library carries with it."""
+    """The metaschema, which the library includes."""
     return jsonschema_rs.Draft202012Validator(
         {"$ref": DIALECT}, retriever=refuse_to_fetch, pattern_options=get_regex_options()
     )
@@ -147,7 +147,7 @@ def _patterns(references: SchemaReferences) -> int:
 
 def _one_pattern(source: str, longest: int | None, limits: Limits, here: str) -> Iterator[Finding]:
     try:
-        # The measure is taken by another engine, which spells this escape differently.
+        # The size is measured with another engine, which spells this escape differently.
         pattern = compile_pattern(_UNICODE_ESCAPE.sub(r"\\x{\1}", source), limits)
     except InvalidPattern as bad:
         yield Finding(here, str(bad), "schema_pattern")
@@ -173,7 +173,7 @@ def _work_findings(schema: Any, references: SchemaReferences, at: str) -> Iterat
 
 
 def _leftover(schema: Any, at: str) -> Iterator[Finding]:
-    """Whatever only compiling finds out, such as one anchor named twice."""
+    """Problems that only compilation finds, such as a duplicate anchor."""
     try:
         jsonschema_rs.Draft202012Validator(
             schema, retriever=refuse_to_fetch, pattern_options=get_regex_options()

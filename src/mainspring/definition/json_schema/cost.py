@@ -1,10 +1,9 @@
-"""How much work a schema can cause, counted before any value is judged.
+"""Estimates the work that a schema can cause, before any value is validated.
 
-A few references, each used twice, double the work again and again: thirty lines can
-ask for a billion evaluations. ``weight`` counts them for deciding on a schema, with a
-reference that leads back into itself counted once, because the validator remembers
-what it has judged. ``explaining`` counts them for listing what is wrong with one value,
-where nothing is remembered and each answer costs far more than a yes or no.
+A few references, each used twice, double the work at every level: thirty lines can ask for a
+billion evaluations. ``weight`` counts evaluations for a yes or no, with a recursive reference
+counted once because the validator caches its result. ``explaining`` counts them for listing the
+problems of one value, which uses no cache and costs far more per evaluation.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from typing import Any
 from mainspring.definition.json_schema.keywords import ITEM_ONE, MEMBER_ONE, SchemaReferences
 
 ENDLESS = 10**12
-# The standard's own schema, the only one outside that a reference may lead to: about as many
-# evaluations as it has schemas in it.
+# The metaschema, the only external schema that a reference may use: about as many evaluations as it
+# has subschemas.
 STANDARD = 100
 
 
 class SchemaCost:
-    """Counts for one schema, made when first asked for."""
+    """The cost of one schema, computed on first use."""
 
     __slots__ = ("_explained", "_references", "_root", "_weights")
 
@@ -32,14 +31,14 @@ class SchemaCost:
         self._explained: dict[tuple[int, int], int] = {}
 
     def weight(self) -> int:
-        """Evaluations that one yes or no may take, whatever the value."""
+        """The maximum number of evaluations for a yes or no, for any value."""
         try:
             return self._weigh(self._root)
         except RecursionError:
             return ENDLESS
 
     def circular(self) -> Mapping[str, Any] | None:
-        """A schema that leads back to itself without going deeper into the value."""
+        """A schema that leads back to itself without descending into the value."""
         done: set[int] = set()
         for start in self._references.nodes.values():
             found = self._circle_from(start, done)
@@ -69,7 +68,7 @@ class SchemaCost:
         return None
 
     def explaining(self, value: Any, most: int) -> int:
-        """Evaluations that listing the problems of this value may take."""
+        """The maximum number of evaluations for listing the problems of this value."""
         total = 0
         try:
             for depth, width in enumerate(_widths(value, most)):
@@ -88,7 +87,7 @@ class SchemaCost:
         known = self._weights.get(id(node))
         if known is not None:
             return known
-        # Seen again from below, it is a reference back into itself.
+        # Reached again from below: a recursive reference.
         self._weights[id(node)] = 1
         total = 1 + sum(self._weigh(child) for child in self._references.same_value(node))
         members = max((self._weigh(child) for child in _members(node)), default=0)
@@ -99,8 +98,8 @@ class SchemaCost:
         return weight
 
     def _at(self, node: Any, depth: int) -> int:
-        """Evaluations at one place of a value, so many levels below this schema."""
-        if node is None:  # a reference to a schema that was not handed in
+        """Evaluations at one level of a value below this schema."""
+        if node is None:  # a reference to a schema that is not available
             return ENDLESS
         if not isinstance(node, Mapping):
             return 1 if depth == 0 else 0
@@ -140,7 +139,7 @@ def _items(node: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _widths(value: Any, most: int) -> Iterator[int]:
-    """How many values stand on each level of nesting, until there are too many."""
+    """The number of values on each nesting level, up to a limit."""
     level, seen = [value], 0
     while level and seen <= most:
         yield len(level)

@@ -11,7 +11,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import parse_cron
 from mainspring.definition.suggestions import suggest_nearest
 
-# What a text of each format looks like, for the sentence that asks for it.
+# An example text for each format, for error messages.
 LOOKS_LIKE: Mapping[str, str] = MappingProxyType(
     {
         "date-time": "a date and time with its offset, such as 2026-01-31T09:00:00Z",
@@ -38,7 +38,7 @@ LOOKS_LIKE: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Abbreviations that mean one zone to nearly everybody, and that are no names of zones.
+# Abbreviations that mean one zone to nearly everybody but are not zone names.
 _ABBREVIATIONS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("ET", "EDT"), "America/New_York"),
@@ -67,13 +67,13 @@ _LONGEST_ABBREVIATION = 4
 
 @lru_cache(maxsize=1)
 def list_timezones() -> frozenset[str]:
-    """Every zone name of the time zone package, spelled as the database spells it.
+    """Every zone name of the tzdata package, spelled as the database spells it.
 
-    The machine's own files are not asked: a definition must mean the same everywhere.
+    The system's own zone files are not used: a definition must mean the same on every machine.
     """
     listed = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8")
     names = {line.strip() for line in listed.splitlines()}
-    # Factory is the name of a clock that nobody has set.
+    # Factory is a placeholder zone for a clock that was never set.
     return frozenset(names - {"", "Factory"})
 
 
@@ -82,10 +82,10 @@ def is_timezone(text: str) -> bool:
 
 
 def suggest_timezone(text: str) -> str | None:
-    """The zone that was most likely meant, as a question.
+    """The time zone that was most likely meant, as a question.
 
-    Another abbreviation is another zone, however alike the two are spelled, so for something
-    as short as one only the same letters count.
+    Different abbreviations are different zones, however similar their spelling, so for a text as
+    short as an abbreviation only an exact match counts.
     """
     wanted = text.strip().casefold().replace(" ", "_")
     meant = _ABBREVIATIONS.get(text.strip().upper())
@@ -100,7 +100,7 @@ def suggest_timezone(text: str) -> str | None:
 
 
 def _spellings(name: str) -> tuple[str, str]:
-    """A zone's whole name and its city, in small letters."""
+    """A zone's full name and its city, in lower case."""
     lowered = name.casefold()
     return lowered, lowered.rpartition("/")[2]
 

@@ -1,4 +1,4 @@
-"""The places in a schema where other schemas stand, and where references lead."""
+"""The keywords that contain subschemas, and the resolution of references."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from mainspring.contracts.object_schema import DIALECT
 from mainspring.definition.strict_json import join_pointer, split_pointer
 
-# Applied to the same value as the schema they stand in.
+# Applied to the same value as the containing schema.
 SAME_VALUE_ONE = ("not", "if", "then", "else")
 SAME_VALUE_LIST = ("allOf", "anyOf", "oneOf")
 SAME_VALUE_MAP = ("dependentSchemas",)
@@ -19,11 +19,11 @@ MEMBER_ONE = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 MEMBER_MAP = ("properties", "patternProperties")
 ITEM_ONE = ("items", "contains", "unevaluatedItems")
 ITEM_LIST = ("prefixItems",)
-# Applied to nothing until a reference leads there.
+# Only applied through a reference.
 KEPT_ONE = ("contentSchema",)
 KEPT_MAP = ("$defs", "definitions")
 
-# By what the value of a keyword is: a schema, a list of schemas, schemas by name.
+# By the value of the keyword: a schema, a list of schemas, schemas by name.
 SCHEMA = (*SAME_VALUE_ONE, *MEMBER_ONE, *ITEM_ONE, *KEPT_ONE)
 SCHEMA_LIST = (*SAME_VALUE_LIST, *ITEM_LIST)
 SCHEMA_MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
@@ -31,10 +31,10 @@ SCHEMA_MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
 REFERENCES = ("$ref", "$dynamicRef")
 ANCHORS = ("$anchor", "$dynamicAnchor")
 
-# The base of a schema without an identifier. It is never dialled.
+# The base URI of a schema without ``$id``. It is never requested.
 ROOT: Final = "http://json-schema.invalid/"
 _STANDARD_HOST: Final = urlsplit(DIALECT).hostname
-# No percent escapes, no capital letters in the host, no port that could be the usual one.
+# No percent escapes, no capital letters in the host, no port that could be the default one.
 _PLAIN: Final = re.compile(
     r"(?!json-schema:)[a-z][a-z0-9+.-]*:"
     r"(?:(?!//)|//[a-z0-9.-]*(?!:0*(?:80|443)?(?:[/?]|$))(?::[0-9]+)?(?=[/?]|$))"
@@ -65,7 +65,7 @@ def _below(node: Mapping[str, Any], at: str) -> Iterator[tuple[str, Any]]:
 
 
 def find(root: Any, pointer: str) -> Any:
-    """The value at a pointer; nothing where the pointer leads nowhere."""
+    """The value at a pointer, or None."""
     value = root
     for part in split_pointer(pointer):
         if isinstance(value, Mapping):
@@ -78,17 +78,17 @@ def find(root: Any, pointer: str) -> Any:
 
 
 class SchemaReferences:
-    """Where the references of one schema lead; only places inside it are known.
+    """Resolves the references of one schema; only targets inside it are known.
 
-    A schema with an ``$id`` is a resource of its own: the references, anchors and further
-    identifiers below it are relative to that identifier, by the rules of RFC 3986.
+    A schema with an ``$id`` is a resource of its own: the references, anchors and identifiers below
+    it are relative to that identifier, as RFC 3986 defines.
     """
 
     __slots__ = ("_anchors", "_bases", "_dynamic", "_resources", "nodes", "repeated")
 
     def __init__(self, schema: Any) -> None:
         self.nodes: dict[str, Any] = {}
-        # Identifiers and anchors that were given before, each as its pointer and keyword.
+        # Duplicate identifiers and anchors, each as its pointer and keyword.
         self.repeated: list[tuple[str, str]] = []
         self._bases: dict[int, str] = {}
         self._resources: dict[str, str] = {}
@@ -109,21 +109,23 @@ class SchemaReferences:
         return self._resources
 
     def leads_to_schema(self, node: Mapping[str, Any], reference: str) -> bool:
-        """Whether a reference in a node leads to a schema that is known here.
+        """Whether a reference in a node resolves to a known schema.
 
-        The standard's own schema comes with the compiler.
+        The compiler includes the metaschema.
         """
         return reference.rstrip("#") == DIALECT or self._pointer(node, reference) in self.nodes
 
     def target(self, node: Mapping[str, Any], reference: Any) -> Any:
-        """The schema a reference of a node leads to; nothing if it leads nowhere in here."""
+        """The schema that a reference of a node resolves to; None if it resolves to nothing in
+        here.
+        """
         if not isinstance(reference, str):
             return None
         pointer = self._pointer(node, reference)
         return None if pointer is None else self.nodes.get(pointer)
 
     def same_value(self, node: Mapping[str, Any]) -> Iterator[Any]:
-        """The schemas that a schema applies to the very value it is applied to."""
+        """The schemas that a schema applies to the same value."""
         for keyword in SAME_VALUE_ONE:
             if keyword in node:
                 yield node[keyword]
@@ -137,7 +139,7 @@ class SchemaReferences:
             yield from self._dynamic_targets(node, node["$dynamicRef"])
 
     def _keep(self, node: Mapping[str, Any], pointer: str, base: str) -> str:
-        """Notes what a node is called; answers the base URI of its content."""
+        """Record the identifiers of a node; returns the base URI of its content."""
         name = node.get("$id")
         if isinstance(name, str):
             base = _join_address(base, name.rstrip("#"))
@@ -158,7 +160,7 @@ class SchemaReferences:
         return base
 
     def _dynamic_targets(self, node: Mapping[str, Any], reference: Any) -> Iterator[Any]:
-        """All schemas that a dynamic reference may mean; the way to it decides which."""
+        """All schemas that a dynamic reference may resolve to; the dynamic scope selects one."""
         first = self.target(node, reference)
         name = unquote(str(reference).partition("#")[2])
         if isinstance(first, Mapping) and name and first.get("$dynamicAnchor") == name:
@@ -179,19 +181,19 @@ class SchemaReferences:
 
 
 def is_plain(uri: str) -> bool:
-    """Whether an absolute identifier is spelled in the one way that needs no normalising.
+    """Whether an absolute identifier needs no normalisation.
 
-    The compiler normalises identifiers and ``References`` does not, so both only see the same
-    resources where there is nothing to normalise.
+    The compiler normalises identifiers and ``SchemaReferences`` does not, so both see the same
+    resources only when there is nothing to normalise.
     """
     segments = uri.split("?", maxsplit=1)[0].split("/")
     return _PLAIN.fullmatch(uri) is not None and not {".", ".."} & set(segments)
 
 
 def is_reserved(uri: str) -> bool:
-    """Whether an identifier may be one of the standard's, which the compiler has schemas for.
+    """Whether an identifier may belong to the standard, whose schemas the compiler includes.
 
-    It takes those instead of what a schema embeds under such a name.
+    The compiler uses those instead of a schema embedded under the same identifier.
     """
     try:
         return urlsplit(unquote(uri)).hostname == _STANDARD_HOST

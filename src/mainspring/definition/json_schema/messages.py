@@ -1,10 +1,10 @@
-"""What is wrong with a value, one sentence per keyword.
+"""Messages for schema violations, one sentence per keyword.
 
-A sentence names what is expected and what kind of thing is there, but never repeats
-text from the value itself: it may be a secret that was put in the wrong place. The
-code of a finding is the keyword it comes from, in snake case. A schema may bring words of
-its own: ``x-mainspring-says`` in place of a pattern, and ``x-mainspring-instead`` for keys
-that people expect and that are called otherwise here. Both may also begin with ``x-surfsense-``.
+A sentence names what is expected and the type that was found, but never repeats text from the value
+itself, which may be a misplaced secret. The code of a finding is the violated keyword in snake
+case. A schema may provide its own messages: ``x-mainspring-says`` in place of a pattern, and
+``x-mainspring-instead`` for keys that users expect and that have another name here. Both may also
+begin with ``x-surfsense-``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mainspring.definition.json_schema.keywords import find
 from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.suggestions import find_nearest, suggest_nearest
 
-# The sentences about how much and how many.
+# Messages about sizes and counts.
 
 
 def describe_number_error(error: ValidationError, here: str) -> Finding | None:
@@ -83,7 +83,7 @@ _TYPES = {
 
 
 def describe_errors(error: ValidationError, root: Any, at: str) -> Iterator[Finding]:
-    """The findings that one error of the validator comes to."""
+    """The findings for one error of the validator."""
     here = join_pointer(at, *error.instance_path)
     known = _describe_by_schema(error, here, root)
     if known is not None:
@@ -114,7 +114,7 @@ def describe_errors(error: ValidationError, root: Any, at: str) -> Iterator[Find
 
 
 def _describe_by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
-    """The one sentence for what the schema has simple words for."""
+    """The message for keywords that the schema can describe simply."""
     match error.kind:
         case Kind.AnyOf() if keys := _keys_of_shapes(error, root):
             return Finding(here, f"Give {_either(keys)}.", "any_of")
@@ -207,25 +207,25 @@ def _list_allowed_keys(error: ValidationError, root: Any) -> list[str]:
 
 
 def _get_schema_message(error: ValidationError, root: Any) -> str | None:
-    """What the schema says in place of its pattern or of its no, which few people can read."""
+    """The schema's own message in place of its pattern or ``not``, which few people can read."""
     said = _hint(error, root, "says")
     return said if isinstance(said, str) else None
 
 
 def _hint(error: ValidationError, root: Any, name: str) -> Any:
-    """A hint of the schema; definitions from elsewhere have the second spelling."""
+    """An annotation of the schema; imported definitions use the second prefix."""
     around = _around(error, root)
     return around.get(f"x-mainspring-{name}", around.get(f"x-surfsense-{name}"))
 
 
 def _around(error: ValidationError, root: Any) -> Mapping[str, Any]:
-    """The schema whose keyword was not obeyed."""
+    """The schema whose keyword was violated."""
     schema = find(root, join_pointer("", *error.schema_path[:-1]))
     return schema if isinstance(schema, Mapping) else {}
 
 
 def _keys_of_shapes(error: ValidationError, root: Any) -> list[str]:
-    """The keys of which one is asked for, where that is all the difference of the shapes."""
+    """The required keys of which one is needed, when the alternatives differ in nothing else."""
     shapes = find(root, join_pointer("", *error.schema_path))
     if not isinstance(shapes, list):
         return []
@@ -244,7 +244,7 @@ def _or(names: Sequence[str]) -> str:
 
 
 def _among(name: str, error: ValidationError) -> str | None:
-    """A key that is there and looks like the missing one is most likely a slip."""
+    """An existing key that resembles the missing one is most likely a typo."""
     if not isinstance(error.instance, Mapping):
         return None
     written = find_nearest(name, error.instance)
@@ -267,7 +267,7 @@ def _no_branch(
     root: Any,
     at: str,
 ) -> Iterator[Finding]:
-    """The problems of the shape that was meant, where one shape stands out."""
+    """The problems of the intended alternative, when one clearly matches best."""
     fitting = [branch for branch in branches if not _list_expected_types(branch, error)]
     meant = [branch for branch in fitting if not _another_kind(branch, error)] or fitting
     if len(meant) == 1:
@@ -286,7 +286,7 @@ def _no_branch(
 
 
 def _another_kind(branch: Sequence[ValidationError], error: ValidationError) -> bool:
-    """Whether a branch is about something else, as its discriminator tells."""
+    """Whether a branch describes another kind of value, according to its discriminator."""
     here = len(error.instance_path)
     return any(
         isinstance(inner.kind, Kind.Constant | Kind.Enum | Kind.FalseSchema)
@@ -329,6 +329,6 @@ def _describe_type(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value of the schema, or a key, as JSON and cut to a readable length."""
+    """A value of the schema, or a key, as JSON truncated to a readable length."""
     text = encode_canonical(value).decode()
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"

@@ -16,7 +16,7 @@ from mainspring.definition.json_schema.keywords import SCHEMA, SCHEMA_LIST, SCHE
 SchemaTransform = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _OURS: Final = ("x-anti-examples", "x-mainspring-")
-# What validators of other stacks check; they warn about any other format, or refuse the schema.
+# The formats that other validators check; they warn about any other, or reject the schema.
 _FORMATS: Final = frozenset(
     {
         "date",
@@ -36,7 +36,7 @@ _FORMATS: Final = frozenset(
         "uuid",
     }
 )
-# An object with one of these says which members it has.
+# An object with one of these keywords declares its members.
 _SAYS_MEMBERS: Final = frozenset(
     {
         "$ref",
@@ -53,13 +53,13 @@ _SAYS_MEMBERS: Final = frozenset(
 )
 _ALTERNATIVES: Final = ("oneOf", "anyOf")
 _COMPOSITIONS: Final = (*_ALTERNATIVES, "allOf")
-# A composition of more than these is not read.
+# A composition with more branches than this is not analysed.
 _MOST_BRANCHES: Final = 256
 _OWN_DEFINITION: Final = re.compile(r"#/\$defs/([^/~%]+)")
 _ANY: Final[Mapping[str, Any]] = {}
 # Refused at the top level of a tool's input.
 _REFUSED: Final = frozenset({*_COMPOSITIONS, "not", "enum", "const"})
-# A branch with nothing else can be told in a sentence.
+# A branch with only these keywords can be described in a sentence.
 _TELLABLE: Final = frozenset({"required", "properties", "type", "title", "description"})
 
 
@@ -69,20 +69,20 @@ def publish_schema(schema: Any) -> Any:
 
 
 def open_objects(schema: Any) -> Any:
-    """The schema with every object that takes any member saying so.
+    """The schema in which every object that accepts any member says so.
 
-    Generators of clients read an object without properties as one that has no members.
+    Client generators read an object without properties as one that has no members.
     """
     return _map_object_schemas(schema, _open_object)
 
 
 def flatten_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """A published input schema without composition at its top, and the lost rule in words."""
+    """A published input schema without composition at the top level, and the lost rule as text."""
     shown = publish_schema(schema)
     kept = {key: value for key, value in shown.items() if key not in _REFUSED}
     if len(kept) == len(shown):
         return kept, ""
-    # It speaks of members that the lost composition has.
+    # It refers to members of the removed composition.
     kept.pop("unevaluatedProperties", None)
     found = [_branches(shown, shown.get(key, ())) for key in _ALTERNATIVES]
     groups = [group for group in found if group]
@@ -106,7 +106,7 @@ def flatten_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def _map_object_schemas(schema: Any, change: SchemaTransform) -> Any:
-    """The schema with every object schema in it changed."""
+    """Apply a function to every object schema in a schema."""
     if not isinstance(schema, Mapping):
         return schema
     return {key: _changed_under(key, value, change) for key, value in change(schema).items()}
@@ -139,7 +139,7 @@ def _open_object(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """The object schemas of one composition, those composed of others included, each once."""
+    """The object schemas of one composition, nested compositions included, each once."""
     found: list[Mapping[str, Any]] = []
     seen: set[int] = set()
     waiting = [(branch, True) for branch in reversed(listed)]
@@ -149,7 +149,7 @@ def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[st
         if id(node) in seen:
             continue
         seen.add(id(node))
-        # What one branch of a branch requires is not required by the whole.
+        # What one nested branch requires is not required by the whole.
         found.append(node if is_direct else {**node, "required": []})
         inner = [one for key in _COMPOSITIONS for one in node.get(key, ())]
         waiting += [(one, False) for one in reversed(inner)]
@@ -157,9 +157,9 @@ def _branches(root: Mapping[str, Any], listed: Sequence[Any]) -> list[Mapping[st
 
 
 def _resolve_branch(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
-    """The schema of a branch; any object where it cannot be read in the context of the root.
+    """The schema of a branch; any object when it cannot be resolved from the root.
 
-    What an embedded resource refers to is relative to that resource, so it is not read.
+    References in an embedded resource are relative to that resource, so it is not resolved.
     """
     reference = branch.get("$ref") if isinstance(branch, Mapping) else None
     if isinstance(reference, str):
@@ -171,7 +171,7 @@ def _resolve_branch(root: Mapping[str, Any], branch: Any) -> Mapping[str, Any]:
 def _merge_branches(
     base: Mapping[str, Any], branches: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The base's properties and those that only branches have, each in any of their shapes."""
+    """The base's properties and those of the branches, each with all of its schemas."""
     more: dict[str, list[Any]] = {}
     for branch in branches:
         for name, one in branch.get("properties", {}).items():
@@ -197,7 +197,7 @@ def _list_common_required(group: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _rule(branches: Any) -> str:
-    """Which arguments go together, where the branches say nothing else."""
+    """Which arguments go together, when the branches have no other rules."""
     if not isinstance(branches, list) or not all(_is_tellable(branch) for branch in branches):
         return ""
     groups = dict.fromkeys(" with ".join(branch["required"]) for branch in branches)

@@ -1,4 +1,4 @@
-"""A compiled schema: a fast yes or no, and the list of what is wrong."""
+"""A compiled schema: a fast yes or no, and the list of problems."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from mainspring.definition.strict_json import (
     split_pointer,
 )
 
-# Above this many evaluations, only the first problem of a value is told.
+# Above this many evaluations, only the first problem of a value is reported.
 MOST_EXPLAINED = 20_000
 MOST_FINDINGS = 100
-# What one compiled pattern may take; a larger one is refused.
+# The size limit of one compiled pattern.
 PATTERN_BYTES = 262_144
 PATTERN_TABLE_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """One schema, ready to judge values.
+    """A compiled schema that validates values.
 
-    Only the parts that the schema speaks of are looked at; whether a value is JSON in
-    all its parts is the question of ``check_value``.
+    Only the parts that the schema mentions are checked; ``check_value`` checks whether a value is
+    JSON in all its parts.
     """
 
     _compiled: jsonschema_rs.Draft202012Validator
@@ -51,9 +51,9 @@ class Validator:
             return False
 
     def findings(self, value: Any, at: str = "") -> list[Finding]:
-        """Everything that is wrong with a value, ordered by its place.
+        """Every problem of a value, in document order.
 
-        A very large value in a very branching schema gets its first problem only.
+        A very large value in a schema with many branches only gets its first problem.
         """
         value = _plain(value)
         try:
@@ -92,8 +92,8 @@ def compile_schema(
 ) -> Validator:
     """The validator of a schema; ``Invalid`` if it cannot be compiled.
 
-    Compiled once per content: asking again for an equal schema costs one hash. For
-    schemas from outside, ask ``check_schema`` first, which says where and why.
+    Validators are cached by content: a further call for an equal schema costs one hash. Run
+    ``check_schema`` first on schemas from outside; it says where and why one is rejected.
     """
     try:
         return _compile(encode_canonical(_plain(schema)), limits, assert_formats)
@@ -120,7 +120,7 @@ def get_regex_options() -> jsonschema_rs.RegexOptions:
 
 
 def refuse_to_fetch(uri: str) -> Any:
-    """The library would open network and file addresses; nothing is ever opened."""
+    """The library would open network and file addresses; this retriever opens none."""
     del uri
     raise ValueError("references outside the schema are not followed")
 
@@ -136,12 +136,12 @@ def _unusable(error: jsonschema_rs.ValidationError) -> Finding:
 
 
 def _has_unions(text: bytes) -> bool:
-    """Explaining a union lists the problems of each branch, which multiplies."""
+    """Explaining a union lists the problems of each branch, which multiplies the work."""
     return b'"anyOf"' in text or b'"oneOf"' in text
 
 
 def _plain(value: Any) -> Any:
-    # The exact type first: nearly every value that is judged is plain JSON.
+    # Check the exact type first: nearly every value is plain JSON.
     kind = type(value)
     if kind is dict or kind is list or kind is str:
         return value

@@ -1,9 +1,8 @@
-"""The published schema: the envelope of a definition as JSON Schema 2020-12.
+"""The published JSON Schema (2020-12) of a definition's envelope.
 
-It is made from the model, never written by hand, with what a form needs beside it:
-titles, sentences, and ``x-mainspring-`` notes that say which widget to show, where
-choices come from and whose schema a config obeys. ``examples`` and ``antiexamples`` are
-part of the description, and tests.
+It is generated from the model, with what a form needs: titles, descriptions, and ``x-mainspring-``
+annotations for widgets, sources of choices and the schema of a config. ``examples`` and
+``antiexamples`` document the format and are executed as tests.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SHOWN_EXAMPLES: Final = 2
 
 
 def build_definition_schema() -> dict[str, Any]:
-    """The schema of a definition's envelope; what a config holds is its action's matter."""
+    """The schema of a definition's envelope; each action has its own schema for its config."""
     made = Definition.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
     parts = {_NAMES.get(name, name): _tidy(part) for name, part in made.pop("$defs").items()}
     for name in ("Step", "Trigger"):
@@ -40,7 +39,7 @@ def build_definition_schema() -> dict[str, Any]:
 
 
 def _tidy(node: Any) -> Any:
-    """Readable titles, one-line sentences, and the names by which people know the parts."""
+    """Set readable titles, one-line descriptions and the display names of the parts."""
     if isinstance(node, list):
         return [_tidy(entry) for entry in node]
     if not isinstance(node, dict):

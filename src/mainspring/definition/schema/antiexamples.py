@@ -1,8 +1,7 @@
-"""Definitions as they should not be: what is wrong, where it is told, and as what.
+"""Definitions that are rejected, each with the expected finding.
 
-Each one is a good definition with one thing changed, so that the finding is about that
-thing alone. ``schema`` says whether the published schema refuses it already; the
-validator always does.
+Each one is a valid definition with a single change, so that the finding is about that change alone.
+``schema`` says whether the published schema already rejects it; the validator always does.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-# What an anti-example is: a good document with one thing changed, and the finding that follows.
+# An anti-example: a valid document, one change, and the finding that follows.
 
-# In place of a value: the key is taken away.
+# Used in place of a value to remove the key.
 ABSENT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
 class AntiExample:
-    """A document that is refused, why, and the finding that says so."""
+    """A document that is rejected, with the reason and the finding."""
 
     reason: str
     document: Any
     pointer: str
     code: str
-    # Whether the published schema alone refuses it.
+    # Whether the published schema alone rejects it.
     schema: bool
 
 
 def change_document(document: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
-    """The same document with one value set, or taken away."""
+    """The document with one value set or removed."""
     made = deepcopy(document)
     *path, last = place.strip("/").split("/")
     target: Any = made
@@ -114,7 +113,7 @@ _GOOD: Final[dict[str, Any]] = {
     },
 }
 
-# What the good definition needs, written out.
+# The grants that the valid definition needs, written out.
 _GRANTS: Final[list[dict[str, Any]]] = [
     {"capability": "http_fetch", "params": {"hosts": ["news.example.com"]}},
     {"capability": "automation_kv.set"},

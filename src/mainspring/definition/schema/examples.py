@@ -1,4 +1,4 @@
-"""Definitions as they should be, each for one thing it shows."""
+"""Example definitions that are accepted, each showing one feature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class DefinitionExample:
-    """A definition that is accepted, and what it is an example of."""
+    """A definition that is accepted, and the feature it shows."""
 
     shows: str
     document: dict[str, Any]

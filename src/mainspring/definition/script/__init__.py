@@ -1,13 +1,13 @@
-"""Scripts: one TypeScript file, read without being run.
+"""Static analysis of scripts: one TypeScript file, parsed without being run.
 
-``syntax`` turns the text into a tree within bounds, ``names`` knows what a script calls the
-SDK, ``literals`` reads its texts, and ``reading`` puts together what the other rooms ask
-for. On that stand ``findings`` (what is wrong with a script), ``grants`` (what it needs)
-and ``weaving`` (the same file, ready to run).
+``syntax`` parses the text to a tree within limits and reads literals, ``sdk_names`` finds the names
+of the SDK, and ``parser`` collects imports, calls and placeholders. ``findings`` reports what is
+wrong with a script and derives its grants, ``rewrite`` prepares the file for execution, and
+``object_literal`` reads data files.
 
-Reading is for honest scripts: it tells their authors early what would fail later. A script
-that hides what it does from the reader gains nothing, because the sandbox lets it ask the
-gate and nobody else, and the gate judges every call for itself.
+The analysis serves honest authors: it reports early what would fail later. A script that hides what
+it does gains nothing, because the sandbox only lets it call the gate, and the gate checks every
+call.
 """
 
 from __future__ import annotations

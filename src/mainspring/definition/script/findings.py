@@ -1,4 +1,4 @@
-"""What is wrong with a script, each with its line and column and a way out."""
+"""Problems of a script, each with its line, column and remedy."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from mainspring.definition.script.syntax import SourceLocation
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.tool_patterns import HOSTED
 
-# What a script may call: what it was given, or else what its text asks for.
+# What a script may call: its configured grants, or those derived from its text.
 
-# An automation's own small memory and its own failures, which every script has.
+# The automation's own memory and failures, which every script may use.
 KV: Final = (
     "automation_kv.delete",
     "automation_kv.get",
@@ -38,7 +38,7 @@ KV: Final = (
 
 
 def derive_grants(source: str) -> tuple[Grant, ...]:
-    """One grant for each capability that the text calls; hosts only where it spells them."""
+    """One grant for each capability that the text calls; hosts only where they are constant."""
     calls = read_script(source).calls
     asked = {call.capability for call in calls} - {*KV}
     hosts: dict[str, set[str]] = {name: set() for name in asked & HOSTED}
@@ -52,7 +52,7 @@ def derive_grants(source: str) -> tuple[Grant, ...]:
 
 
 def read_script_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
-    """What a script step may call: the grants of its config, or those its text asks for."""
+    """What a script step may call: the grants of its config, or those derived from its text."""
     source, given = config.get("source"), config.get("grants")
     if not isinstance(given, list | tuple):
         return derive_grants(source if isinstance(source, str) else "")
@@ -61,7 +61,7 @@ def read_script_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 
 def _read(entry: Any) -> Grant | None:
-    """An entry of the config; what cannot be read is judged elsewhere and allows nothing."""
+    """An entry of the config; an invalid one is reported elsewhere and grants nothing."""
     tool = entry.get("tool") if isinstance(entry, Mapping) else None
     params = entry.get("params") if isinstance(entry, Mapping) else None
     if not isinstance(tool, str) or not (params is None or isinstance(params, Mapping)):
@@ -90,7 +90,7 @@ def find_script_problems(
     known: Collection[str],
     grantable: Collection[str],
 ) -> list[Finding]:
-    """Judges a script; ``granted`` is None where its own text decides what it is given."""
+    """Check a script; ``granted`` is None when its own text determines its grants."""
     if not 1 <= len(source) <= LONGEST:
         detail = f"A script has 1 to {LONGEST:,} characters; this one has {len(source):,}."
         return [Finding(POINTER, detail, "script_length")]
@@ -119,7 +119,7 @@ def _all(
         yield from _placeholder(placeholder)
     told: set[str] = set()
     for call in script.calls:
-        # The first place of a wrong name is enough to put it right everywhere.
+        # Report only the first location of an unknown name.
         if call.capability not in told:
             told.add(call.capability)
             yield from _call(call, granted, known, grantable)
@@ -137,7 +137,7 @@ def _fault(fault: ScriptSyntaxFinding) -> Finding:
 
 
 def _is_refused(one: ScriptImport) -> bool:
-    """What names nothing and is not computed is a fault, and told as one."""
+    """An import without a specifier that is not computed is already a syntax finding."""
     if one.specifier is None:
         return one.kind == "dynamic"
     return one.kind != "meta" and not one.is_sdk

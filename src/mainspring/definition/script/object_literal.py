@@ -1,7 +1,7 @@
-"""An object that is written as TypeScript, as JSON text.
+"""Converts an object literal in TypeScript to JSON text.
 
-People keep definitions with comments and integrations as ``add({…})`` in files of their own.
-Such a file is data as long as everything in it is a literal; it is read and never run.
+People keep commented definitions and integrations as ``add({…})`` in files of their own. Such a
+file is data as long as everything in it is a literal; it is parsed and never run.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 64
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _PLAIN: Final = frozenset({"true", "false", "null"})
-# The function that hands over a recipe.
+# The function that receives a recipe.
 _ADD: Final = "add"
 
 
 class _NoLiteral(Exception):
-    """Something that only a run could know."""
+    """A value that is only known at run time."""
 
 
 def parse_object_literal(source: str) -> str | None:
-    """The JSON of a file that is one object, alone or as in ``add({…})``; None for any other."""
+    """The JSON of a file that is one object, alone or as ``add({…})``; None for any other file."""
     bare = source.lstrip("\ufeff \t\r\n").startswith("{")
     # At the beginning of a statement a brace would open a block.
     syntax = parse_syntax(f"({source}\n)" if bare else source)
@@ -56,7 +56,7 @@ def parse_object_literal(source: str) -> str | None:
 
 
 def _find_add_argument(node: Node | None, syntax: SyntaxTree) -> Node | None:
-    """The one argument of a call of ``add``."""
+    """The single argument of a call of ``add``."""
     function = None if node is None else node.child_by_field_name("function")
     arguments = None if node is None else node.child_by_field_name("arguments")
     if function is None or arguments is None or syntax.text(function) != _ADD:
@@ -85,7 +85,7 @@ def _json(node: Node | None, syntax: SyntaxTree, depth: int) -> str:
 
 
 def _parts(node: Node) -> list[Node]:
-    """The text between the brackets; a comma with nothing before it is refused."""
+    """The elements between the brackets; an empty element is rejected."""
     parts = [one for one in node.children if one.type != "comment"]
     if any(one.type == "," and not before.is_named for before, one in pairwise(parts)):
         raise _NoLiteral

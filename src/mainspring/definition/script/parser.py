@@ -1,4 +1,4 @@
-"""What a script says about itself: imports, style, calls and placeholders, with places."""
+"""Reads a script's imports, entry point, calls and secret placeholders, with locations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-# Where a script begins: at its first line, or in the function that it exports.
+# The entry point of a script: its top-level code, or an exported function.
 
 DEFAULT: Final = "default"
 # The first of these that is exported is called.
@@ -37,14 +37,14 @@ _VARIABLES: Final = frozenset({"lexical_declaration", "variable_declaration"})
 
 @dataclass(frozen=True, slots=True)
 class ScriptEntryPoint:
-    """The function that a run calls: its name outside and inside of the file."""
+    """The function that a run calls: its exported name and its local name."""
 
     exported: str
     local: str
 
 
 def find_entry_point(syntax: SyntaxTree) -> ScriptEntryPoint | None:
-    """The exported function that is called; None when the file's own lines are the script."""
+    """The exported function that is called; None when the script is top-level code."""
     found: dict[str, str] = {}
     for statement in syntax.statements():
         if statement.type == "export_statement":
@@ -91,7 +91,7 @@ def _iterate_export_specifier(specifier: Node, syntax: SyntaxTree) -> Iterator[t
         yield syntax.text(outside).strip("\"'"), syntax.text(name)
 
 
-# What a script hands to ``http_fetch`` or ``fetch``: where it goes, and which texts go with it.
+# The arguments of ``http_fetch`` or ``fetch``: the destination and the texts sent with it.
 
 PARTS: Final = frozenset({"url", "headers", "query"})
 _JOINS: Final = frozenset({"+", "??", "||", "&&"})
@@ -100,31 +100,31 @@ _THROUGH: Final = WRAPPERS | {"array", "object", "spread_element", "template_sub
 
 @dataclass(frozen=True, slots=True)
 class ScriptHttpRequest:
-    """One request as far as the script's text tells."""
+    """One request, as far as it is determined by the script's text."""
 
-    # As a list of hosts names it, and as a site with its port; None where a run decides.
+    # As an entry of a host list, and as host and port; None when only known at run time.
     host: str | None = None
     site: str | None = None
-    # The part of the request that each literal goes into, by the byte where it begins.
+    # The part of the request that contains each literal, by the literal's byte offset.
     texts: dict[int, str] = field(default_factory=dict)
 
 
 def read_sending(arguments: Node | None, syntax: SyntaxTree) -> ScriptHttpRequest:
-    """Reads the arguments of one call of ``http_fetch``."""
+    """Read the arguments of one call of ``http_fetch``."""
     first = unwrap_expression(next(iter(_values(arguments)), None))
     address: Node | None = None
     texts: dict[int, str] = {}
     for name, value in _entries(first, syntax):
         if name in PARTS and value is not None:
             texts.update(dict.fromkeys(_literals(value), name))
-        # A name that only a run knows may be the url as well, and the last one counts.
+        # A computed key may be the url as well, and the last one counts.
         if name in {None, "url"}:
             address = value
     return _sending(address, texts, syntax)
 
 
 def read_fetch(arguments: Node | None, syntax: SyntaxTree) -> ScriptHttpRequest:
-    """Reads the arguments of one call of ``fetch``: the address, and an object with headers."""
+    """Read the arguments of one call of ``fetch``: the URL, and an object with headers."""
     given = _values(arguments)
     if not given or given[0].type == "spread_element":
         return ScriptHttpRequest()
@@ -148,13 +148,13 @@ def _values(arguments: Node | None) -> list[Node]:
 
 
 def _entries(node: Node | None, syntax: SyntaxTree) -> Iterator[tuple[str | None, Node | None]]:
-    """The entries of an object literal; none of anything else."""
+    """The entries of an object literal; empty for any other node."""
     if node is not None and node.type == "object":
         yield from (_entry(entry, syntax) for entry in node.named_children)
 
 
 def _entry(entry: Node, syntax: SyntaxTree) -> tuple[str | None, Node | None]:
-    """The name and the value of one entry of an object; no name when a run decides it."""
+    """The key and the value of one entry of an object; no key when it is computed."""
     if entry.type == "comment":
         return "", None
     if entry.type == "shorthand_property_identifier":
@@ -177,7 +177,7 @@ def _key(key: Node, syntax: SyntaxTree) -> str | None:
 
 
 def _literals(value: Node) -> list[int]:
-    """Where the literals begin that this value is made of."""
+    """The byte offsets of the literals in this value."""
     found: list[int] = []
     rest: list[Node | None] = [value]
     while rest:
@@ -201,8 +201,8 @@ def _literals(value: Node) -> list[int]:
 
 
 LONGEST: Final = 200_000
-# Each of these may open types or compare, and the parser follows both: what that costs grows
-# with the square of their number, in time and in memory.
+# Each of these may open type arguments or compare, and the parser follows both: time and memory
+# grow with the square of their number.
 MOST_ANGLES: Final = 1_000
 _KEPT: Final = 64
 _MOST_FAULTS: Final = 20
@@ -216,7 +216,7 @@ ImportKind = Literal["static", "type", "dynamic", "export", "require", "meta"]
 
 @dataclass(frozen=True, slots=True)
 class ScriptImport:
-    """One thing asked for from outside of the file; no specifier when it is computed."""
+    """One import; no specifier when it is computed."""
 
     specifier: str | None
     kind: ImportKind
@@ -229,11 +229,11 @@ class ScriptImport:
 
 @dataclass(frozen=True, slots=True)
 class ScriptCapabilityCall:
-    """One capability that the script calls, or hands on to be called."""
+    """One capability that the script calls or passes on."""
 
     capability: str
     place: SourceLocation
-    # Of ``http_fetch``: the host as a list of hosts names it; None where a run decides.
+    # For ``http_fetch``: the host as an entry of a host list; None when only known at run time.
     host: str | None = None
 
 
@@ -243,29 +243,29 @@ class SecretPlaceholder:
 
     name: str
     place: SourceLocation
-    # ``url``, ``headers`` or ``query`` of a request; empty where nothing fills it.
+    # ``url``, ``headers`` or ``query`` of a request; empty where it is not filled in.
     part: str = ""
-    # Host and port that the request goes to; empty where a run decides.
+    # Host and port of the request; empty when only known at run time.
     site: str = ""
-    # The byte that it begins at, and whether it stands there as it will be when it runs.
+    # The byte offset, and whether the source text there equals the literal's value.
     byte: int = 0
     literal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptSyntaxFinding:
-    """A place that cannot be read as TypeScript."""
+    """A location that cannot be parsed as TypeScript."""
 
     place: SourceLocation
-    # A few characters of it; empty when the reading was given up there.
+    # A few characters of it; empty when parsing was aborted there.
     near: str
-    # Whether they are what is missing there.
+    # Whether they are missing there.
     missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that has been read."""
+    """The result of reading a script."""
 
     style: Literal["top_level", "function"] = "top_level"
     # The exported function that is called: default, main or run; None for top-level code.
@@ -278,7 +278,7 @@ class Script:
 
 @lru_cache(maxsize=_KEPT)
 def read_script(source: str) -> Script:
-    """Reads any text at all; what is no script has faults."""
+    """Read any text; a text that is not a script has syntax findings."""
     if len(source) > LONGEST or source.count("<") > MOST_ANGLES:
         return Script(faults=(ScriptSyntaxFinding(SourceLocation(1, 1), ""),))
     syntax = parse_syntax(source)
@@ -286,7 +286,7 @@ def read_script(source: str) -> Script:
 
 
 class _ScriptReader:
-    """One look at one tree."""
+    """Reads one syntax tree."""
 
     __slots__ = ("_names", "_places", "_syntax", "_wanted")
 
@@ -339,7 +339,7 @@ class _ScriptReader:
             yield self._asked(given[0] if given else None, "dynamic", call)
         elif self._syntax.text(function) == "require" and len(given) == 1:
             asked = self._asked(given[0], "require", call)
-            # A function of the script's own that has this name is handed no bare text.
+            # A function of the script's own with this name is not treated as a request.
             if asked.specifier is not None:
                 yield asked
 
@@ -358,7 +358,7 @@ class _ScriptReader:
                 sending = read_sending(node.child_by_field_name("arguments"), self._syntax)
             elif self._names.is_fetch(function):
                 sending = read_fetch(node.child_by_field_name("arguments"), self._syntax)
-                # To an address that only a run knows: that may be the server's own.
+                # A host that is only known at run time may be the server itself.
                 words = () if sending.host is None else _HTTP_FETCH
             if sending is not None:
                 parts = {at: (part, sending.site or "") for at, part in sending.texts.items()}

@@ -1,12 +1,12 @@
-"""A script made ready to run: the same file, with the SDK taken from the host.
+"""Rewrites a script for execution: the same file, with the SDK provided by the host.
 
-Nothing is loaded when a script runs, so its import of the SDK becomes a look at an object
-that is there already. Top-level code is put into a function, which makes a bare ``return``
-and ``await`` lawful. Every line keeps its number and, but for the first line and what stands
-after a secret, everything its column, so an error shows where its author wrote it.
+A script loads nothing at run time, so its import of the SDK becomes a reference to an existing
+object. Top-level code is wrapped in a function, which makes a bare ``return`` and ``await`` valid.
+Every line keeps its number and, except on the first line and after a secret, its columns, so error
+locations match the original source.
 
-Each secret that the source spells gets a mark, which a run replaces by one of its own: a text
-that merely looks like a placeholder came as data, and has none.
+Each secret named in the source gets a marker, which a run replaces with one of its own: a text that
+merely looks like a placeholder is data and has none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 HOST: Final = 'globalThis[Symbol.for("mainspring.sdk")]'
-# The inner block lets a script give the names of the parameters to things of its own.
+# The inner block lets a script reuse the names of the parameters.
 HEAD: Final = "export default async ({ trigger, runtime, input }: any) => { {"
 _TAIL: Final = "\n} }"
 _NOTHING: Final = ";"
@@ -36,7 +36,7 @@ _VISIBLE: Final = re.compile(r"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class _SourceEdit:
-    """One stretch of bytes, and what stands there instead."""
+    """One byte range and its replacement."""
 
     start: int
     end: int
@@ -60,7 +60,7 @@ def rewrite_script(source: str) -> str:
 
 
 def mark_of(source: str) -> str:
-    """What stands before each secret of a woven source; no source can hold its own hash."""
+    """The marker before each secret of a rewritten source; no source can contain its own hash."""
     return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -77,7 +77,7 @@ def _statements(syntax: SyntaxTree, early: list[str], *, wrapped: bool) -> Itera
         if node.type == "import_statement":
             taken = _rewrite_import(node, syntax)
             if taken is not None and begun:
-                # An import counts from the first line on, wherever it stands.
+                # Imports are hoisted, wherever they are in the file.
                 early.append(taken)
                 taken = _NOTHING
             if taken is not None:
@@ -92,7 +92,7 @@ def _statements(syntax: SyntaxTree, early: list[str], *, wrapped: bool) -> Itera
 
 
 def _rewrite_import(statement: Node, syntax: SyntaxTree) -> str | None:
-    """What stands for an import of the SDK; None for any other."""
+    """The replacement of an import of the SDK; None for any other."""
     clause = next((one for one in statement.named_children if one.type.endswith("_clause")), None)
     source = statement.child_by_field_name("source")
     if clause is not None and clause.type == "import_require_clause":
@@ -135,7 +135,7 @@ def _iterate_import_names(specifier: Node, syntax: SyntaxTree) -> Iterator[str]:
 def _iterate_export_edits(
     statement: Node, syntax: SyntaxTree, *, wrapped: bool
 ) -> Iterator[_SourceEdit]:
-    """Inside of a function nothing is exported, and nowhere out of the SDK."""
+    """Exports are not allowed inside a function, and re-exports of the SDK nowhere."""
     source = read_constant_text(statement.child_by_field_name("source"), syntax)
     if source is not None:
         if is_sdk(source):
@@ -180,7 +180,7 @@ def _apply_edits(data: bytes, edits: list[_SourceEdit]) -> str:
 
 
 def _pad_replacement(was: str, text: str) -> str:
-    """The text in place of another, as long as it or longer, with its ends of lines kept."""
+    """The replacement, padded to at least the original length, with its line endings kept."""
     blank = _VISIBLE.sub(" ", was)
     first = len(blank) - len(blank.lstrip(" "))
     return text.ljust(first) + blank[first:]

@@ -1,8 +1,7 @@
-"""What a script calls the SDK: the names it imports, is handed and makes for itself.
+"""Finds the names by which a script refers to the SDK: imports, parameters and aliases.
 
-Names are followed, scopes are not: whoever calls something ``brains`` means the SDK. Only
-another name for it may be hidden by a parameter, as in ``sort((a, b) => …)`` where ``b`` is
-also what ``brains`` was imported as.
+Names are tracked, scopes are not: the name ``brains`` always means the SDK. Only an alias can be
+shadowed by a parameter, as in ``sort((a, b) => …)`` where ``b`` is also an alias of ``brains``.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-# The one module that a script may import, by each of its names.
+# The one module that a script may import, under each of its specifiers.
 
 SDK_PATH: Final = "/sdks/automation-sdk-v1.ts"
-# Outside of the sandbox this makes sure that the file is the one that was meant.
+# Outside the sandbox, this attribute asserts the type of the imported file.
 _PINNED: Final = re.compile(r"sha256=[0-9a-f]{64}")
 _BARE: Final = frozenset({"mainspring", "mainspring/automation-sdk-v1"})
 
 
 def is_sdk(specifier: str) -> bool:
-    """Whether the words after ``from`` mean the SDK, wherever it is said to be served."""
+    """Whether an import specifier means the SDK, at any host or version."""
     if specifier in _BARE:
         return True
     try:
@@ -44,7 +43,7 @@ def is_sdk(specifier: str) -> bool:
 BRAINS: Final = "brains"
 _FETCH: Final = "fetch"
 _GLOBAL: Final = frozenset({"globalThis", "self", "window"})
-# A capability has a name and at most a room before it; what follows is a method of the call.
+# A capability has a name and at most one namespace; what follows is a method of the result.
 _DEEPEST: Final = 4
 _LONGEST: Final = 400
 _METHODS: Final = frozenset({"apply", "bind", "call"})
@@ -52,16 +51,16 @@ _METHODS: Final = frozenset({"apply", "bind", "call"})
 
 @dataclass(frozen=True, slots=True)
 class CapabilityPath:
-    """``brains.room.name`` at one place of the file."""
+    """``brains.namespace.name`` at one place of the file."""
 
     words: tuple[str, ...]
     start: int
-    # Whether it begins with the SDK's own word, not with a name that means it.
+    # Whether it begins with ``brains`` itself rather than an alias.
     spelt: bool
 
 
 class SdkNames:
-    """The words of one script that mean the SDK or a capability of it."""
+    """The names in one script that mean the SDK or one of its capabilities."""
 
     __slots__ = ("_direct", "_fetches", "_hidden", "_syntax")
 
@@ -77,11 +76,11 @@ class SdkNames:
             self._take_declarator(declarator)
         if len(self._direct) > 1:
             self._hide(wanted.get("function", ()))
-        # Whether ``fetch`` is the global one: a script may have a function of that name.
+        # Whether ``fetch`` is the global one: a script may define a function of that name.
         self._fetches = not any(self._makes_fetch(wanted))
 
     def path(self, node: Node | None) -> CapabilityPath | None:
-        """The capability that an expression means; None when it means something else."""
+        """The capability that an expression refers to; None for any other expression."""
         if node is None or node.end_byte - node.start_byte > _LONGEST:
             return None
         words: list[str] = []
@@ -102,7 +101,7 @@ class SdkNames:
         return None
 
     def is_fetch(self, node: Node | None) -> bool:
-        """Whether an expression means the global ``fetch``."""
+        """Whether an expression refers to the global ``fetch``."""
         node = unwrap_expression(node)
         if node is None or node.end_byte - node.start_byte > _LONGEST:
             return False
@@ -117,7 +116,7 @@ class SdkNames:
         )
 
     def _makes_fetch(self, wanted: Mapping[str, Sequence[Node]]) -> Iterator[bool]:
-        """For everything that the script names itself, whether that is ``fetch``."""
+        """For every name that the script defines, whether it is ``fetch``."""
         for function in wanted.get("function", ()):
             named = function.child_by_field_name("name")
             if named is not None and function.type != "method_definition":
@@ -169,7 +168,7 @@ class SdkNames:
             self._direct[self._syntax.text(alias)] = ()
 
     def _take_pattern(self, pattern: Node) -> None:
-        """``{ brains: b }``, in a parameter or wherever something is taken apart."""
+        """``{ brains: b }``, in a parameter or any other destructuring."""
         key, value = (pattern.child_by_field_name(field) for field in ("key", "value"))
         if value is not None and value.type == "assignment_pattern":
             value = value.child_by_field_name("left")
@@ -202,7 +201,7 @@ class SdkNames:
 
 
 class _ByteRanges:
-    """Stretches of the file, joined where they overlap."""
+    """Byte ranges of the file, merged where they overlap."""
 
     __slots__ = ("_ends", "_starts")
 
@@ -229,7 +228,7 @@ def _without_method(reversed_words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _iterate_pattern_names(pattern: Node, syntax: SyntaxTree) -> Iterator[tuple[str, str]]:
-    """``{ word, word: name }``: each word that is taken out, and what it is called then."""
+    """``{ key, key: name }``: each key of a pattern and the name it is bound to."""
     for child in pattern.named_children:
         if child.type == "object_assignment_pattern":
             left = child.child_by_field_name("left")
@@ -258,7 +257,7 @@ _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier_pattern"
 
 
 def _parameters(function: Node, syntax: SyntaxTree) -> Iterator[str]:
-    """The names that a function gives to what it is handed, but for the SDK's own."""
+    """The names of a function's parameters, except the SDK's own."""
     rest = [function.child_by_field_name(field) for field in ("parameters", "parameter")]
     while rest:
         node = rest.pop()

@@ -1,11 +1,11 @@
-"""The tree of a script, made within bounds.
+"""Parses a script to a syntax tree within limits.
 
-The parser is a library in C that mends what it cannot read, and mending takes longer the
-more there is of it: a text of signs could keep it busy for a minute. So it is fed in small
-pieces with an eye on the processor time, and a text that costs far more than any program
-does ends there, with a fault at that place. The tree may be a hundred thousand levels
-deep or wide, so it is walked with a cursor: recursion would run out of room, and looking
-for a node's parent, or for nodes by a query, takes the square of its size.
+The parser is a C library with error recovery, which takes longer the more errors there are: a text
+of punctuation could keep it busy for a minute. It is therefore fed in small chunks while the CPU
+time is measured, and a text that costs far more than any real program is aborted with a syntax
+finding at that location. The tree may be a hundred thousand levels deep or wide, so it is walked
+with a cursor: recursion would overflow the stack, and parent lookups or queries take quadratic
+time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree, TreeCursor
 
 
-# Where something stands in a script: lines and columns as an editor counts them.
+# Locations in a script: lines and columns as an editor counts them.
 
-# So many bytes at most are decoded to find one column.
+# The maximum number of bytes that are decoded to find one column.
 _STRIDE: Final = 1_024
 
 
@@ -40,7 +40,7 @@ class SourceLocation:
 
 
 class SourceLocator:
-    """Turns the parser's bytes into places, each in about the same time."""
+    """Converts byte offsets to locations in near constant time."""
 
     __slots__ = ("_before", "_data", "_starts")
 
@@ -51,14 +51,14 @@ class SourceLocator:
         while found >= 0:
             self._starts.append(found + 1)
             found = data.find(b"\n", found + 1)
-        # How many characters stand before each stride of bytes.
+        # The number of characters before each stride of bytes.
         self._before = [0]
         if not data.isascii():
             for at in range(0, len(data), _STRIDE):
                 self._before.append(self._before[-1] + _characters(data[at : at + _STRIDE]))
 
     def at(self, byte: int) -> SourceLocation:
-        """The place of one byte."""
+        """The location of one byte."""
         line = bisect_right(self._starts, byte)
         return SourceLocation(line, self._count(byte) - self._count(self._starts[line - 1]) + 1)
 
@@ -71,17 +71,17 @@ class SourceLocator:
 
 
 def _characters(piece: bytes) -> int:
-    """The characters that begin in a piece of UTF-8."""
+    """The number of characters that begin in a piece of UTF-8."""
     return len(piece) - len(piece.translate(None, _BEGINNING))
 
 
-# Every byte but those that go on with a character.
+# Every byte except UTF-8 continuation bytes.
 _BEGINNING: Final = bytes(byte for byte in range(256) if byte & 0xC0 != 0x80)
 
 
 _PIECE: Final = 1_024
-# A program takes a third of a microsecond of processor time a byte; one that is all operators, one
-# and a quarter. The bound is generous, because processor time also grows on a busy machine.
+# Typical code takes a third of a microsecond of CPU time per byte; code made of operators takes
+# 1.25. The limit is generous, because CPU time also grows on a busy machine.
 _SECONDS: Final = 1.0
 _SECONDS_PER_BYTE: Final = 10e-6
 _FAULT: Final = "fault"
@@ -104,24 +104,24 @@ _WANTED: Final = {
     "generator_function_declaration": "function",
     "method_definition": "function",
 }
-# The parser's own number for what it could not read.
+# The parser's symbol id of an error node.
 _ERROR: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxTree:
-    """A tree, its text as the parser saw it, and how far the parser came."""
+    """A tree, its text as the parser saw it, and how far parsing got."""
 
     data: bytes
     tree: Tree
-    # Where reading was given up; None when all of it was read.
+    # The offset at which parsing was aborted; None when all of the text was parsed.
     stopped: int | None
 
     def text(self, node: Node) -> str:
         return self.data[node.start_byte : node.end_byte].decode(errors="replace")
 
     def statements(self) -> Iterator[Node]:
-        """The statements of the file itself, with the comments between them."""
+        """The top-level statements of the file, with the comments between them."""
         cursor = self.tree.walk()
         going = cursor.goto_first_child()
         while going:
@@ -130,7 +130,7 @@ class SyntaxTree:
             going = cursor.goto_next_sibling()
 
     def wanted(self) -> Mapping[str, Sequence[Node]]:
-        """Every node that means something to us, in the order of the text, by its kind."""
+        """Every node of a known kind, in source order."""
         kinds, broken = _kinds(), self.tree.root_node.has_error
         found: dict[str, list[Node]] = {kind: [] for kind in _WANTED.values()}
         cursor = self.tree.walk()
@@ -148,12 +148,12 @@ class SyntaxTree:
 
 
 def parse_syntax(source: str) -> SyntaxTree:
-    """The tree of a text; half of a surrogate pair counts as a question mark."""
+    """Parse a text; a lone surrogate becomes a question mark."""
     from tree_sitter import Parser
 
     data = source.encode("utf-8", "replace")
     stopped: int | None = None
-    # Loading the grammar is not part of the bound.
+    # Loading the grammar does not count towards the limit.
     parser = Parser(_language())
     began = thread_time()
 
@@ -179,7 +179,7 @@ def _language() -> Language:
 
 @lru_cache(maxsize=1)
 def _kinds() -> Mapping[int, str]:
-    """Our word for each number of the grammar that we look for."""
+    """The kind for each symbol id of the grammar that is used here."""
     language = _language()
     named = {
         number: language.node_kind_for_id(number) or ""
@@ -191,7 +191,7 @@ def _kinds() -> Mapping[int, str]:
 
 
 def _goes_on(cursor: TreeCursor) -> bool:
-    """To what follows in the text; False at its end."""
+    """Move the cursor to the next node in source order; False at the end."""
     while not cursor.goto_next_sibling():
         if not cursor.goto_parent():
             return False
@@ -211,20 +211,20 @@ _MOST_WRAPPERS: Final = 8
 
 
 def unwrap_expression(node: Node | None) -> Node | None:
-    """An expression without the parentheses and the types around it."""
+    """An expression without parentheses and type assertions."""
     for _ in range(_MOST_WRAPPERS):
         if node is None or node.type not in WRAPPERS:
             return node
         kept = [child for child in node.named_children if child.type != "comment"]
-        # In ``<T>x`` the value stands last, in ``x as T`` first.
+        # In ``<T>x`` the value comes last, in ``x as T`` first.
         last = node.type == "type_assertion"
         node = (kept[-1] if last else kept[0]) if kept else None
     return None
 
 
-# The texts of a script: what a literal is when it runs, and the placeholders in it.
+# Literals of a script: their runtime values and the placeholders in them.
 
-# What only a run can know; ``hosts`` reads it as the beginning of an expression.
+# Marks a part only known at run time; ``hosts`` treats it as the start of an expression.
 HOLE: Final = "{{"
 _NAMED: Final = re.compile(
     r"\{\{\s{0,40}(?:secrets\s{0,40}\.\s{0,40})?([A-Za-z0-9_]{1,64})\s{0,40}\}\}"
@@ -244,13 +244,13 @@ _PLAIN: Final = {
     "\u2029": "",
 }
 _HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
-# What stands for a hole while placeholders are looked for: it is part of none.
+# Replaces a substitution while placeholders are searched; no placeholder contains it.
 _GAP: Final = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
 class StringLiteral:
-    """A literal's value, with the byte at which each of its pieces begins."""
+    """A literal's value, with the byte offset of each of its pieces."""
 
     value: str
     starts: tuple[int, ...]
@@ -258,7 +258,7 @@ class StringLiteral:
 
 
 def read_literal(node: Node, syntax: SyntaxTree) -> StringLiteral:
-    """The value of a string or a template, with a gap for each thing that is put in."""
+    """The value of a string or a template literal, with a gap for each substitution."""
     values, starts, places, length = [""], [0], [node.start_byte + 1], 0
     for child in node.named_children:
         if child.type == "string_fragment":
@@ -275,7 +275,7 @@ def read_literal(node: Node, syntax: SyntaxTree) -> StringLiteral:
 
 
 def read_constant_text(node: Node | None, syntax: SyntaxTree) -> str | None:
-    """The value of a literal that is the same in every run; None for anything else."""
+    """The value of a constant literal; None for anything else."""
     node = unwrap_expression(node)
     if node is None or node.type not in {"string", "template_string"}:
         return None
@@ -285,7 +285,7 @@ def read_constant_text(node: Node | None, syntax: SyntaxTree) -> str | None:
 
 
 def read_constant_prefix(node: Node | None, syntax: SyntaxTree) -> str | None:
-    """A text up to what only a run can know, which a hole stands for; None without a text."""
+    """A text up to its first substitution, which a marker replaces; None for any other node."""
     node, joined = unwrap_expression(node), False
     while node is not None and node.type == "binary_expression":
         if not _adds(node):
@@ -298,13 +298,13 @@ def read_constant_prefix(node: Node | None, syntax: SyntaxTree) -> str | None:
 
 
 def find_placeholders(text: StringLiteral) -> Iterator[tuple[str, int, str]]:
-    """Each name between double braces, with the byte it stands at and all of its text."""
+    """Each name between double braces, with its byte offset and full text."""
     piece, at, byte = -1, 0, 0
     for found in _NAMED.finditer(text.value):
         begun = bisect_right(text.starts, found.start()) - 1
         if begun != piece:
             piece, at, byte = begun, text.starts[begun], text.places[begun]
-        # On from the one before, so that a text full of them is walked over once.
+        # Continue from the previous match, so that a text with many matches is scanned once.
         byte += len(text.value[at : found.start()].encode())
         at = found.start()
         yield found[1], byte, found[0]
@@ -322,5 +322,5 @@ def _decode_escape(escape: str) -> str:
     if found is None:
         return escape
     code = int(found[1] or found[2] or found[3], 16)
-    # What is no character is nothing that a name or a host could hold.
+    # An invalid code point cannot be part of a name or a host.
     return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else _GAP

@@ -1,13 +1,12 @@
-"""Templates: text that a person approved, filled with what a run has come to know.
+"""Templates: text with expressions, rendered with the data of a run.
 
-The syntax is Jinja's; the engine is ours. Jinja2 lexes and parses, and nothing more:
-``tokens`` reads the source within bounds, ``grammar`` lets through only what it lists,
-``references`` says which values are read, ``expressions`` and ``statements`` turn the
-tree into closures over plain data, and ``meter`` charges every one of them before it
-works. So no Python is generated, no attribute of an object is read and nothing can be
-called; a template can only look at the data it is handed, and only for so long.
+The syntax is Jinja's; the engine is ours. Jinja2 only lexes and parses: ``parser`` reads the source
+within limits, ``grammar`` is the allowlist of syntax, ``references`` finds which values are read,
+``expressions`` and ``template`` compile the tree to closures over plain data, and ``render_state``
+meters their work in advance. No Python is generated, no attribute of an object is read and nothing
+can be called; a template can only read the data it is given, for a limited time.
 
-``template`` and ``config`` are what other rooms use; ``scope`` builds the names.
+Other packages use ``template`` and ``config``; ``scope`` builds the names.
 """
 
 from __future__ import annotations

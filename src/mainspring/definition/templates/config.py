@@ -1,10 +1,10 @@
-"""A whole config with templates in it: every text of it is read once, then rendered.
+"""Compiles a config whose texts may be templates, and renders it.
 
-The schema beside the config says what a text may use: ``x-mainspring-scope`` is "run"
-(the default), "secret" (the names of secrets as well), "item" (the action itself renders
-it, once per item) or "none" (no template at all). It holds for the whole subtree below
-the property that carries it. Keys are never templates. A template that is one expression
-keeps the type of its value, unless the schema takes text alone.
+The schema of the config says what a text may use: ``x-mainspring-scope`` is "run" (the default),
+"secret" (also the names of secrets), "item" (the action itself renders it, once per item) or "none"
+(no template). It applies to the whole subtree of the property that has it. Keys are never
+templates. A template that is a single expression keeps the type of its value, unless the schema
+only accepts text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_HOPS = 8
 _MAX_DEPTH = 100
 
 TemplateNames: TypeAlias = Mapping[str, Any]
-# Renders one part of a config; None stands for a part in which nothing changes.
+# Renders one part of a config; None for a part without templates.
 ConfigRenderer: TypeAlias = Callable[[TemplateNames, RenderMeter], Any]
 
 
@@ -34,12 +34,12 @@ class CompiledConfig:
     """A JSON value whose texts may be templates."""
 
     source: Any
-    # Each template with its JSON pointer, in the order of the document.
+    # Each template with its JSON pointer, in document order.
     templates: tuple[tuple[str, Template], ...]
-    # Everything that is wrong with any of them.
+    # All problems of the templates.
     problems: tuple[Finding, ...]
     limits: Limits = field(repr=False)
-    # Pointers of the templates in which a secret may stand.
+    # Pointers of the templates that may contain a secret.
     secret_places: frozenset[str] = frozenset()
     part: ConfigRenderer | None = field(repr=False, compare=False, default=None)
 
@@ -48,9 +48,9 @@ class CompiledConfig:
         return frozenset(pointer for pointer, _ in self.templates)
 
     def render(self, context: TemplateNames) -> Any:
-        """The config with every template filled in, out of one budget for all of them.
+        """The config with every template rendered, on one shared budget.
 
-        Parts without templates are handed on as they are, not copied.
+        Parts without templates are returned as they are, not copied.
         """
         if self.problems:
             raise Invalid(
@@ -62,7 +62,7 @@ class CompiledConfig:
 
 
 def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits) -> CompiledConfig:
-    """Reads every template of a config; what is wrong is told, not raised."""
+    """Parse every template of a config; problems are collected, not raised."""
     reader = _ConfigCompiler(limits, schema if isinstance(schema, Mapping) else {})
     part = reader.read(value, reader.root, "run", "", 0)
     return CompiledConfig(
@@ -77,7 +77,7 @@ def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits)
 
 @dataclass(slots=True)
 class _ConfigCompiler:
-    """Walks a config and its schema side by side."""
+    """Walks a config and its schema in parallel."""
 
     limits: Limits
     root: Mapping[str, Any]
@@ -116,7 +116,7 @@ class _ConfigCompiler:
         self.templates.append((pointer, template))
         if scope == "secret":
             self.secret_places.append(pointer)
-        # Where only text is taken, an expression alone is written out like any other.
+        # Where only text is accepted, a single expression is rendered as text.
         as_text = isinstance(schema, Mapping) and schema.get("type") == "string"
         return _compile_template(template, pointer, as_text=as_text)
 
@@ -158,7 +158,7 @@ class _ConfigCompiler:
         return render
 
     def _resolved(self, schema: Any) -> Any:
-        """Follows references into ``#/$defs``; anything else describes itself."""
+        """Follow references into ``#/$defs``; other schemas are returned unchanged."""
         for _ in range(_MAX_HOPS):
             target = schema.get("$ref") if isinstance(schema, Mapping) else None
             if not isinstance(target, str) or not target.startswith("#/$defs/"):
@@ -190,7 +190,7 @@ def _compile_template(template: Template, pointer: str, *, as_text: bool) -> Con
                 return template.render_with(names, meter)
             value = template.value_with(names, meter)
             if template.expression is not None:
-                # Only pointed at here, but written out in full wherever it goes next.
+                # Only a reference here, but copied in full wherever it is used next.
                 meter.allocate(_size(value, meter))
             return value
         except Invalid as error:

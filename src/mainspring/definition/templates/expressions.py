@@ -1,9 +1,8 @@
-"""From expression nodes to closures.
+"""Compiles expression nodes to closures.
 
-No source text is made and nothing is computed ahead of time, so reading a template costs
-the same whatever it says. An expression has no loops: its static cost, the weight of its
-nodes, is charged once by the statement around it, and only work that depends on data is
-charged where it is done.
+No source text is generated and nothing is computed in advance, so compile time does not depend on
+the values in a template. An expression has no loops: its static cost, the weight of its nodes, is
+charged once by the enclosing statement, and only data-dependent work is charged where it is done.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from mainspring.definition.templates.values import (
 def compile_required_value(
     compiler: ExpressionCompilerProtocol, node: nodes.Name | nodes.Getattr | nodes.Getitem
 ) -> Expression:
-    """A value that must be there."""
+    """A value that must exist."""
     path = get_constant_path(node)
     if path is not None:
         return _path(path[0], path[1:], path[0] in compiler.local)
@@ -67,7 +66,7 @@ def compile_required_value(
 def compile_optional_value(
     compiler: ExpressionCompilerProtocol, node: nodes.Name | nodes.Getattr | nodes.Getitem
 ) -> Expression:
-    """A value that may be absent, as may everything on the way to it."""
+    """A value that may be undefined, as may everything on its path."""
     if isinstance(node, nodes.Name):
         return _soft_name(node.name)
     if isinstance(node, nodes.Getattr):
@@ -169,7 +168,7 @@ def _soft_entry(holder: Expression, key: Expression) -> Expression:
 
 
 def _format_expression_path(node: nodes.Node) -> str:
-    """The path as its author wrote it, for sentences."""
+    """The path as its author wrote it, for error messages."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Getattr):
@@ -186,11 +185,11 @@ def _key_text(key: Any) -> str:
 
 
 def _is_short(key: str | int) -> bool:
-    # Writing out a number of ten thousand digits is refused by Python itself.
+    # Python refuses to write out a number of ten thousand digits.
     return len(key) <= 80 if isinstance(key, str) else key.bit_length() <= 256
 
 
-# Steps that evaluating a node costs, apart from what its data costs.
+# The cost of evaluating a node, in steps, without the cost of its data.
 _WEIGHTS: Mapping[type[nodes.Node], int] = {
     nodes.Filter: 10,
     nodes.Slice: 8,
@@ -217,19 +216,19 @@ def compute_cost(node: nodes.Node) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionCompiler:
-    """The compiler of expressions; ``local`` are the names the template makes."""
+    """The expression compiler; ``local`` are the names that the template defines."""
 
     local: frozenset[str]
 
     def strict(self, node: nodes.Node) -> Expression:
-        """A closure that refuses what is not there."""
+        """A closure that raises for an undefined value."""
         made = _STRICT.get(type(node))
         if made is None:
             raise template_error("template_unsupported", get_line(node), "this cannot stand here")
         return made(self, node)
 
     def soft(self, node: nodes.Node) -> Expression:
-        """A closure that answers MISSING for a value that is not there."""
+        """A closure that returns MISSING for an undefined value."""
         if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
             return compile_optional_value(self, node)
         if isinstance(node, nodes.Filter) and node.name in _MAY_MISS:
@@ -239,7 +238,7 @@ class ExpressionCompiler:
         return self.strict(node)
 
     def filtered(self, node: nodes.Filter, operand: Expression) -> Expression:
-        """A chain of filters over a value that is no node: ``{% set x | upper %}``."""
+        """A chain of filters over a value that is not a node: ``{% set x | upper %}``."""
         if node.node is None:
             return _present(self, node, operand)
         assert isinstance(node.node, nodes.Filter)
@@ -267,7 +266,7 @@ def _choice(
     absent: Any,
 ) -> Expression:
     chosen = compiled(node.expr1)
-    # Without an else there is nothing to put out, which is no mistake.
+    # Without an else the result is empty output, which is not an error.
     other = compile_constant(absent) if node.expr2 is None else compiled(node.expr2)
     return lambda state: chosen(state) if test(state) else other(state)
 
@@ -298,7 +297,7 @@ def _compile_sign(compiler: ExpressionCompilerProtocol, node: nodes.Neg | nodes.
 
 
 def _list(compiler: ExpressionCompilerProtocol, node: nodes.List | nodes.Tuple) -> Expression:
-    # A tuple is a list as well, because JSON knows one kind of sequence.
+    # A tuple becomes a list, because JSON has one sequence type.
     items = [compiler.strict(item) for item in node.items]
     return lambda state: [item(state) for item in items]
 
@@ -353,7 +352,7 @@ def _test(compiler: ExpressionCompilerProtocol, node: nodes.Test) -> Expression:
 def _present(
     compiler: ExpressionCompilerProtocol, node: nodes.Filter, operand: Expression
 ) -> Expression:
-    """A filter whose answer must be there."""
+    """A filter whose result must be defined."""
     applied, name = _compile_filter(compiler, node, operand), node.name
     if name not in _MAY_MISS:
         return applied
@@ -387,7 +386,7 @@ def _arguments(
     if len(node.args) > len(names):
         raise _bad_argument(node, f"takes at most {len(names)} arguments")
     for pair in node.kwargs:
-        # The parser gives keywords here; its own types promise pairs.
+        # The parser gives keywords here, although its types promise pairs.
         keyword: nodes.Node = pair
         assert isinstance(keyword, nodes.Keyword)
         if keyword.key not in names or keyword.key in given:
@@ -431,7 +430,7 @@ def _bad_argument(node: nodes.Filter, sentence: str) -> Invalid:
     return template_error("template_argument", node.lineno, f"the filter {node.name!r} {sentence}")
 
 
-# On an empty list they have no answer.
+# They have no result for an empty list.
 _MAY_MISS = frozenset({"first", "last"})
 _TESTS: Mapping[str, Callable[[Any], bool]] = {
     "none": lambda value: value is None,

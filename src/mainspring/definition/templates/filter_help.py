@@ -1,4 +1,4 @@
-"""A sentence for each filter and test, for whoever writes a template."""
+"""A description of each filter and test, shown to template authors."""
 
 from __future__ import annotations
 

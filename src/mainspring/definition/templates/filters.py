@@ -1,7 +1,7 @@
-"""The fifteen filters, and no sixteenth without a review of what it can do.
+"""The fifteen template filters. Adding one requires a security review.
 
-A filter takes a value and constants or values beside it, and charges for its work before
-doing it. None of them calls anything it was handed.
+A filter takes a value and arguments, and charges for its work before doing it. No filter calls
+anything that it receives as a value.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from mainspring.definition.templates.values import (
     undefined_value_error,
 )
 
-# The date filter: ISO 8601 text, or seconds since 1970, written out by a format.
+# The date filter: formats ISO 8601 text, or seconds since 1970.
 
 DEFAULT_FORMAT = "%Y-%m-%d"
 DIRECTIVES = "YymdHIMSfpAaBbjUWwuGVZz"
 _MAX_FORMAT = 200
 _MAX_MOMENT = 64
-# The year 9999 is the last that a moment can hold.
+# datetime ends with the year 9999.
 _LAST_SECOND = 253_402_300_799
 _DIRECTIVE = re.compile(r"%(-?)(.?)", re.DOTALL)
 
 
 def check_format(pattern: Any) -> None:
-    """Refuses a format that could not be written out, before there is a moment."""
+    """Reject an invalid format when the template is parsed, before there is a date."""
     if type(pattern) is not str:
         raise invalid_operation_error(
             f"The format of a date must be text, not {describe_kind(pattern)}."
@@ -98,18 +98,18 @@ def _format_directive(timestamp: datetime, found: re.Match[str]) -> str:
     dash, letter = found.groups()
     if letter == "%":
         return "%"
-    # Platforms disagree about the zeros before a year below 1000.
+    # Platforms disagree about leading zeros in years below 1000.
     made = f"{timestamp.year:04d}" if letter == "Y" else timestamp.strftime("%" + letter)
     return made.lstrip("0") or "0" if dash else made
 
 
 REQUIRED: Final = object()
 MAX_INDENT = 8
-# What one character may become when its case changes.
+# The maximum length of one character after a change of case.
 _WIDEST_CASE = 3
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _DASHES = re.compile(r"-+")
-# Letters that Unicode does not take apart.
+# Letters that Unicode does not decompose.
 _LATIN = str.maketrans(
     {
         "ß": "ss",
@@ -127,11 +127,11 @@ _LATIN = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter: its parameters with their defaults, in order."""
+    """One filter with its parameters and their defaults, in order."""
 
     run: Callable[..., Any]
     parameters: tuple[tuple[str, Any], ...] = ()
-    # Judges a constant argument when the template is read.
+    # Checks a constant argument when the template is parsed.
     check: Mapping[str, Callable[[Any], None]] | None = None
 
 
@@ -156,7 +156,7 @@ def _join(meter: RenderMeter, value: Any, separator: Any, attribute: Any) -> str
 
 
 def _items(name: str, value: Any, attribute: Any, meter: RenderMeter) -> list[Any]:
-    """The items of a list, or one entry of each."""
+    """The items of a list, or one attribute of each."""
     if type(value) is dict:
         value = list(value)
     if type(value) not in (list, tuple):
@@ -270,16 +270,16 @@ def _slugify(meter: RenderMeter, value: Any) -> str:
         meter.allocate(len(text))
         return _NOT_WORD.sub("-", text.lower()).strip("-")
     meter.spend(10 * len(text))
-    # A single character may stand for a short word.
+    # A single character may expand to a short word.
     meter.allocate(len(text) * 4)
-    # Taken apart character by character: reordering a long run of accents is quadratic.
+    # Decompose character by character: normalising a long run of accents is quadratic.
     bare = "".join([_bare(letter) for letter in text])
     meter.allocate(len(bare))
     return _DASHES.sub("-", bare.casefold().translate(_LATIN)).strip("-")
 
 
 def _bare(letter: str) -> str:
-    """A letter without its accents, a dash for what is no letter."""
+    """A letter without its accents, or a dash for anything that is not a letter."""
     if letter.isascii():
         return letter if letter.isalnum() else "-"
     if "\u0300" <= letter <= "\u036f":
@@ -343,7 +343,7 @@ def _check_order(keys: list[Any]) -> None:
 
 
 def _text_keys(keys: list[str], exact: bool, meter: RenderMeter) -> list[str]:
-    """Upper and lower case sort together unless asked otherwise."""
+    """Sort case-insensitively unless requested otherwise."""
     total = sum(map(len, keys))
     meter.spend(total * max(1, int(math.log2(len(keys)))) >> 7)
     if exact:

@@ -1,9 +1,8 @@
-"""The allowlist: which parts of Jinja's syntax a template may use.
+"""The allowlist of Jinja syntax that a template may use.
 
-The tree that the parser made is walked once. A node whose kind is not in the table is
-refused with a sentence that says what to do instead; names, filters and tests are
-checked on the way. What passes here is all that the compiler knows how to run, so a
-template that can be saved is a template that can be rendered.
+The syntax tree is walked once. A node type that is not in the table is rejected with a sentence
+that says what to do instead; names, filters and tests are checked as well. The compiler supports
+everything that passes here, so a template that can be saved can be rendered.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mainspring.definition.templates.parser import (
 MAX_NODES = 2_000
 MAX_DEPTH = 64
 SECRETS = "secrets"
-# What the workspace itself holds, by names in capitals: {{ publisher.NAME }}.
+# Values of the workspace itself, by names in capitals: {{ publisher.NAME }}.
 PUBLISHER = "publisher"
 TESTS = (
     "defined",
@@ -73,10 +72,10 @@ _INSTEAD: Mapping[type[nodes.Node], str] = {
 
 @dataclass(slots=True)
 class TemplateFeatures:
-    """What was seen on the way; the compiler leaves out what a template never does."""
+    """The features found in a template; the compiler omits the support for unused ones."""
 
     secret_names: set[str] = field(default_factory=set)
-    # Names that for, set and with make.
+    # The names that for, set and with define.
     made: set[str] = field(default_factory=set)
     has_loops: bool = False
     says_loop: bool = False
@@ -84,9 +83,9 @@ class TemplateFeatures:
 
 
 def check(tree: nodes.Node, *, secrets: bool) -> TemplateFeatures:
-    """Walks the whole tree; raises ``Invalid`` for the first thing that is not allowed."""
+    """Walk the whole tree; raises ``Invalid`` for the first construct that is not allowed."""
     facts = TemplateFeatures()
-    # A frame: the node, its depth, and whether a secret may be put out there.
+    # A frame: the node, its depth, and whether a secret is allowed there.
     frames = [(tree, 0, secrets)]
     count = 0
     while frames:
@@ -114,7 +113,7 @@ def check(tree: nodes.Node, *, secrets: bool) -> TemplateFeatures:
 def read_secret_name(node: nodes.Node) -> str | None:
     """The name in ``secrets.name``, or None for any other expression.
 
-    ``publisher.NAME`` is one too; in small letters it is a value like any other.
+    ``publisher.NAME`` is a secret too; in lower case it is a normal value.
     """
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
         if node.node.name == PUBLISHER and _CAPITALS.fullmatch(node.attr):
@@ -124,7 +123,7 @@ def read_secret_name(node: nodes.Node) -> str | None:
 
 
 def _bracketed_secret(node: nodes.Node) -> str | None:
-    """The name in ``publisher['NAME']``, which is no way to write a secret."""
+    """The name in ``publisher['NAME']``, which is not a valid way to refer to a secret."""
     if not isinstance(node, nodes.Getitem) or not isinstance(node.node, nodes.Name):
         return None
     key = node.arg.value if isinstance(node.arg, nodes.Const) else None
@@ -133,7 +132,7 @@ def _bracketed_secret(node: nodes.Node) -> str | None:
 
 
 def is_secret_path(path: Sequence[object]) -> bool:
-    """Whether a reference is to a secret and not to a value."""
+    """Whether a reference is to a secret rather than a value."""
     if path[0] == PUBLISHER and len(path) > 1:
         return bool(_CAPITALS.fullmatch(str(path[1])))
     return path[0] == SECRETS
@@ -161,7 +160,7 @@ def _check_attribute(node: nodes.Getattr, facts: TemplateFeatures) -> None:
 
 
 def _check_item(node: nodes.Getitem, facts: TemplateFeatures) -> None:
-    """A key may start with an underscore, as in many documents, but not with two."""
+    """A key may start with one underscore, as in many documents, but not with two."""
     del facts
     key = node.arg.value if isinstance(node.arg, nodes.Const) else None
     if type(key) is str and key.startswith("__"):

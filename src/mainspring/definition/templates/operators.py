@@ -1,7 +1,7 @@
-"""Arithmetic, joining and comparing, each bounded before it is computed.
+"""Arithmetic, concatenation and comparison, with limits checked before each computation.
 
-Kinds do not mix: adding a number to text is a mistake, and saying so helps more than a
-guess would. Numbers stay within 2,048 bits and are never infinite.
+Types do not mix: adding a number to text is an error, because a clear message helps more than a
+guess. Numbers stay within 2,048 bits and are never infinite.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mainspring.definition.templates.values import (
 
 BinaryOperation = Callable[[Any, Any, RenderMeter], Any]
 
-# Below this length CPython may search naively, so both lengths multiply.
+# Below this length CPython may search naively, in the product of both lengths.
 _NAIVE_HAYSTACK = 30_000
 _NAIVE_NEEDLE = 100
 
@@ -65,7 +65,7 @@ def multiply(left: Any, right: Any, meter: RenderMeter) -> Any:
 def power(left: Any, right: Any, meter: RenderMeter) -> Any:
     _numbers("**", left, right)
     meter.spend(8)
-    # The least number of bits the result can have is known before it is computed.
+    # The minimum number of bits of the result is known before it is computed.
     if type(left) is int and type(right) is int and (left.bit_length() - 1) * right > _MOST_BITS:
         raise invalid_operation_error("The result of '**' is too large.")
     return _compute_number(operator.pow, left, right)
@@ -150,7 +150,7 @@ def _new_list(size: int, meter: RenderMeter) -> None:
 
 
 def join_text(values: list[Any], meter: RenderMeter) -> str:
-    """'~': every value as text, one after the other."""
+    """'~': concatenates the values as text."""
     meter.spend(2 * len(values))
     texts = [to_text(value, meter) for value in values]
     meter.allocate(sum(map(len, texts)))
@@ -159,7 +159,7 @@ def join_text(values: list[Any], meter: RenderMeter) -> str:
 
 def equal(left: Any, right: Any, meter: RenderMeter) -> bool:
     if describe_kind(left) != describe_kind(right):
-        # true equals 1 for Jinja too, and only numbers differ in kind but not in worth.
+        # true equals 1 in Jinja too; only numbers of different types may be equal.
         return bool(left == right) if _is_scalar(left) and _is_scalar(right) else False
     if type(left) is str:
         meter.spend(len(left) >> 10 if len(left) == len(right) else 0)
@@ -181,7 +181,7 @@ def not_equal(left: Any, right: Any, meter: RenderMeter) -> bool:
 
 
 def is_comparable(left: Any, right: Any) -> bool:
-    """Whether one of the two can come before the other."""
+    """Whether the two values can be ordered."""
     if is_number(left):
         return is_number(right)
     kind = type(left)
@@ -208,7 +208,7 @@ def _build_comparison(sign: str, compare: Callable[[Any, Any], Any]) -> BinaryOp
 
 
 def contains(item: Any, holder: Any, meter: RenderMeter) -> bool:
-    """'in': an item of a list, a key of an object, or a piece of a text."""
+    """'in': an item of a list, a key of an object, or a substring."""
     kind = type(holder)
     if kind is str and type(item) is str:
         meter.spend(search_cost(holder, item))
@@ -242,7 +242,7 @@ def not_contains(item: Any, holder: Any, meter: RenderMeter) -> bool:
 
 
 def search_cost(text: str, piece: str) -> int:
-    """The most a search for a piece of text can take, in steps."""
+    """The maximum cost of a substring search, in steps."""
     if len(text) < _NAIVE_HAYSTACK:
         return 1 + (len(text) * min(len(piece), _NAIVE_NEEDLE) >> 8)
     return 1 + (len(text) >> 4)

@@ -1,10 +1,10 @@
-"""From text to a syntax tree, with every step bounded.
+"""Parses template text to a syntax tree, with limits on every step.
 
-Jinja2 lends its lexer rules and its parser; nothing else of it is used, so no Python
-source is ever made from a template. The tokens are counted, and numbers and text
-literals are decoded here rather than there, so that nothing is computed from a literal
-before its size is known and no warning or foreign exception can leave this module. The
-lexer writes every line end of a template as a line feed; data keeps its own.
+Only Jinja2's lexer rules and parser are used, so no Python source is ever generated from a
+template. Tokens are counted, and numbers and text literals are decoded here rather than by Jinja2,
+so that nothing is computed from a literal before its size is known and no warning or foreign
+exception can leave this module. The lexer turns every line ending of a template into a line feed;
+data keeps its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jinja2.parser import Parser
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 
-# The parts of Jinja's syntax tree that templates may have, and where their children are.
+# The nodes of Jinja's syntax tree that templates may use, and their child attributes.
 
 _TWO = ("left", "right")
 _ONE_CHILD = ("node",)
@@ -72,7 +72,7 @@ ReferencePath = tuple[str, ...]
 
 
 def list_children(node: nodes.Node) -> list[nodes.Node]:
-    """The nodes directly below one that the grammar has let through."""
+    """The direct children of a node that the grammar accepts."""
     found: list[nodes.Node] = []
     for name in CHILDREN[type(node)]:
         part = getattr(node, name)
@@ -109,7 +109,7 @@ def get_constant_path(node: nodes.Node) -> ReferencePath | None:
 
 
 def get_line(node: nodes.Node) -> int:
-    # Some nodes are made without a line; the parser's types promise one.
+    # Some nodes are created without a line number, although the parser's types promise one.
     line: int | None = node.lineno
     return line or 1
 
@@ -119,8 +119,8 @@ def _constant_key(node: nodes.Node) -> str | None:
 
 
 MAX_TOKENS = 2_500
-# The parser goes some fifteen calls down for one bracket; this keeps it far from the
-# interpreter's own limit, wherever we are called from.
+# The parser recurses about fifteen calls per bracket; this keeps it far from the interpreter's
+# limit at any call depth.
 MAX_BRACKETS = 24
 MAX_INTEGER_BITS = 2_048
 _MAX_INTEGER_TEXT = 620
@@ -129,7 +129,7 @@ _MAX_QUOTED = 240
 
 _SYNTAX = ("{{", "{%", "{#")
 _RAW_MARKS = frozenset({"raw_begin", "raw_end"})
-# What the parser can read; the grammar refuses some of them with a sentence of their own.
+# The statements that the parser accepts; the grammar rejects some of them with its own message.
 _TAGS = frozenset(
     {
         "if",
@@ -182,12 +182,12 @@ Tree = TypeVar("Tree")
 
 
 def has_syntax(source: str) -> bool:
-    """Whether there is anything for a template engine to do."""
+    """Whether a text contains any template syntax."""
     return "{" in source and any(mark in source for mark in _SYNTAX)
 
 
 def check_size(source: str, limits: Limits) -> None:
-    """Refuses a source by its length in bytes, before anything else looks at it."""
+    """Reject a source by its length in bytes before parsing it."""
     most = limits.template_bytes
     try:
         size = len(source) if len(source) > most else len(source.encode())
@@ -214,7 +214,7 @@ def read_expression(source: str) -> nodes.Expr:
 
 
 def format_location(line: int, sentence: str) -> str:
-    """The one way a place inside a template is shown."""
+    """The format of a location inside a template."""
     return f"Line {line}: {sentence[:1].upper()}{sentence[1:]}"
 
 
@@ -249,7 +249,7 @@ def _read(source: str, state: str | None, parse: Callable[[Parser], Tree]) -> Tr
 
 @cache
 def _environment() -> Environment:
-    # A template's last line end is the author's, as it is in text without any syntax.
+    # Keep the final line ending of a template, as in text without any syntax.
     return Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701
 
 
@@ -277,7 +277,7 @@ def _decode_token(line: int, kind: str, text: str) -> Token:
         raise _syntax(line, f"{_quote_text(text)} is not a name")
     if kind == "string":
         return Token(line, kind, _text(line, text[1:-1]))
-    # The parser hands the values of number tokens on untouched.
+    # The parser passes the values of number tokens on unchanged.
     if kind == "integer":
         return Token(line, kind, _integer(line, text))  # type: ignore[arg-type]
     if kind == "float":
@@ -310,7 +310,7 @@ def _float(line: int, text: str) -> float:
 
 
 def _digits(line: int, text: str) -> str:
-    # The lexer takes the digits of every script; numbers are written with 0 to 9.
+    # The lexer accepts the digits of every script; only 0 to 9 are valid.
     if not text.isascii():
         raise _syntax(line, f"{_quote_text(text)} is not a number")
     return text

@@ -1,8 +1,8 @@
-"""Which values of the run a template reads, found without running it.
+"""Finds which values of the run a template reads, without running it.
 
-Names that the template makes itself (``for``, ``set``, ``with``) are left out. A path is
-guarded where its absence is allowed: under ``is defined``, before ``default``, and where
-an ``if`` around it has asked already.
+Names that the template defines itself (``for``, ``set``, ``with``) are excluded. A path is guarded
+where its absence is allowed: under ``is defined``, before ``default``, and inside an ``if`` that
+tests it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mainspring.definition.templates.parser import (
     walk,
 )
 
-# Templates that only hand values on: paths in braces, and the texts between them.
+# Templates that only pass values on: paths in braces, and the texts between them.
 
 _PLAIN = (
     nodes.Template,
@@ -35,9 +35,9 @@ _PLAIN = (
 
 
 def split_plain_template(source: str) -> tuple[str, ...] | None:
-    """The texts around the values that a template hands on; None when it does more than that.
+    """The texts around the values that a template passes on; None when it does more than that.
 
-    The source is one that ``parse_template`` takes.
+    The source must be one that ``parse_template`` accepts.
     """
     if "{%" in source or "{#" in source:
         return None
@@ -55,9 +55,9 @@ def split_plain_template(source: str) -> tuple[str, ...] | None:
 
 
 def _hands_on(tree: nodes.Template) -> bool:
-    """Whether every expression is a path, with filters that add nothing to what is there."""
+    """Whether every expression is a path, with filters that add nothing to the value."""
     found = list(walk(tree))
-    # A constant may pick a part of a value and may be no value itself, unless it is nothing.
+    # A constant may select a part of a value but may not be a value itself, unless it is empty.
     picks = {id(node.arg) for node in found if isinstance(node, nodes.Getitem)}
     return all(
         isinstance(node, _PLAIN)
@@ -68,42 +68,42 @@ def _hands_on(tree: nodes.Template) -> bool:
 
 
 def _is_told(node: nodes.Filter) -> bool:
-    """Whether a filter is given more than another value for one that is missing."""
+    """Whether a filter has arguments other than a default value."""
     return bool(node.kwargs or (node.args and node.name != "default"))
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateReference:
-    """A value that a template reads, as far as its path is constant."""
+    """A value that a template reads, up to the constant prefix of its path."""
 
     path: ReferencePath
     line: int
-    # Whether the template can do without it.
+    # Whether the template can be rendered without it.
     guarded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _ReferenceScope:
-    """What is known at one place: names made here, and paths known to be there."""
+    """The names defined at one place, and the paths known to exist."""
 
     local: set[str] = field(default_factory=set)
     known: frozenset[ReferencePath] = frozenset()
 
     def inner(self, names: Iterable[str] = ()) -> _ReferenceScope:
-        """A scope of its own: what is set inside stays inside."""
+        """A nested scope: what is set inside stays inside."""
         return _ReferenceScope(self.local | set(names), self.known)
 
     def where(self, paths: Iterable[ReferencePath]) -> _ReferenceScope:
-        """The same scope, with more known about it."""
+        """The same scope with more known paths."""
         return _ReferenceScope(self.local, self.known | frozenset(paths))
 
     def knows(self, path: ReferencePath) -> bool:
-        """Whether this path lies on one that is there, or goes on from it."""
+        """Whether this path is a prefix or an extension of a known one."""
         return any(one[: len(path)] == path[: len(one)] for one in self.known)
 
 
 def find_references(tree: nodes.Node) -> tuple[TemplateReference, ...]:
-    """Every read of a free name, in the order of the source."""
+    """Every read of a free name, in source order."""
     found: list[TemplateReference] = []
     _visit(tree, _ReferenceScope(), found)
     return tuple(dict.fromkeys(found))
@@ -163,7 +163,7 @@ def _visit_each(
 def _visit_path(
     node: nodes.Node, block: _ReferenceScope, found: list[TemplateReference], *, guarded: bool
 ) -> None:
-    """Records the longest constant path and goes on inside computed keys."""
+    """Record the longest constant path and visit the computed keys."""
     path = get_constant_path(node)
     if path is None:
         assert isinstance(node, nodes.Getattr | nodes.Getitem)
@@ -178,7 +178,7 @@ def _visit_path(
 
 
 def _visit_soft(node: nodes.Node, block: _ReferenceScope, found: list[TemplateReference]) -> None:
-    """An operand that may be absent."""
+    """Visit an operand that may be undefined."""
     if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
         _visit_path(node, block, found, guarded=True)
     else:
@@ -218,7 +218,7 @@ def _targets(target: nodes.Node) -> tuple[str, ...]:
 
 
 def _list_known_paths(test: nodes.Node, truth: bool) -> set[ReferencePath]:
-    """The paths that are certainly there when a test came out like this."""
+    """The paths that certainly exist when a test has this result."""
     match test:
         case nodes.Test(name="defined" | "undefined"):
             path = get_constant_path(test.node)

@@ -1,8 +1,8 @@
-"""The names a template can read: ``run``, ``inputs``, ``trigger`` and what steps gave.
+"""The names that a template can read: ``run``, ``inputs``, ``trigger`` and step outputs.
 
-A step's output is available as ``steps.<step_id>``, under ``steps.<name>`` if it has a name of its
-own, and, unless that is reserved, under the name alone. Steps inside ``for_each`` see one item
-more than the steps around them, and what they give is forgotten with the item.
+A step's output is available as ``steps.<step_id>``, as ``steps.<name>`` if it has ``output_as``,
+and, unless that is reserved, as the bare name. Steps inside ``for_each`` also see the item, and
+their outputs are discarded after the item.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-# Names of the language and of the run; a step or an item may not take them as its own.
+# Reserved names; a step or an item may not use them.
 RESERVED = frozenset(
     {
         "run",
@@ -51,13 +51,13 @@ RESERVED = frozenset(
         "dict",
     }
 )
-# These stand for the item at hand, so for_each itself sets them.
+# These refer to the current item, so only for_each sets them.
 _OF_ITEMS = frozenset({"item", "index"})
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailure:
-    """What ended a plan; known only to the steps of ``on_failure``."""
+    """The error that ended a plan; only visible to the steps of ``on_failure``."""
 
     step_id: str
     # The problem document: type, title, status, detail, code …
@@ -66,7 +66,7 @@ class RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What ``run.*`` says."""
+    """The values of ``run.*``."""
 
     id: UUID
     started_at: datetime
@@ -81,7 +81,7 @@ class RunFacts:
     failure: RunFailure | None = None
 
     def as_data(self) -> dict[str, Any]:
-        """The same as plain JSON data."""
+        """The same values as plain JSON data."""
         answer: dict[str, Any] = {
             "id": str(self.id),
             "started_at": self.started_at.isoformat(),
@@ -91,7 +91,7 @@ class RunFacts:
             "trigger_type": str(self.trigger_type),
             "trigger_id": _text(self.trigger_id),
             "workspace_id": str(self.workspace_id),
-            # The same walls under the name that existing definitions use.
+            # The same values under the name that existing definitions use.
             "search_space_id": str(self.workspace_id),
             "creator_id": _text(self.creator_id),
             "attempt": self.attempt,
@@ -103,7 +103,7 @@ class RunFacts:
 
 
 class TemplateScope:
-    """The names at one place of a plan; ``names`` is what a template is given."""
+    """The names visible at one place of a plan; ``names`` is passed to templates."""
 
     __slots__ = ("_names", "_steps")
 
@@ -116,7 +116,7 @@ class TemplateScope:
         return self._names
 
     def add(self, name: str, output: Any, step_id: str | None = None) -> None:
-        """Makes a finished step's output known from here on, by its name and its step's id."""
+        """Add a finished step's output under its name and its step id."""
         self._steps[name] = output
         if step_id is not None:
             self._steps[step_id] = output
@@ -124,7 +124,7 @@ class TemplateScope:
             self._names[name] = output
 
     def push(self, names: Mapping[str, Any]) -> TemplateScope:
-        """The scope of one item: everything known here, and these names on top."""
+        """The scope of one item: all names of this scope plus these."""
         allowed = {
             name: value
             for name, value in names.items()
@@ -140,10 +140,10 @@ def build_run_context(
     trigger: Any = None,
     steps: Mapping[str, Any] | None = None,
 ) -> TemplateScope:
-    """The scope in which a plan begins, or goes on after the steps already done.
+    """The scope in which a plan begins, or resumes after the finished steps.
 
-    A trigger may have brought any JSON value; it is shown as it came, and nothing as an
-    empty object.
+    A trigger payload may be any JSON value and is passed on unchanged; no payload is an empty
+    object.
     """
     brought = {} if trigger is None else trigger
     if isinstance(brought, Mapping):

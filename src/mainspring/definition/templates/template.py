@@ -1,4 +1,4 @@
-"""Templates and predicates: read once, run as often as needed, from any thread."""
+"""Templates and predicates: parsed once, run as often as needed, thread-safe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from mainspring.definition.templates.values import (
     to_text,
 )
 
-# From statements to closures: output, if, for, set and with.
+# Compiles statements to closures: output, if, for, set and with.
 
 Statement: TypeAlias = Callable[[RenderState], None]
 Binder: TypeAlias = Callable[[dict[str, Any], Any], None]
@@ -60,10 +60,10 @@ def run_all(body: Sequence[Statement], state: RenderState) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StatementCompiler:
-    """Turns statements into closures.
+    """Compiles statements to closures.
 
-    What a template never does is known before: loops then leave out the ``loop`` object,
-    and share one frame when nothing is set in them.
+    The used features are known in advance: without ``loop``, loops skip the ``loop`` object, and
+    they share one frame when nothing is set in them.
     """
 
     compiler: ExpressionCompiler
@@ -142,7 +142,7 @@ class StatementCompiler:
         return run
 
     def _items(self, node: nodes.For) -> Expression:
-        """What a loop walks over, after its own ``if``."""
+        """The items that a loop iterates over, after its own ``if``."""
         source, cost, line = (
             self.compiler.strict(node.iter),
             4 + compute_cost(node.iter),
@@ -248,7 +248,7 @@ class StatementCompiler:
 
 
 def build_binder(target: nodes.Node) -> Binder:
-    """Puts a value under a name, or its items under several."""
+    """Bind a value to a name, or its items to several names."""
     if isinstance(target, nodes.Name):
         name = target.name
 
@@ -308,7 +308,7 @@ def _walkable(value: Any, state: RenderState) -> Any:
 
 
 def _loop(found: Any, place: int) -> dict[str, Any]:
-    """What ``loop`` says in one pass; absent neighbours are absent keys."""
+    """The ``loop`` object of one pass; without a previous or next item its key is absent."""
     size = len(found)
     said = {
         "index": place + 1,
@@ -327,7 +327,7 @@ def _loop(found: Any, place: int) -> dict[str, Any]:
 
 
 def _capture_output(body: Sequence[Statement], state: RenderState) -> str:
-    """What a body puts out, kept as text instead."""
+    """Capture the output of a body as text."""
     out, room, outer = state.out, state.room, state.frame
     state.out, state.room, state.frame = [], state.meter.value_limit, dict(outer)
     run_all(body, state)
@@ -337,26 +337,26 @@ def _capture_output(body: Sequence[Statement], state: RenderState) -> str:
     return made
 
 
-# A compiled template may take a hundred times its source.
+# A compiled template may take a hundred times the memory of its source.
 _CHARACTERS_KEPT = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Text with expressions in it, checked and ready to run."""
+    """A compiled template."""
 
     source: str
-    # What it reads from the run; names it makes itself are not among them.
+    # What it reads from the run, without the names it defines itself.
     references: tuple[TemplateReference, ...]
     secret_names: frozenset[str]
     is_literal: bool
     limits: Limits = field(repr=False)
     body: tuple[Statement, ...] = field(repr=False, compare=False, default=())
-    # Set when the whole template is one expression, which keeps its own type.
+    # Set when the whole template is one expression, which keeps its type.
     expression: Expression | None = field(repr=False, compare=False, default=None)
 
     def render(self, context: Mapping[str, Any]) -> str | SecretText:
-        """The text; with secrets in it, their names stand where the values will be."""
+        """The rendered text, with placeholders for secrets."""
         return (
             self.source if self.is_literal else self.render_with(context, RenderMeter(self.limits))
         )
@@ -368,7 +368,7 @@ class Template:
         )
 
     def render_with(self, context: Mapping[str, Any], meter: RenderMeter) -> str | SecretText:
-        """Like ``render``, out of a budget that several templates share."""
+        """Like ``render``, on a budget that several templates share."""
         state = RenderState(context, meter, self.limits.template_output)
         _run(lambda: run_all(self.body, state), state)
         if self.secret_names:
@@ -378,7 +378,7 @@ class Template:
         return made
 
     def value_with(self, context: Mapping[str, Any], meter: RenderMeter) -> Any:
-        """Like ``value``, out of a budget that several templates share."""
+        """Like ``value``, on a budget that several templates share."""
         if self.expression is None:
             return self.render_with(context, meter)
         return _value(self.expression, context, meter)
@@ -386,7 +386,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """An expression that decides; what it reads must be there."""
+    """An expression that gives true or false; what it reads must exist."""
 
     source: str
     references: tuple[TemplateReference, ...]
@@ -394,12 +394,12 @@ class Predicate:
     expression: Expression = field(repr=False, compare=False)
 
     def test(self, context: Mapping[str, Any]) -> bool:
-        """Whether the expression is true: 0, none, false and what is empty are not."""
+        """Whether the expression is true: 0, none, false and empty values are false."""
         return bool(_value(self.expression, context, RenderMeter(self.limits)))
 
 
 def parse_template(source: str, limits: Limits, *, secrets: bool = False) -> Template:
-    """Reads a template; ``Invalid`` says in a sentence what is wrong with it, and where."""
+    """Parse a template; ``Invalid`` says what is wrong and where."""
     check_size(source, limits)
     if not has_syntax(source):
         return Template(source, (), frozenset(), is_literal=True, limits=limits)
@@ -407,7 +407,7 @@ def parse_template(source: str, limits: Limits, *, secrets: bool = False) -> Tem
 
 
 def parse_predicate(source: str, limits: Limits) -> Predicate:
-    """Reads a condition, bare or in double braces."""
+    """Parse a condition, bare or in double braces."""
     check_size(source, limits)
     tree = _condition(source)
     compiler = build_statement_compiler(check(tree, secrets=False)).compiler
@@ -418,12 +418,12 @@ def parse_predicate(source: str, limits: Limits) -> Predicate:
 
 
 def render_template(source: str, context: Mapping[str, Any], limits: Limits) -> str | SecretText:
-    """Reads and renders in one go."""
+    """Parse and render a template."""
     return parse_template(source, limits).render(context)
 
 
 def evaluate_predicate(source: str, context: Mapping[str, Any], limits: Limits) -> bool:
-    """Reads and tests in one go."""
+    """Parse and evaluate a condition."""
     return parse_predicate(source, limits).test(context)
 
 
@@ -447,7 +447,7 @@ def _parse(source: str, limits: Limits, secrets: bool) -> Template:
 
 
 class _TemplateCache:
-    """The templates used last, as far as their sources fit into a number of characters."""
+    """An LRU cache of templates, limited by the total length of their sources."""
 
     __slots__ = ("_found", "_lock", "_room")
 
@@ -474,7 +474,7 @@ class _TemplateCache:
         return made
 
 
-# Reading is a pure function of these three, so what is kept can never be stale.
+# Parsing is a pure function of these three, so a cached result is never stale.
 _KEPT = _TemplateCache(_CHARACTERS_KEPT)
 
 
@@ -497,7 +497,7 @@ def _condition(source: str) -> nodes.Expr:
 
 
 def _single(tree: nodes.Template) -> nodes.Expr | None:
-    """The expression that is the whole template, apart from blanks around it."""
+    """The expression that is the whole template, apart from surrounding blanks."""
     parts: list[nodes.Node] = []
     for node in tree.body:
         parts.extend(node.nodes if isinstance(node, nodes.Output) else [node])
@@ -512,7 +512,7 @@ def _is_blank(part: nodes.Node) -> bool:
 
 
 def _charge_cost(node: nodes.Expr, compiler: ExpressionCompilerProtocol) -> Expression:
-    """The expression as a whole: it charges its static cost and says its line."""
+    """The complete expression: charges its static cost and adds its line to errors."""
     made, cost, line = compiler.strict(node), 3 + compute_cost(node), get_line(node)
 
     def run(state: RenderState) -> Any:
@@ -531,7 +531,7 @@ def _value(expression: Expression, context: Mapping[str, Any], meter: RenderMete
 
 
 def _run(work: Callable[[], None], state: RenderState) -> None:
-    """Says where in the template a refusal arose."""
+    """Run a closure and add the location in the template to errors."""
     try:
         work()
     except Invalid as error:
@@ -543,7 +543,7 @@ def _run(work: Callable[[], None], state: RenderState) -> None:
 
 
 def _merge_pieces(pieces: Iterable[str | SecretRef]) -> tuple[str | SecretRef, ...]:
-    """Neighbouring text becomes one piece; empty text none."""
+    """Merge adjacent texts and drop empty ones."""
     merged: list[str | SecretRef] = []
     for piece in pieces:
         last = merged[-1] if merged else None

@@ -1,10 +1,9 @@
-"""What a template may hold, and how it is looked into.
+"""The values that a template may contain, and access to their members.
 
-Values are data: text, numbers, true, false, none, lists, objects, and moments in time.
-Nothing here reads an attribute of a Python object or calls a method that a value brought
-along, because only exact built-in types pass. Whoever looks inside a container goes
-through ``weigh`` first, so a value that repeats itself a million times through a few
-references is paid for at its full size.
+Values are data: text, numbers, true, false, none, lists, objects and timestamps. Nothing here reads
+an attribute of a Python object or calls a method that a value provides, because only exact built-in
+types pass. Code that iterates a container must call ``weigh`` first, so a value that repeats itself
+a million times through a few references is charged at its full size.
 """
 
 from __future__ import annotations
@@ -149,13 +148,13 @@ _KINDS: dict[type, str] = {
 }
 _CONTAINERS = frozenset({list, tuple, dict})
 _NOT_JSON = frozenset({tuple, datetime, date})
-# Writing out a longer number takes time that grows with its square.
+# Writing out a longer number takes quadratic time.
 _PLAIN_BITS = 64
 _FOREIGN = "There is a value of a kind that templates cannot use."
 
 
 class _Undefined:
-    """Stands for "there is no such value"; it never leaves the engine."""
+    """The undefined value; it never leaves the engine."""
 
     __slots__ = ()
 
@@ -164,7 +163,7 @@ MISSING: Final = _Undefined()
 
 
 def describe_kind(value: Any) -> str:
-    """The word a person uses for this kind of value; foreign kinds are refused."""
+    """The display name of a value's type; unknown types are rejected."""
     try:
         return _KINDS[type(value)]
     except KeyError:
@@ -172,7 +171,7 @@ def describe_kind(value: Any) -> str:
 
 
 def check_kinds(items: Iterable[Any]) -> None:
-    """Refuses items that could bring code of their own along."""
+    """Reject items whose types could run code of their own."""
     if not set(map(type, items)) <= _KINDS.keys():
         raise invalid_operation_error(_FOREIGN)
 
@@ -187,7 +186,7 @@ def is_number(value: Any) -> bool:
 
 
 def find(holder: Any, key: Any, meter: RenderMeter) -> Any:
-    """The entry of an object or the item of a list or text, or MISSING."""
+    """The member of an object or the item of a list or text, or MISSING."""
     value: Any
     kind, value = type(holder), MISSING
     if kind is dict:
@@ -205,7 +204,7 @@ def find(holder: Any, key: Any, meter: RenderMeter) -> Any:
 
 
 def undefined_value_error(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
-    """The refusal for a value that is not there, with the nearest one that is."""
+    """The error for an undefined value, with the closest existing name."""
     reason, suggestion = "", None
     if type(holder) is dict:
         suggestion = _nearest(key, holder)
@@ -229,15 +228,14 @@ def _nearest(key: Any, holder: dict[Any, Any]) -> str | None:
 
 
 def weigh(value: Any, meter: RenderMeter, indent: int = 0) -> int:
-    """About how many characters the value has as JSON, charged node by node."""
+    """The approximate length of the value as JSON, charged node by node."""
     return _survey(value, meter, indent)[0]
 
 
 def _survey(value: Any, meter: RenderMeter, indent: int) -> tuple[int, set[type]]:
-    """The size of a value and the kinds in it.
+    """The size of a value and the types in it.
 
-    It goes down level by level rather than by recursion; a shared part counts each time
-    it is met.
+    It proceeds level by level rather than by recursion; a shared part counts each time it occurs.
     """
     size, depth, level = 0, 0, [value]
     seen: set[type] = set()
@@ -262,7 +260,7 @@ def _survey(value: Any, meter: RenderMeter, indent: int) -> tuple[int, set[type]
 
 
 def _open(level: list[Any], below: list[Any], meter: RenderMeter) -> int:
-    """Gathers what stands one level deeper; answers the size of the keys."""
+    """Collect the next nesting level; returns the size of the keys."""
     size = 0
     for item in level:
         kind = type(item)
@@ -303,7 +301,7 @@ def _scalars_size(level: list[Any], kinds: set[type], meter: RenderMeter) -> int
 
 
 def check_number(value: int | float) -> None:
-    """Refuses numbers that JSON cannot carry or that would be slow to write out."""
+    """Reject numbers that JSON cannot represent or that would be slow to write out."""
     if type(value) is int:
         if value.bit_length() > MAX_INTEGER_BITS:
             raise invalid_operation_error("A number is too large.")
@@ -312,7 +310,7 @@ def check_number(value: int | float) -> None:
 
 
 def to_text(value: Any, meter: RenderMeter) -> str:
-    """How a value reads in text: text as it is, none as nothing, the rest as JSON."""
+    """A value as text: text unchanged, none as empty text, the rest as JSON."""
     kind = type(value)
     if kind is str:
         return str(value)
@@ -331,7 +329,7 @@ def to_text(value: Any, meter: RenderMeter) -> str:
 
 
 def to_json(value: Any, meter: RenderMeter, indent: int | None = None) -> str:
-    """The value as JSON; its size is known before a character is written."""
+    """The value as JSON; its size is charged before anything is written."""
     size = weigh(value, meter, indent or 0)
     meter.spend(20 + (size >> 7))
     made = (_COMPACT if indent is None else _build_json_encoder(indent)).encode(value)
@@ -340,7 +338,7 @@ def to_json(value: Any, meter: RenderMeter, indent: int | None = None) -> str:
 
 
 def _moment_text(value: Any) -> str:
-    # ``weigh`` has let nothing else through that JSON does not know.
+    # ``weigh`` has already rejected everything else that JSON does not support.
     return str(value.isoformat())
 
 
@@ -354,7 +352,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_moment
 
 
 def to_native(value: Any, meter: RenderMeter) -> Any:
-    """A value as it leaves the engine: plain JSON data of a bounded size."""
+    """A value as plain JSON data of a bounded size."""
     if type(value) is str or value is None:
         return value
     size, seen = _survey(value, meter, 0)
@@ -365,7 +363,7 @@ def to_native(value: Any, meter: RenderMeter) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Moments become text and tuples lists."""
+    """Timestamps become text and tuples become lists."""
     kind = type(value)
     if kind is datetime or kind is date:
         return value.isoformat()

@@ -1,9 +1,8 @@
-"""Upgrades: a definition of an older format becomes one of today's.
+"""Upgrades definitions of older formats to the current one.
 
-Each version has one migration to the next, in its own module, and ``upgrade`` walks
-them in turn. A migration changes names and places, never meaning, and says what it
-changed; where an old name stands beside its new one it touches nothing, so that the
-validator shows the author both.
+Each version has one migration to the next, in its own module, and ``upgrade`` applies them in
+order. A migration changes names and places, never meaning, and reports what it changed. Where an
+old key and its new key both exist, it changes nothing, so that the validator reports both.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ MIGRATIONS: Final[Mapping[str, UpgradeStep]] = {"1.0": to_1_1, "1.1": to_1_2}
 
 
 def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[UpgradeNote, ...]]:
-    """The document in today's format, and what was changed to get there.
+    """The document in the current format, and the changes made.
 
-    A document without a version is returned as it is: its absence is the validator's
-    finding. A version that nobody here can read is refused.
+    A document without a version is returned unchanged: the validator reports the missing version.
+    An unknown version is rejected.
     """
     notes: list[UpgradeNote] = []
     while "schema_version" in document and document["schema_version"] != CURRENT_VERSION:

@@ -1,4 +1,4 @@
-"""What an upgrade tells the author."""
+"""The notes of an upgrade for the author."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UpgradeNote:
-    """One change: a sentence, where the value is now, and where it stood before."""
+    """One change: a sentence, the new pointer and the old pointer."""
 
     pointer: str
     detail: str

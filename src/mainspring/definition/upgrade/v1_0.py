@@ -1,10 +1,9 @@
 """From 1.0 to 1.1.
 
-1.0 spelt four things otherwise: a schedule's zone was ``tz``, the wall limit of a run
-was ``execution.max_wall_seconds``, grants were ``tool_grants`` of ``tool``, and a post to
-Slack had ``channel_id`` and ``message_template``. It had no cap per day, so a run budget above
-the new default brings its own day cap along; otherwise the default would stop runs that 1.0
-allowed.
+1.0 had four other spellings: a schedule's time zone was ``tz``, the time limit of a run was
+``execution.max_wall_seconds``, grants were ``tool_grants`` of ``tool``, and a Slack post had
+``channel_id`` and ``message_template``. It had no cap per day, so a run budget above the new
+default also sets the day cap; otherwise the default would stop runs that 1.0 allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SLACK_POST = {"channel_id": "channel", "message_template": "text"}
 
 
 def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[UpgradeNote]]:
-    """A copy in the format 1.1; parts that are not of the expected shape stay as they are."""
+    """A copy in format 1.1; parts with an unexpected shape stay unchanged."""
     made = dict(document)
     made["schema_version"] = "1.1"
     notes = [UpgradeNote("/schema_version", "The format 1.0 became 1.1.")]
@@ -95,7 +94,7 @@ def _plan(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
 
 
 def _steps(steps: list[Any], at: str, notes: list[UpgradeNote]) -> list[Any]:
-    """The steps of a list, and those inside of them, as far as the format lets them go."""
+    """The steps of a list and their nested steps, up to the depth that the format allows."""
     made: list[Any] = list(steps)
     rest = [(made, at)]
     while rest:

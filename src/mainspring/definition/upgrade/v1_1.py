@@ -1,8 +1,8 @@
 """From 1.1 to 1.2.
 
-1.2 gives each outside write an approval mode. In 1.1 requests that change something were sent at
-once, and mail to the owner waited for a person unless the policy was ``auto_confirm_safe``. Both
-stay as they were: the mode that has this meaning is written into the steps.
+1.2 adds an approval mode to each outside write. In 1.1, requests that change something were sent at
+once, and mail to the owner waited for a person unless the policy was ``auto_confirm_safe``. The
+upgrade writes the mode that preserves this behaviour into the steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DEEPEST: Final = 16
 
 
 def to_1_2(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[UpgradeNote]]:
-    """A copy in the format 1.2; parts that are not of the expected shape stay as they are."""
+    """A copy in format 1.2; parts with an unexpected shape stay unchanged."""
     made = dict(document)
     made["schema_version"] = "1.2"
     notes = [UpgradeNote("/schema_version", "The format 1.1 became 1.2.")]
@@ -96,5 +96,5 @@ def _mode(action: Any, config: Mapping[str, Any], owner_waits: bool) -> Any:
 
 
 def _sends(config: Mapping[str, Any]) -> bool:
-    """Whether a request changes something, or may: a template decides about the method."""
+    """Whether a request changes something, or may, when a template determines the method."""
     return config.get("method", "GET") not in _READS

@@ -1,19 +1,17 @@
-"""The validator: one judge for authoring, saving and running.
+"""The validator, used for authoring, saving and running.
 
-``validate`` takes a parsed document and says everything that is wrong with it at once,
-each thing with a JSON pointer, a sentence and, where there is one, a way out. It runs in
-passes over a tolerant outline of the document, so that one mistake hides no other:
+``validate`` takes a parsed document and reports all problems at once, each with a JSON pointer, a
+sentence and, where there is one, a remedy. It runs in passes over a tolerant outline of the
+document (``outline``), so that one mistake hides no other:
 
-- ``shape``: the envelope, judged by the strict model;
-- ``names``: step ids, outputs, trigger ids;
-- ``inputs``, ``triggers``: schemas, defaults, schedules, mappings, filters, loops;
-- ``steps``: actions, configs, conditions and templates, in the order they run;
-- ``holding``: which steps wait while a write of theirs is held for a person;
-- ``permissions``: grants cover what the plan will call;
-- ``approval``: approval modes are set on steps that write outside, and automatic ones are bounded;
-- ``placeholders``: secrets stand only where they are put in;
-- ``credential_literals``: texts that look like a credential;
-- ``bounds``: how large it may be, and bounds that contradict each other.
+- ``envelope``: the strict model, input schema, names, limits that contradict each other;
+- ``triggers``: configs, schedules, mappings, filters, triggers that would fire on their own runs;
+- ``steps``: actions, configs, conditions and templates, in execution order;
+- ``approval_modes``: approval modes, and which steps wait while a write is held for approval;
+- ``permissions``: grants cover what the plan calls, and secrets are only used where filled in.
+
+``credential_literals`` (in the parent package) finds texts that look like a credential. ``report``
+collects the findings.
 """
 
 from __future__ import annotations
@@ -76,10 +74,10 @@ __all__ = [
 def validate(
     document: Any, vocabulary: Vocabulary, limits: Limits, *, automation_id: str | None = None
 ) -> ValidationReport:
-    """Judges a document against what this installation knows and allows.
+    """Validate a document against the vocabulary and limits of this installation.
 
-    The id is that of the automation being edited; with it, a trigger that follows its own
-    runs by their id is noticed as well.
+    ``automation_id`` is the id of the automation being edited; with it, a trigger that fires on the
+    automation's own runs by their id is detected as well.
     """
     try:
         check_value(document, limits)
@@ -104,10 +102,9 @@ def validate(
 
 
 def read_definition(document: Any) -> Definition:
-    """A definition that was accepted before, brought to today's format.
+    """A previously accepted definition, upgraded to the current format.
 
-    Only its shape is read: whether it still fits the vocabulary is asked when it is
-    compiled.
+    Only its shape is checked: whether it still fits the vocabulary is checked when it is compiled.
     """
     if not isinstance(document, dict):
         raise _not_an_object()
@@ -125,7 +122,7 @@ def read_definition(document: Any) -> Definition:
 def read_holds(
     document: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
 ) -> dict[str, HoldBehavior]:
-    """What each step of a document does while a write of it is held, by the step's id."""
+    """The hold behaviour of each step of a document, by step id."""
     return compute_holds(read_outline(document, vocabulary), limits)
 
 
@@ -139,7 +136,7 @@ def _judge(
     outline = read_outline(document, vocabulary)
     check_bounds(document, outline, limits, sheet)
     if sheet.findings:
-        # What is too large is not looked at any closer.
+        # An oversized document is not checked any further.
         return None
     definition = check_shape(document, outline, sheet)
     check_names(outline, sheet)
@@ -166,9 +163,9 @@ def _not_an_object() -> Invalid:
 def _sort_findings(
     findings: Iterable[Finding], notes: Iterable[UpgradeNote]
 ) -> tuple[Finding, ...]:
-    """By place in the document, each thing once, and where its author wrote it."""
+    """Sort by position in the document, remove duplicates and map pointers to the original keys."""
     moved = [(note.pointer, note.was) for note in notes if note.was is not None]
-    # The innermost change first: a renamed key may stand in a renamed part.
+    # Undo the innermost change first: a renamed key may be inside a renamed part.
     moved.sort(key=lambda change: -len(change[0]))
     once = {
         (finding.pointer, finding.code, finding.detail): finding
@@ -178,7 +175,7 @@ def _sort_findings(
 
 
 def _as_written(finding: Finding, moved: Iterable[tuple[str, str]]) -> Finding:
-    """An upgrade may have renamed the key; the author looks for the old name."""
+    """The pointer before the upgrade, because the author looks for the old key."""
     for now, was in moved:
         if finding.pointer == now or finding.pointer.startswith(now + "/"):
             return replace(finding, pointer=was + finding.pointer.removeprefix(now))

@@ -1,8 +1,8 @@
-"""Which steps wait while an outside write of theirs is held for a person.
+"""Approval modes of outside writes, and which steps wait while a write of theirs is held.
 
-A step says so with ``on_hold``. Where it says nothing, it waits if another step reads the result
-of the write: a draft has no message id. A step whose draft is read, such as its ``draft_id``,
-goes on, because the plan itself handles the draft.
+A step sets ``on_hold``. Without it, the step waits if another step reads the result of the write: a
+draft has no message id. A step whose draft is read, such as its ``draft_id``, continues, because
+the plan itself handles the draft.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mainspring.definition.validate.outline import DefinitionOutline, StepOutlin
 from mainspring.definition.validate.report import FindingCollector
 from mainspring.definition.validate.steps import get_template_schema, parse_condition
 
-# Approval modes: they are set on steps that write outside, and automatic writes have bounds.
+# Approval modes apply to steps that write outside, and automatic writes must be bounded.
 
 _ASK: Final = 'write "approval": "ask"'
 
@@ -44,7 +44,7 @@ _ASK: Final = 'write "approval": "ask"'
 def check_approval(
     outline: DefinitionOutline, vocabulary: Vocabulary, sheet: FindingCollector
 ) -> None:
-    """Judges the approval mode of every step that has one and can be read."""
+    """Check the approval mode of every readable step that has one."""
     broken = [finding.pointer for finding in sheet.findings]
     granted = read_written_grants({"grants": outline.grants})
     for step in outline.steps():
@@ -70,7 +70,7 @@ def check_approval(
 def list_writes(
     action: str, config: Mapping[str, Any], vocabulary: Vocabulary
 ) -> dict[str, Capability]:
-    """The capabilities that a step may write outside with, by name."""
+    """The capabilities with which a step may write outside, by name."""
     found: dict[str, Capability] = {}
     for need in list_needed_grants(action, config, vocabulary):
         capability = vocabulary.capabilities.get(need.capability)
@@ -84,14 +84,14 @@ def list_writes(
 def _list_blocked_writes(
     action: str, config: Mapping[str, Any], vocabulary: Vocabulary
 ) -> frozenset[str]:
-    """The tools of a step that send outside and may not be called until a person agrees."""
+    """The tools of a step that write outside and are blocked until a person agrees to them."""
     needs = {need.capability for need in list_needed_grants(action, config, vocabulary)}
     found = (vocabulary.capabilities.get(name) for name in needs)
     return frozenset(one.id for one in found if one is not None and _is_blocked_write(one))
 
 
 def _is_blocked_write(capability: Capability) -> bool:
-    """How it writes is known once a person has agreed to the tool; until then it is not checked."""
+    """The kind of write is known once a person has agreed to the tool; it is not checked before."""
     known = capability.annotations
     return bool(known.held_back) and known.effect is Effect.SEND
 
@@ -173,14 +173,14 @@ def _example(capability: Capability) -> str:
 
 
 def _is_sound(step: StepOutline, broken: list[str]) -> bool:
-    """Its config and its approval have the right shape; what is wrong there is reported already."""
+    """Whether config and approval are well-formed; problems there are reported elsewhere."""
     places = [join_pointer(step.pointer, part) for part in ("config", "approval", "action")]
     return step.config is not None and not any(
         pointer == at or pointer.startswith(at + "/") for pointer in broken for at in places
     )
 
 
-# The arguments of the write as they left, edits included; part of the output of such a step.
+# The arguments of the write as sent, edits included; part of the output of such a step.
 SENT: Final = "sent"
 # The fields of a draft, which is the output of a step that does not wait.
 _DRAFT: Final = frozenset(
@@ -194,13 +194,13 @@ class HoldBehavior:
     """What a run does with a step whose write is held."""
 
     waits: bool = False
-    # Whether a template reads the arguments as they left.
+    # Whether a template reads the arguments as sent.
     reads_sent: bool = False
 
 
 @dataclass(slots=True)
 class _OutputUse:
-    """What other steps read of one step."""
+    """What other steps read of one step's output."""
 
     result: bool = False
     draft: bool = False
@@ -208,7 +208,7 @@ class _OutputUse:
 
 
 def can_hold(step: StepOutline) -> bool:
-    """Whether a call of this step itself may be held for a person."""
+    """Whether a call of this step itself may be held for approval."""
     if step.known is not None:
         return step.known.holds
     found = step.capability
@@ -218,7 +218,7 @@ def can_hold(step: StepOutline) -> bool:
 
 
 def compute_holds(outline: DefinitionOutline, limits: Limits) -> dict[str, HoldBehavior]:
-    """What each step that may hold a write does then, by the id of the step."""
+    """The hold behaviour of each step that may hold a write, by step id."""
     uses = _uses(outline, limits)
     found = {}
     for step in outline.steps():
@@ -233,7 +233,7 @@ def compute_holds(outline: DefinitionOutline, limits: Limits) -> dict[str, HoldB
 
 
 def check_holding(outline: DefinitionOutline, limits: Limits, sheet: FindingCollector) -> None:
-    """The options of held writes are set where a write can be held, and fit what is read."""
+    """Hold options require a step that can hold a write, and must fit what is read of it."""
     uses: Mapping[str, _OutputUse] | None = None
     for step in outline.steps():
         given = [
@@ -287,7 +287,7 @@ def _check_use(step: StepOutline, use: _OutputUse, sheet: FindingCollector) -> N
 
 
 def _uses(outline: DefinitionOutline, limits: Limits) -> dict[str, _OutputUse]:
-    """What is read of each step, anywhere in the definition."""
+    """What is read of each step's output, anywhere in the definition."""
     named = [step for step in outline.steps() if step.step_id is not None]
     uses = {step.step_id: _OutputUse() for step in named if step.step_id is not None}
     references = [one for step in outline.steps() for one in _references(step, limits)]
@@ -296,7 +296,7 @@ def _uses(outline: DefinitionOutline, limits: Limits) -> dict[str, _OutputUse]:
         for field in _fields(step, references):
             _count(uses[step.step_id], step, field)
     for loop in named:
-        # What a loop answers contains the results of the steps inside it.
+        # The output of a loop contains the results of its nested steps.
         if loop.nested and any(field != "count" for field in _fields(loop, references)):
             for inner in walk(loop.nested):
                 if inner.step_id is not None:
@@ -305,7 +305,9 @@ def _uses(outline: DefinitionOutline, limits: Limits) -> dict[str, _OutputUse]:
 
 
 def _references(step: StepOutline, limits: Limits) -> Iterator[TemplateReference]:
-    """What the condition and the config of a step read; what cannot be read is judged elsewhere."""
+    """What the condition and the config of a step read; unreadable templates are reported
+    elsewhere.
+    """
     if step.when:
         with contextlib.suppress(Problem):
             yield from parse_condition(step.when, limits).references
@@ -337,6 +339,6 @@ def _count(use: _OutputUse, step: StepOutline, field: str | None) -> None:
 
 
 def _is_of_draft(step: StepOutline, field: str) -> bool:
-    """Whether a field is the draft's and not one that the write itself answers with."""
+    """Whether a field belongs to the draft and not to the result of the write."""
     known = (step.output_schema or {}).get("properties", {})
     return field not in known or "draft_id" in known

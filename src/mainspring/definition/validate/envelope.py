@@ -1,4 +1,4 @@
-"""The shape of the envelope: what the strict model refuses, in words for its author."""
+"""Checks of the envelope: the strict model's errors, inputs, names and limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mainspring.definition.templates.config import SCOPE
 from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
 from mainspring.definition.validate.report import FindingCollector
 
-# Inputs: the schema can be used, and its defaults are values it accepts.
+# Inputs: the schema is usable, and its defaults match it.
 
 _AT = "/inputs/schema"
 
@@ -37,7 +37,7 @@ _AT = "/inputs/schema"
 def check_inputs(
     outline: DefinitionOutline, limits: Limits, sheet: FindingCollector
 ) -> Mapping[str, Any] | None:
-    """The schema when it can be used to judge inputs, else None."""
+    """The schema when it can be used to validate inputs, else None."""
     schema = outline.inputs_schema
     if schema is None:
         return None
@@ -57,12 +57,12 @@ def check_inputs(
     return schema
 
 
-# Names: each step and each output is called one thing, and nothing else is.
+# Names: step ids and output names are unique and not reserved.
 
 
 def check_names(outline: DefinitionOutline, sheet: FindingCollector) -> None:
-    """Refuses names that are taken twice or belong to the language."""
-    # A stored definition keeps its name and tags; new ones are refused when they are saved.
+    """Reject duplicate and reserved names."""
+    # A stored definition keeps its name and tags; new ones are checked when they are saved.
     for finding in name_findings(outline.name or ""):
         sheet.doubt(finding)
     for number, tag in enumerate(outline.tags):
@@ -154,13 +154,13 @@ def _report_reserved(pointer: str, name: str, sheet: FindingCollector) -> None:
     )
 
 
-# Bounds: how large a definition may be, and whether its own limits fit together.
+# Limits: the size of a definition, and whether its own limits are consistent.
 
 
 def check_bounds(
     document: Mapping[str, Any], outline: DefinitionOutline, limits: Limits, sheet: FindingCollector
 ) -> None:
-    """Refuses what is larger than the limits of this installation."""
+    """Reject what exceeds the limits of this installation."""
     size = len(encode_canonical(document))
     if size > limits.definition_bytes:
         detail = f"The definition has {size:,} bytes; {limits.definition_bytes:,} are allowed."
@@ -186,7 +186,7 @@ def check_bounds(
 
 
 def _template_text(value: Any, key: str = "") -> int:
-    """How much there is for the template engine to read, below one part of a document."""
+    """The amount of template text below one part of a document."""
     if isinstance(value, str):
         return len(value) if key == "when" or has_syntax(value) else 0
     if isinstance(value, dict):
@@ -195,7 +195,7 @@ def _template_text(value: Any, key: str = "") -> int:
 
 
 def _plain_text(step: StepOutline) -> int:
-    """What looks like a template in a config and is never read as one, such as a script."""
+    """Text in a config that looks like a template but is never parsed as one, such as a script."""
     if step.known is None or step.config is None:
         return 0
     declared = step.known.config_schema.get("properties", {})
@@ -204,7 +204,7 @@ def _plain_text(step: StepOutline) -> int:
 
 
 def check_execution(definition: Definition, sheet: FindingCollector) -> None:
-    """Points at bounds that can never be reached because another one comes first."""
+    """Report limits that can never be reached because another one is lower."""
     execution = definition.execution
     if execution.budget_cap_usd > execution.cost_cap_daily_usd:
         sheet.doubtful(
@@ -257,8 +257,8 @@ def _check_nesting(
 
 ModelsByPath = Mapping[tuple[str, ...], type[BaseModel]]
 
-# What the model can refuse: our sentence, and the keyword of JSON Schema as the code, so that
-# an envelope and a config are told apart by their pointers alone.
+# The model's error types: our message, and the JSON Schema keyword as the code, so that findings
+# about an envelope and a config only differ in their pointers.
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "missing": ("required", "{name} is required."),
     "extra_forbidden": ("additional_properties", "There is no {name} here."),
@@ -290,7 +290,7 @@ _NAME_FORMS: Final = {
 def check_shape(
     document: Mapping[str, Any], outline: DefinitionOutline, sheet: FindingCollector
 ) -> Definition | None:
-    """The definition when the envelope is right; every problem of it is written down."""
+    """The definition when the envelope is valid; every problem is recorded."""
     definition = None
     try:
         definition = Definition.from_json(document)
@@ -305,16 +305,16 @@ def check_shape(
 def describe_model_errors(
     error: ValidationError, at: str = "", parts: ModelsByPath = PARTS
 ) -> Iterator[Finding]:
-    """What the model refused, as findings below a place."""
+    """The model's errors as findings below a pointer."""
     for one in error.errors(include_url=False):
         pointer = join_pointer(at, *one["loc"])
         yield Finding(pointer, _describe_model_error(one), _code(one), _suggestion(one, parts))
 
 
 def _check_nested(value: Any, pointer: str, sheet: FindingCollector) -> None:
-    """Nested steps stand in a config, which the envelope leaves to the action."""
+    """Nested steps are inside a config, which the envelope leaves to the action."""
     if not isinstance(value, list):
-        return  # the action's own schema says so
+        return  # the action's own schema reports it
     try:
         read_steps(value)
     except ValidationError as error:

@@ -1,8 +1,8 @@
-"""The outline of a document: whatever of it can be read, even when the rest is wrong.
+"""The outline of a document: every part that can be read, even when others are invalid.
 
-A person gets all problems at once only if a wrong number in one step does not hide a
-wrong name in another. So the passes walk this outline, not the strict model: each part
-is here when it has the type it should have, and absent when it does not.
+To report all problems at once, an invalid number in one step must not hide an unknown name in
+another. The passes therefore walk this outline instead of the strict model: each part is present
+when it has the right type, and absent otherwise.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.strict_json import join_pointer
 
-# Deeper nesting than any limit allows is not walked; the limit's own finding names it.
+# Nesting beyond any possible limit is not walked; the check of the limit reports it.
 _DEEPEST = 16
 
 
 @dataclass(frozen=True, slots=True)
 class StepOutline:
-    """One step, and what its action's name stands for."""
+    """One step with its resolved action or capability."""
 
     pointer: str
     step_id: str | None
     action: str | None
     when: str | None
-    # None when there is something else where an object should be.
+    # None when the value is not an object.
     config: Mapping[str, Any] | None
     output_as: str | None
     known: Action | None
     capability: Capability | None
     nested: tuple[StepOutline, ...] = ()
-    # As it is written, of whatever shape.
+    # As written, of any type.
     approval: Any = None
-    # What the run does while a write of the step waits for a person, and for how long it waits.
+    # What the run does while a write of the step waits for approval, and for how long.
     on_hold: str | None = None
     hold_expires_after: str | None = None
 
@@ -63,7 +63,7 @@ class StepOutline:
 
     @property
     def item_name(self) -> str:
-        """What nested steps call the item they are run for."""
+        """The name of the item in nested steps."""
         name = (self.config or {}).get("as")
         return name if isinstance(name, str) else "item"
 
@@ -91,11 +91,11 @@ class DefinitionOutline:
     execution: Mapping[str, Any]
     grants: list[Any] | None
     tags: tuple[Any, ...]
-    # Whether every step could be read, so that the names of all outputs are known.
+    # Whether every step could be read, so that all output names are known.
     whole: bool
 
     def steps(self) -> Iterator[StepOutline]:
-        """Every step, in the order of the document, nested ones after their parent."""
+        """Every step in document order, nested ones after their parent."""
         yield from walk((*self.plan, *self.on_failure))
 
 
@@ -106,7 +106,7 @@ def walk(steps: tuple[StepOutline, ...]) -> Iterator[StepOutline]:
 
 
 def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> DefinitionOutline:
-    """Reads what can be read; it judges nothing."""
+    """Read the readable parts without validating them."""
     execution = _object(document.get("execution")) or {}
     grants = document.get("grants")
     tags = (_object(document.get("metadata")) or {}).get("tags")
@@ -127,7 +127,7 @@ def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Definit
 
 
 def _is_whole(value: Any, steps: tuple[StepOutline, ...]) -> bool:
-    """Nested steps count: an id that cannot be read may be the one that is asked for."""
+    """Includes nested steps: an unreadable id may be the one that a reference means."""
     if not isinstance(value, list) or len(value) != len(steps):
         return False
     return all(step.step_id is not None and _nested_is_whole(step) for step in steps)
@@ -139,7 +139,7 @@ def _nested_is_whole(step: StepOutline) -> bool:
 
 
 def _inputs_schema(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The schema; an empty one when the definition has no inputs; None when unreadable."""
+    """The schema; empty when the definition has no inputs; None when unreadable."""
     inputs = document.get("inputs", {})
     if not isinstance(inputs, dict):
         return None

@@ -1,4 +1,4 @@
-"""Grants: they name capabilities there are, and they cover what the plan will call."""
+"""Checks of grants: they name existing capabilities and cover what the plan calls."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from mainspring.definition.tool_patterns import (
 from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
 from mainspring.definition.validate.report import FindingCollector
 
-# Placeholders of secrets where no secret is ever put in.
+# Placeholders of secrets in texts where no secret is filled in.
 
 PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
 _WHERE: Final = "Secrets may stand in the URL, the headers and the query of an HTTP request."
 
 
 def check_placeholders(document: Mapping[str, Any], sheet: FindingCollector) -> None:
-    """Every text of the document that no pass has read as a template."""
+    """Check every text of the document that no pass has parsed as a template."""
     judged = sheet.templates | {finding.pointer for finding in sheet.findings}
     rest: list[tuple[str, Any]] = [("", document)]
     while rest:
@@ -69,7 +69,7 @@ _AFTER_HOST: Final = re.compile(r"[/?#]")
 def check_grants(
     outline: DefinitionOutline, vocabulary: Vocabulary, sheet: FindingCollector
 ) -> None:
-    """Judges written grants, and the needs of every step whose config is sound."""
+    """Check written grants, and the needs of every step with a valid config."""
     given = (
         None if outline.grants is None else _read_written_grants(outline.grants, vocabulary, sheet)
     )
@@ -122,7 +122,7 @@ def _check_pattern(
     vocabulary: Vocabulary,
     sheet: FindingCollector,
 ) -> set[str]:
-    """A pattern stands for what it finds, or for as much of that as written grants allow."""
+    """A pattern expands to what it matches, limited to what written grants allow."""
     found = set(match_pattern(pattern, vocabulary.capabilities))
     if given is None:
         return found
@@ -190,12 +190,12 @@ def _check_bound(
 
 
 def list_grantable(vocabulary: Vocabulary) -> list[str]:
-    """The capabilities that a definition may use at all."""
+    """The capabilities that a definition may use."""
     return [name for name, entry in vocabulary.capabilities.items() if entry.grantable]
 
 
 def _is_never(name: str, vocabulary: Vocabulary) -> bool:
-    """Whether only people may call it; what is made for administrators shows by its name."""
+    """Whether only people may call it; administration capabilities are recognised by name."""
     known = vocabulary.capabilities.get(name)
     return name.startswith(NEVER_GRANTED) or (known is not None and not known.grantable)
 
@@ -218,7 +218,7 @@ def _report_unknown(
 
 
 def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
-    """The secret that would decide where a request goes; no grant can make that right."""
+    """The secret that would determine the host of a request, which no grant can allow."""
     url = _url(step)[1]
     found = PLACEHOLDER.search(url) if isinstance(url, str) else None
     if found is None or need.capability not in HOSTED:
@@ -226,7 +226,7 @@ def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
     before = found.string[: found.start()]
     if not has_syntax(before):
         return None if parse_template_host(found.string) is not None else found[1]
-    # An expression may bring the whole beginning; what it leaves to be read is judged here.
+    # An expression may provide the whole prefix; the rest is checked here.
     _, scheme, rest = _EXPRESSION.sub("", before).partition("://")
     return found[1] if scheme and not _AFTER_HOST.search(rest) else None
 
@@ -242,7 +242,7 @@ def _report_secret(step: StepOutline, secret: str, sheet: FindingCollector) -> N
 
 
 def _url(step: StepOutline) -> tuple[str, Any]:
-    """The place of the URL that a step calls, and the URL; an agent's stands among its tools."""
+    """The URL that a step calls and its pointer; for an agent it is among its tools."""
     config = step.config or {}
     entries = config.get("tools")
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -254,7 +254,7 @@ def _url(step: StepOutline) -> tuple[str, Any]:
 
 
 def _leads_nowhere(step: StepOutline, need: Grant) -> bool:
-    """Whether a URL is plain text and still has no host that everybody reads alike."""
+    """Whether a URL is constant and has no unambiguous host."""
     url = _url(step)[1]
     hostless = need.capability in HOSTED and not need.params.get("hosts")
     return hostless and isinstance(url, str) and not has_syntax(url)
@@ -270,7 +270,7 @@ def _report_url(step: StepOutline, sheet: FindingCollector) -> None:
 
 
 def _check_host(step: StepOutline, need: Grant, sheet: FindingCollector) -> None:
-    """Derived grants name the hosts, so the hosts must stand in the definition."""
+    """Derived grants name the hosts, so the definition must contain them."""
     if need.capability in HOSTED and not need.params.get("hosts"):
         place, url = _url(step)
         sheet.wrong(
@@ -294,7 +294,7 @@ def _check_covered(
 def _check_agent(
     step: StepOutline, need: Grant, given: list[Grant], sheet: FindingCollector
 ) -> None:
-    """What an agent calls its tools with is chosen within their grants, however narrow."""
+    """The arguments that an agent passes to its tools are chosen within their grants."""
     own = need.capability == AGENT_RUN
     hosts = Grant(need.capability, {"hosts": need.params.get("hosts", [])})
     for grant in given:
@@ -307,7 +307,7 @@ def _check_agent(
 
 
 def _may_allow(grant: Grant, step: StepOutline, capability: str) -> bool:
-    """Whether a call can fit a grant; what templates will say is judged at the call."""
+    """Whether a call can match a grant; templated arguments are checked at the call."""
     if grant.capability != capability:
         return False
     arguments = step.config or {}
@@ -359,7 +359,7 @@ def _check_use(given: list[Grant] | None, used: set[str], sheet: FindingCollecto
 
 
 def _is_sound(step: StepOutline, broken: list[str]) -> bool:
-    """An action reads its needs from its config, so the config must have the right shape."""
+    """An action derives its needs from its config, so the config must be valid."""
     at = join_pointer(step.pointer, "config")
     return step.config is not None and not any(
         pointer == at or pointer.startswith(at + "/") for pointer in broken

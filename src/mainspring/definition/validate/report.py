@@ -1,4 +1,4 @@
-"""What the validator hands back, and the sheet on which its passes write."""
+"""The validation report, and the collector of findings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_FINDINGS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """Everything that is wrong with a document, and the definition when nothing is."""
+    """The findings for a document, and the definition when there are no errors."""
 
     findings: tuple[Finding, ...]
     warnings: tuple[Finding, ...] = ()
-    # What was changed to bring the document to today's format.
+    # The changes made to upgrade the document to the current format.
     notes: tuple[UpgradeNote, ...] = ()
     definition: Definition | None = None
-    # What a run of it may call; a person sees this before agreeing.
+    # What its runs may call; shown to a person before they agree.
     grants: tuple[Grant, ...] = ()
     # What the vocabulary declares about its capabilities and steps.
     traits: DefinitionTraits = field(default_factory=DefinitionTraits)
@@ -34,7 +34,7 @@ class ValidationReport:
         return not self.findings
 
     def accepted(self) -> Definition:
-        """The definition, or an ``Invalid`` that carries every finding."""
+        """The definition; raises ``Invalid`` with every finding otherwise."""
         if self.definition is None:
             count = len(self.findings)
             things = "1 problem" if count == 1 else f"{count} problems"
@@ -45,20 +45,20 @@ class ValidationReport:
 
 
 class TooManyFindings(Exception):
-    """More is wrong than anybody wants to read at once."""
+    """The limit on the number of findings is reached."""
 
 
 @dataclass(slots=True)
 class FindingCollector:
-    """Where the passes write down what they find; one document, one sheet.
+    """Collects the findings of all passes over one document.
 
-    It has room for so many findings and no more: looking for the right word beside each
-    of a hundred thousand wrong ones would hold everybody up.
+    The number of findings is limited: searching a suggestion for each of a hundred thousand unknown
+    names would block the process.
     """
 
     findings: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
-    # Pointers of the texts that were read as templates and can be filled.
+    # Pointers of the texts that were parsed as templates and can be rendered.
     templates: set[str] = field(default_factory=set)
 
     def wrong(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Steps: their actions exist, their configs fit, and their templates read what is there."""
+"""Checks of steps: actions exist, configs are valid, and templates read existing values."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from mainspring.definition.validate.outline import DefinitionOutline, StepOutlin
 from mainspring.definition.validate.permissions import list_grantable
 from mainspring.definition.validate.report import MOST_FINDINGS, FindingCollector
 
-# A config judged by its schema before its templates are filled in.
+# Checks a config against its schema before its templates are rendered.
 
 ConfigPath = tuple[str, ...]
 
-# Certain whatever the templates below the place will say.
+# Errors of these keywords hold for every value of the templates below.
 _CERTAIN: Final = (
     Kind.Type,
     Kind.Required,
@@ -57,14 +57,14 @@ _CERTAIN: Final = (
     Kind.MaxProperties,
     Kind.FalseSchema,
 )
-# Parts of a schema that apply only if something else about the value is so.
+# Keywords whose subschemas only apply conditionally.
 _CONDITIONAL: Final = frozenset({"then", "else", "dependentSchemas"})
 
 
 def find_config_problems(
     config: CompiledConfig, schema: Mapping[str, Any], limits: Limits, at: str
 ) -> list[Finding]:
-    """What is certainly wrong with a config, whatever its templates come to."""
+    """The certain problems of a config, for every value that its templates may render to."""
     judge = compile_schema(schema, limits)
     if not config.templates or judge.is_valid(config.source):
         return judge.findings(config.source, at)
@@ -87,10 +87,10 @@ def find_config_problems(
 def _is_certain(
     error: jsonschema_rs.ValidationError, open_places: Mapping[ConfigPath, bool]
 ) -> bool:
-    """Whether an error stays one for every value that the open places may take."""
+    """Whether an error remains for every value that the templates may have."""
     here = tuple(str(part) for part in error.instance_path)
     if here in open_places:
-        # Text around an expression makes the whole text, so only its type is known.
+        # Text around an expression makes the result a text, so only its type is known.
         return isinstance(error.kind, Kind.Type) and not open_places[here]
     if not _CONDITIONAL.isdisjoint(error.schema_path):
         return False
@@ -114,14 +114,14 @@ def _bounds(text: bytes) -> SchemaCost:
     return SchemaCost(orjson.loads(text))
 
 
-# The names a template can read at its place in the plan.
+# The names that a template can read at its place in the plan.
 
 RUN_FIELDS: Final = frozenset(
     {"id", "started_at", "automation_id", "automation_name", "automation_version", "attempt"}
     | {"trigger_type", "trigger_id", "workspace_id", "search_space_id", "creator_id"}
 )
 FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
-# What stands in place of a step's own answer when it was held, asked back or had nothing to do.
+# The output of a step that was held, asked a question or had nothing to do.
 OUTCOME_KEYS: Final = frozenset(
     {"kind", "draft_id", "preview", "payload", "expires_at", "question", "reason", "sent"}
 )
@@ -133,22 +133,22 @@ NamePath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class VisibleNames:
-    """What is known at one place of a definition."""
+    """The names visible at one place of a definition."""
 
     inputs_schema: Mapping[str, Any] | None
-    # Outputs that are there by now, and all outputs there will ever be.
+    # The outputs available here, and all outputs of the definition.
     outputs: Mapping[str, StepOutline] = field(default_factory=dict)
     every_output: Mapping[str, StepOutline] = field(default_factory=dict)
     items: frozenset[str] = frozenset()
     roots: frozenset[str] = frozenset({"inputs", "run", "trigger", "steps"})
     failed: bool = False
-    # Before the plan has run to its end, any of its outputs may be missing.
+    # Until the plan has finished, any of its outputs may be missing.
     maybe: frozenset[str] = frozenset()
-    # Pointers of the steps that come before this place.
+    # Pointers of the steps before this place.
     passed: frozenset[str] = frozenset()
-    # Whether these are all the names there are; not so when a step could not be read.
+    # Whether the names are complete; False when a step could not be read.
     complete: bool = True
-    # Whether a secret may stand here too.
+    # Whether a secret is allowed here.
     secrets: bool = False
 
     def after(self, step: StepOutline) -> VisibleNames:
@@ -162,7 +162,7 @@ class VisibleNames:
         return replace(self, outputs=outputs, maybe=maybe, passed=passed)
 
     def output(self, name: str, *, of_steps: bool) -> StepOutline | None:
-        """The step whose output is there by now under a name; under ``steps``, by its id too."""
+        """The step whose output is available under a name; under ``steps``, also by its id."""
         return _find_step(name, self.outputs, of_steps)
 
     def inside(self, step: StepOutline) -> VisibleNames:
@@ -170,7 +170,7 @@ class VisibleNames:
         return replace(self, items=self.items | {step.item_name, "index"})
 
     def of_failure(self, plan: Iterable[StepOutline]) -> VisibleNames:
-        """What the first step of on_failure sees: the plan broke off somewhere."""
+        """What the first step of on_failure sees: the plan failed at an unknown step."""
         names = replace(self, failed=True)
         for step in plan:
             names = names.after(step)
@@ -186,14 +186,14 @@ def build_first_names(
 
 
 def build_arrival_names(inputs_schema: Mapping[str, Any] | None) -> VisibleNames:
-    """What is known when a firing arrives and there is no run yet."""
+    """The names available when a trigger fires and there is no run yet."""
     return VisibleNames(inputs_schema, roots=frozenset({"inputs", "trigger"}))
 
 
 def find_reference_problem(
     reference: TemplateReference, names: VisibleNames, at: str
 ) -> Finding | None:
-    """What keeps a reference from ever being filled, if anything does."""
+    """The problem that prevents a reference from ever resolving, if any."""
     path, root = reference.path, reference.path[0]
     if root in names.items:
         return None
@@ -211,7 +211,7 @@ def find_reference_problem(
 def find_reference_warning(
     reference: TemplateReference, names: VisibleNames, at: str
 ) -> Finding | None:
-    """What may keep a reference from being filled in some runs."""
+    """The problem that may prevent a reference from resolving in some runs."""
     path = reference.path
     if reference.guarded:
         return None
@@ -355,7 +355,7 @@ def _check_output_field(step: StepOutline, shown: str, rest: NamePath, at: str) 
 def _unknown_field(
     schema: Any, before: NamePath, rest: NamePath, others: frozenset[str], at: str
 ) -> Finding | None:
-    """The first part of a path that a schema rules out for certain."""
+    """The first part of a path that a schema certainly excludes."""
     for place, part in enumerate(rest):
         if not isinstance(schema, Mapping) or not _OPEN_KEYWORDS.isdisjoint(schema):
             return None
@@ -376,7 +376,7 @@ def _properties(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 _SCOPE = "x-mainspring-scope"
-# Every step of a plan may have such a condition, and all of them are asked at once.
+# Every step of a plan may have such a condition, and all of them are evaluated.
 _FUEL = 2_000
 
 
@@ -387,7 +387,7 @@ def check_steps(
     limits: Limits,
     sheet: FindingCollector,
 ) -> None:
-    """Walks the plan in the order it runs, and on_failure after it."""
+    """Check the plan in execution order, then on_failure."""
     words = _StepChecker(vocabulary, limits, sheet)
     names = build_first_names(outline, inputs_schema)
     words.check(outline.plan, names)
@@ -399,7 +399,7 @@ def check_steps(
 
 
 class _StepChecker:
-    """One document's steps against one vocabulary."""
+    """Checks the steps of one document against one vocabulary."""
 
     __slots__ = ("_limits", "_sheet", "_vocabulary")
 
@@ -482,7 +482,7 @@ class _StepChecker:
             )
         self._sheet.templates |= {at + pointer for pointer, _ in config.templates}
         for pointer, template in config.templates:
-            # A step with a condition of its own has most likely asked already.
+            # The condition of a step has most likely tested it already.
             doubts = step.when is None
             known = replace(names, secrets=pointer in config.secret_places)
             self._check_references(template.references, known, at + pointer, doubts=doubts)
@@ -490,7 +490,7 @@ class _StepChecker:
     def _check_judged(
         self, capability: Capability, config: Mapping[str, Any], later: Container[str], at: str
     ) -> None:
-        """What only the capability itself can judge, where no run has a say in it."""
+        """Checks that only the capability itself can do, for constant arguments."""
         judge = capability.annotations.judge
         if judge is None or not capability.annotations.judges_saved:
             return
@@ -498,7 +498,7 @@ class _StepChecker:
         self._sheet.add(replace(one, pointer=at + one.pointer) for one in judge(there))
 
     def _check_further(self, action: Action, config: Mapping[str, Any], at: str) -> None:
-        """What only the action itself can judge, the texts that are no templates included."""
+        """Checks that only the action itself can do, including texts that are not templates."""
         schema = action.config_schema.get("properties", {})
         judged = (key for key in config if schema.get(key, {}).get(_SCOPE) == "none")
         self._sheet.templates |= {
@@ -512,7 +512,7 @@ class _StepChecker:
             self._sheet.doubt(replace(doubt, pointer=at + doubt.pointer))
 
     def _check_declared(self, schema: Any, at: str) -> None:
-        """Such an action leaves the shape of its output to the step."""
+        """The action leaves the schema of its output to the step."""
         if isinstance(schema, dict):
             self._sheet.add(check_schema(schema, self._limits, at))
 
@@ -535,21 +535,21 @@ class _StepChecker:
 
 
 def _outcome(predicate: Predicate) -> bool:
-    """What a condition that reads nothing always comes to, found out on a small budget."""
+    """The constant result of a condition that reads nothing, computed on a small budget."""
     return replace(predicate, limits=replace(predicate.limits, template_fuel=_FUEL)).test({})
 
 
 @lru_cache(maxsize=512)
 def parse_condition(source: str, limits: Limits) -> Predicate:
-    """A condition read once; plans are judged far more often than they are changed."""
+    """A cached condition; plans are validated far more often than they are changed."""
     return parse_predicate(source, limits)
 
 
 def get_template_schema(known: Action | None, capability: Capability | None) -> Mapping[str, Any]:
-    """What each text of a config may use, as the template reader wants to be told.
+    """The schema that tells the template compiler what each text of a config may use.
 
-    Nested steps are rendered when their turn comes, so they are no templates here. An
-    unknown action forbids nothing: one finding about it is enough.
+    Nested steps are rendered when they run, so they are not templates here. An unknown action
+    allows everything: one finding about it is enough.
     """
     if known is not None:
         schema = known.config_schema

@@ -1,4 +1,4 @@
-"""Triggers: their configs fit, their schedules fire, and they do not chase themselves."""
+"""Checks of triggers: valid configs, schedules that fire, no trigger loops."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate.outline import DefinitionOutline, TriggerOutline
 from mainspring.definition.validate.report import FindingCollector
 
-# Loops: a trigger that would go off on the runs of its own automation.
+# Loops: a trigger that would fire on the runs of its own automation.
 
 RUN_EVENTS: Final = "automation.run."
-# What can be said of an id that does not exist yet: no author can have written it.
+# Stands for an id that does not exist yet: no author can have written it.
 _OF_AN_UNBORN_ID: Final[Mapping[str, bool]] = {
     "equals": False,
     "in": False,
@@ -38,7 +38,7 @@ _OF_AN_UNBORN_ID: Final[Mapping[str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class AutomationIdentity:
-    """What is known of the automation that is being judged."""
+    """What is known about the automation that is being validated."""
 
     name: str | None
     automation_id: str | None = None
@@ -47,14 +47,14 @@ class AutomationIdentity:
 def can_trigger_itself(
     event_type: str, filters: Mapping[str, Any] | None, own: AutomationIdentity, limits: Limits
 ) -> bool:
-    """Whether a run of this automation may set off this trigger of it."""
+    """Whether a run of this automation may fire this trigger of it."""
     if not event_type.startswith(RUN_EVENTS):
         return False
     return _filter(filters or {}, own, limits) is not False
 
 
 def _filter(written: Mapping[str, Any], own: AutomationIdentity, limits: Limits) -> bool | None:
-    """True, False, or None where the answer depends on what is not known."""
+    """True, False, or None when the result depends on unknown values."""
     return _every(_answers(written, own, limits))
 
 
@@ -101,29 +101,29 @@ def _opposite(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
 
 
-# Below this, an event is probably what the author waits for.
+# Below this interval, an event trigger is probably what the author needs.
 OFTEN_SECONDS: Final = 900
-# Judged by their own readers, which say more than a schema can.
+# Checked by their own parsers, which give better messages than a schema.
 _OWN_READERS: Final = ("/cron", "/filters")
-# What the runtime tokens stand for does not matter here, only that they stand for something.
+# The values of the runtime tokens do not matter here, only that they exist.
 _SOME_RUN: Final = RuntimeTokens(None, datetime(2000, 1, 1, tzinfo=UTC), "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerCheckContext:
-    """What triggers are judged by, besides themselves."""
+    """What triggers are checked against."""
 
     vocabulary: Vocabulary
     limits: Limits
     own: AutomationIdentity
-    # None when the schema of the inputs cannot be used.
+    # None when the input schema cannot be used.
     inputs_schema: Mapping[str, Any] | None
 
 
 def check_triggers(
     outline: DefinitionOutline, place: TriggerCheckContext, sheet: FindingCollector
 ) -> None:
-    """Judges every trigger by its own contract and by what it asks of the inputs."""
+    """Check every trigger's config and what it requires of the inputs."""
     for trigger in outline.triggers:
         known = place.vocabulary.triggers.get(trigger.type or "")
         if known is None:
@@ -141,7 +141,7 @@ def check_triggers(
 def _check_type(
     trigger: TriggerOutline, place: TriggerCheckContext, sheet: FindingCollector
 ) -> None:
-    """The envelope names the types there can be; one of them may not be installed."""
+    """The envelope lists all trigger types; one of them may not be installed."""
     if trigger.type is not None and trigger.type in get_args(TriggerType):
         sheet.wrong(
             join_pointer(trigger.pointer, "type"),
@@ -196,14 +196,14 @@ def _check_cron(text: Any, at: str, sheet: FindingCollector) -> None:
 
 @lru_cache(maxsize=1024)
 def _closest(text: str) -> int:
-    """Looking through the years costs more than the rest of a definition together."""
+    """Cached: searching through the years costs more than the rest of the validation."""
     return get_smallest_interval(parse_cron(text))
 
 
 def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: FindingCollector) -> None:
     for name, path in mapping.items() if isinstance(mapping, dict) else ():
         if not isinstance(path, str):
-            continue  # the schema says so
+            continue  # the schema reports it
         try:
             parse_path(path, limits)
         except Invalid as error:
@@ -213,7 +213,7 @@ def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: FindingCollecto
 def _check_filters(
     filters: Any, place: TriggerCheckContext, at: str, sheet: FindingCollector
 ) -> bool:
-    """Whether the filter of a trigger can be used."""
+    """Check that the filter of a trigger is usable."""
     found = (
         []
         if filters is None
@@ -281,7 +281,7 @@ def _check_required(
     limits: Limits,
     sheet: FindingCollector,
 ) -> None:
-    """Nobody is there to give an input when a clock starts the run."""
+    """A schedule starts the run, so no caller can provide required inputs."""
     try:
         resolve_inputs(schema, fixed, {}, _SOME_RUN, limits)
     except Invalid as error:
