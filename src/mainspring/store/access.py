@@ -1,7 +1,7 @@
-"""What the whole database and one workspace's side of it have in common.
+"""The interface shared by the whole database and one workspace's view of it.
 
-A function that changes something for one workspace takes either: the engine hands it the
-database, a surface hands it what its caller may see.
+A function that changes something for one workspace takes either: the engine passes the database, an
+interface passes the view that its caller may see.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Work = TypeVar("Work")
 
 
 class DatabaseAccess(Protocol):
-    """A way to rows, whole or behind a wall."""
+    """Access to rows, of all workspaces or of one."""
 
     def acquire(self) -> AbstractAsyncContextManager[Connection]:
         """A connection, for reading."""
         ...
 
     def transaction(self) -> AbstractAsyncContextManager[Connection]:
-        """A transaction: committed at the end of the block, undone by any error."""
+        """A transaction: committed at the end of the block, rolled back on any error."""
         ...
 
     async def fetch(self, query: str, /, *values: Any) -> list[Any]: ...
@@ -38,5 +38,5 @@ class DatabaseAccess(Protocol):
     async def run_retrying(
         self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0
     ) -> Work:
-        """Does the work again after a lost connection or a collision, until time is up."""
+        """Retry the work after a lost connection or a conflict, until the time is up."""
         ...

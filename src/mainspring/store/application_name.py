@@ -1,7 +1,7 @@
-"""What a session is called in the database: which part, in which process, where, of which version.
+"""The ``application_name`` of database sessions: component, process, host and version.
 
-By its name a session of a worker that froze is found and ended, a program that must be alone
-knows that it is not, and ``doctor`` sees who was not started again after an upgrade.
+The name is used to find and end the session of a frozen worker, to check that a process is the only
+one, and by ``doctor`` to find processes that were not restarted after an upgrade.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from mainspring import __version__
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# What is told of a version: the names of sessions are short, and those of versions may be long.
+# The truncated version: application_name is limited to 63 bytes, and versions may be long.
 VERSION: Final = __version__[:20]
-# Letters of the mark that stands for a machine: the names of pods differ at their end, and the
-# name of a session is short.
+# Length of the host hash: names of pods differ at their end, and application_name is short.
 HOST_LETTERS: Final = 12
-# Sessions of every part of every Mainspring; those before versions were told have no last piece.
+# Sessions of any component; those of older releases have no version at the end.
 _OURS = f"""
     datname = current_database() AND usename = current_user
       AND application_name ~ '^[a-z_-]+:[0-9]+:[0-9a-f]{{{HOST_LETTERS}}}(:|$)'
@@ -43,27 +42,27 @@ def build_application_name(name: str) -> str:
 
 
 def hash_host_name(host: str) -> str:
-    """A machine in few letters."""
+    """A short hash of the host name."""
     return hashlib.md5(host.encode(), usedforsecurity=False).hexdigest()[:HOST_LETTERS]
 
 
 def get_parent_process_id() -> str:
-    """The process that started this one, by the boot of its machine, its number and its start.
+    """The parent process, identified by boot id, process id and start time.
 
-    Two processes with the same mark were started by one that lived through both. Where the system
-    does not tell when a process started, its number alone has to do.
+    Two processes with the same value were started by the same parent. Where the system does not
+    report when a process started, only its process id is used.
     """
     parent = os.getppid()
     return _mark(parent, f"/proc/{parent}/stat")
 
 
 def get_process_id() -> str:
-    """This process, in the same way: a later one of the same number has another mark."""
+    """This process, identified in the same way: a reused process id gives another value."""
     return _mark(os.getpid(), "/proc/self/stat")
 
 
 def _mark(number: int, stat: str) -> str:
-    # The name of the program is in brackets and may hold anything; the start is the 20th field
+    # The program's name is in brackets and may contain anything; the start time is the 20th field
     # after it. The parent of a container's first process has no such file.
     fields = _read_file(stat).rpartition(")")[2].split()
     boot = _read_file("/proc/sys/kernel/random/boot_id").strip()
@@ -78,12 +77,12 @@ def _read_file(path: str) -> str:
 
 
 async def count_other_processes(tx: Transaction) -> int:
-    """How many other processes have the database open, on whatever machine."""
+    """How many other processes have the database open, on any machine."""
     row = await tx.fetchrow(_OTHERS)
     assert row is not None
     return int(row["processes"])
 
 
 async def count_processes_by_version(tx: Transaction) -> dict[str, int]:
-    """How many processes of each version have the database open; "" is older than that is told."""
+    """The number of processes per version; "" for versions that do not report it."""
     return {row["version"]: row["processes"] for row in await tx.fetch(_VERSIONS)}

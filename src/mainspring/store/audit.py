@@ -1,7 +1,7 @@
-"""The audit log: what was done and by whom, added to and never changed.
+"""The audit log: what was done and by whom, append-only.
 
-An entry commits with the change that it tells of, so neither stands without the other. The
-database itself refuses to change or remove an entry.
+An entry commits with the change that it records, so neither exists without the other. The database
+itself refuses to change or delete an entry.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mainspring.contracts.ids import generate_id
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# Where entries stand that belong to no workspace, such as a sign-in of nobody we know.
+# The workspace id of entries that belong to no workspace, such as a failed sign-in.
 INSTALLATION = UUID(int=0)
-# The mark in the detail of every entry that a token with the permission ``approve`` causes.
+# The key in the detail of every entry caused by a token with the permission ``approve``.
 APPROVE_MARK: Final = "approve_token"
 # Decisions of a person: their entries name the channel, such as page, terminal or slack.
 DECISIONS: Final = frozenset(
@@ -54,18 +54,18 @@ _ADD = f"""
 
 
 def _add_one(after: int) -> str:
-    """Adds one entry, whose values are the parameters after so many others."""
+    """SQL that adds one entry, whose parameters follow ``after`` others."""
     places = ", ".join(f"${after + place}" for place in range(1, len(_COLUMNS) + 1))
     return f"INSERT INTO audit_log ({', '.join(_COLUMNS)}) VALUES ({places})"
 
 
-# Most changes add one entry, and a row is less work for the database than arrays are.
+# Most changes add one entry, and a single row is cheaper for the database than arrays.
 _ADD_ONE = _add_one(0)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One thing that was done. Its detail never holds a secret."""
+    """One audited operation. Its detail never contains a secret."""
 
     workspace_id: UUID
     # member, client, run, engine or stranger
@@ -80,10 +80,10 @@ class AuditRecord:
 def build_audit_record(
     actor: Actor, action: str, subject: object = None, detail: Mapping[str, Any] | None = None
 ) -> AuditRecord:
-    """An entry about something that an actor did.
+    """An entry about an actor's operation.
 
-    What a token with the permission ``approve`` does is marked, whatever it was. A decision names
-    the channel that it came through.
+    Everything done with the permission ``approve`` of a token is marked. A decision names its
+    channel.
     """
     told = dict(detail or {})
     if action in DECISIONS and actor.channel is not None:
@@ -102,15 +102,15 @@ def build_audit_record(
 
 
 def add_audit_to_statement(statement: str, parameters: int) -> str:
-    """The statement, adding one entry in the same trip to the database.
+    """The statement extended with an insert of one audit entry, in the same round trip.
 
-    The values of the entry, in the order of ``entry_values``, come after its own parameters.
+    The values of the entry, in the order of ``get_audit_values``, follow its own parameters.
     """
     return f"WITH told AS ({_add_one(parameters)}) {statement}"
 
 
 def get_audit_values(entry: AuditRecord) -> tuple[Any, ...]:
-    """What is written of an entry, under a new id."""
+    """The values of an entry, with a new id."""
     return (
         entry.workspace_id,
         generate_id(),
@@ -124,7 +124,7 @@ def get_audit_values(entry: AuditRecord) -> tuple[Any, ...]:
 
 
 async def append_audit(tx: Transaction, entries: Sequence[AuditRecord]) -> None:
-    """Adds entries inside the caller's transaction, in one statement."""
+    """Insert entries inside the caller's transaction, in one statement."""
     if len(entries) == 1:
         await tx.execute(_ADD_ONE, *get_audit_values(entries[0]))
     elif entries:
@@ -139,6 +139,6 @@ async def tell_installation(
     subject: object,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
-    """The entry of the installation; the call itself has its own, where its caller is."""
+    """Add an entry for the installation; the call itself is audited in the caller's workspace."""
     entry = build_audit_record(actor, action, subject, detail)
     await append_audit(tx, [replace(entry, workspace_id=INSTALLATION)])

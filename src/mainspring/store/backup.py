@@ -1,7 +1,8 @@
-"""A backup: one moment of the database, and the files that belong to it, in one archive.
+"""Backups: a consistent snapshot of the database and its files in one archive.
 
-It can be made while the server works, read without a database, and put into any Postgres. No
-key is in it: what is sealed stays sealed, and the manifest says which key opens it.
+A backup can be made while the server works, read without a database, and restored into any
+Postgres. It contains no key: secrets stay encrypted, and the manifest names the key that decrypts
+them.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from mainspring.store.database import Connection, Database
 from mainspring.store.migrate import AppliedMigration
 from mainspring.store.snapshot import Snapshot, SnapshotHeader, StoredTable, open_snapshot
 
-# A backup as one file: a zip archive with a part per table, the files, and a manifest.
+# A backup file: a zip archive with a part per table, the files, and a manifest.
 
 MANIFEST: Final = "manifest.json"
 _ARCHIVE_CHUNK_BYTES: Final = 262_144
 _MOST_MANIFEST_BYTES: Final = 16_777_216
-# A little is won by pressing harder, at several times the cost.
+# Higher compression gains little at several times the cost.
 _EFFORT: Final = 3
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivePart:
-    """One part of the archive, as it must be found again."""
+    """The expected size and digest of one part of the archive."""
 
     name: str
     size: int
@@ -48,7 +49,7 @@ class ArchivePart:
 
 @dataclass(slots=True)
 class _PartWriter:
-    """A part that is being written, counted as it goes by."""
+    """A part that is being written, with a running size and digest."""
 
     name: str
     _into: IO[bytes]
@@ -68,7 +69,7 @@ class _PartWriter:
 
 
 class ArchiveWriter:
-    """An archive on its way."""
+    """An archive that is being written."""
 
     def __init__(self, zipped: zipfile.ZipFile, path: Path) -> None:
         self._zipped = zipped
@@ -76,13 +77,13 @@ class ArchiveWriter:
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[_PartWriter]:
-        """One more part; what it came to is known at the end of the block.
+        """Add a part; its size and digest are known at the end of the block.
 
-        What goes wrong with the file is told here already: the block may lie within one that
-        takes every error of the system for one of the database's connection.
+        File errors are converted here, because the block may be inside one that treats every
+        OSError as an error of the database connection.
         """
         with _convert_file_errors(self._path):
-            # Of unknown length, so it is given room for any.
+            # The size is not known in advance, so allow for any size.
             into = self._zipped.open(name, "w", force_zip64=True)
         try:
             yield _PartWriter(name, into, self._path)
@@ -96,7 +97,7 @@ class ArchiveWriter:
 
 @contextlib.contextmanager
 def write_archive(path: Path) -> Iterator[ArchiveWriter]:
-    """A new archive: there, whole and on the disk when the block ends well, and not otherwise."""
+    """Write a new archive: complete and synced when the block succeeds, absent otherwise."""
     if path.exists() or path.is_symlink():
         raise Conflict(
             f"There is a file {path} already.",
@@ -121,13 +122,14 @@ def write_archive(path: Path) -> Iterator[ArchiveWriter]:
 
 
 def _give_name(passing: Path, path: Path) -> None:
-    """Never takes the place of a file that came meanwhile."""
+    """Rename without replacing a file that was created meanwhile."""
     try:
         os.link(passing, path)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Sticks and some shares know no links. There the name is taken first, and then filled.
+        # USB sticks and some network shares support no hard links: reserve the name, then fill the
+        # file.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
             os.replace(passing, path)
@@ -137,7 +139,7 @@ def _give_name(passing: Path, path: Path) -> None:
 
 
 class ArchiveReader:
-    """An archive that is there; it is read part by part, never whole."""
+    """An existing archive; read part by part, never as a whole."""
 
     def __init__(self, zipped: zipfile.ZipFile) -> None:
         self._zipped = zipped
@@ -161,7 +163,7 @@ class ArchiveReader:
         return found
 
     def bytes_of(self, name: str) -> Iterator[bytes]:
-        """A part piece by piece."""
+        """The chunks of a part."""
         try:
             with self._zipped.open(name) as source:
                 while piece := source.read(_ARCHIVE_CHUNK_BYTES):
@@ -172,7 +174,7 @@ class ArchiveReader:
             raise damaged_archive_error(f"the part {name} cannot be read") from None
 
     def pieces(self, part: ArchivePart) -> Iterator[bytes]:
-        """The same; one that is not as it was ends with a problem."""
+        """The chunks of a part; raises an error at the end if the part is damaged."""
         digest, size = hashlib.sha256(), 0
         for piece in self.bytes_of(part.name):
             digest.update(piece)
@@ -184,7 +186,7 @@ class ArchiveReader:
 
 @contextlib.contextmanager
 def open_archive(path: Path) -> Iterator[ArchiveReader]:
-    """An archive to read from."""
+    """Open an archive for reading."""
     try:
         zipped = zipfile.ZipFile(path)
     except FileNotFoundError:
@@ -214,7 +216,7 @@ def damaged_archive_error(why: str) -> Invalid:
 
 @contextlib.contextmanager
 def _convert_file_errors(path: Path) -> Iterator[None]:
-    """An error of the system within this block is one of the file."""
+    """Convert an OSError within this block to an error of the file."""
     try:
         yield
     except OSError as error:
@@ -253,26 +255,26 @@ _TABLES: Final = "tables/"
 _FILES: Final = "files/"
 _PIECE: Final = 262_144
 
-# The files that rows speak of, each with the name it has in the archive.
+# The files that rows refer to, each with its name in the archive.
 ListBackupFiles = Callable[[Connection], AsyncIterator[tuple[str, Path]]]
 
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files of a backup, all together."""
+    """The totals of the files in a backup."""
 
-    # False where files lie in a store of their own, which the backup does not reach.
+    # False when files are in an object store, which the backup does not include.
     kept: bool
     count: int
     size: int
-    # Rows whose file was gone.
+    # Rows whose file was missing.
     missing: int
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class BackupManifest:
-    """What a backup says of itself."""
+    """The manifest of a backup."""
 
     version: str
     made_at: datetime
@@ -291,7 +293,7 @@ class BackupManifest:
 async def make_backup(
     database: Database, path: Path, files: ListBackupFiles | None
 ) -> BackupManifest:
-    """Writes a backup of this moment; without ``files`` the rows alone."""
+    """Write a backup of the current state; without ``files`` only the rows."""
     with write_archive(path) as archive:
         async with open_snapshot(database) as snapshot:
             rows: dict[str, int] = {}
@@ -334,7 +336,7 @@ async def _write_files(
             try:
                 source = place.open("rb")
             except FileNotFoundError:
-                # Somebody deleted it after this moment.
+                # It was deleted after the snapshot.
                 missing += 1
                 continue
             except OSError as error:
@@ -368,7 +370,7 @@ def _format_part_line(part: ArchivePart) -> bytes:
 
 @dataclass(slots=True)
 class OpenBackup:
-    """A backup in an archive that is open: rows for whoever fills a database."""
+    """A backup in an open archive, as the source of a restore."""
 
     archive: ArchiveReader
     backup: BackupManifest
@@ -388,13 +390,13 @@ class OpenBackup:
         return None
 
     def files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Each file with its name; all of its pieces are to be taken before the next."""
+        """Each file with its name; consume all chunks of one before the next."""
         for name in self.archive.names:
             if name.startswith(_FILES):
                 yield name.removeprefix(_FILES), self.archive.bytes_of(name)
 
     def check(self) -> None:
-        """Reads everything once: every part must be as it was when it was written."""
+        """Read everything once and verify every part."""
         for part in self.backup.parts.values():
             for _ in self.archive.pieces(part):
                 pass
@@ -411,7 +413,7 @@ class OpenBackup:
 
 
 def read_backup(archive: ArchiveReader) -> OpenBackup:
-    """What an archive says of itself, read and judged."""
+    """Read and validate the manifest of an archive."""
     result = archive.manifest()
     if result.get("product") != "mainspring" or not isinstance(result.get("format"), int):
         raise damaged_archive_error("it was made by something else")
@@ -429,7 +431,7 @@ def read_backup(archive: ArchiveReader) -> OpenBackup:
 
 
 def check_backup(path: Path) -> BackupManifest:
-    """Reads a backup from end to end, without a database; a problem if anything is wrong."""
+    """Verify a backup from end to end, without a database; raises an error if it is damaged."""
     with open_archive(path) as archive:
         stored = read_backup(archive)
         stored.check()

@@ -1,8 +1,8 @@
-"""Deleting in batches, one process at a time.
+"""Batched deletes, one process at a time.
 
-Each batch is a transaction of its own: a process that dies loses no more than the batch it
-was at, and nobody waits long for the rows of one. Any number of processes may do the same
-work; whoever finds another one at it leaves it to the other.
+Each batch is a transaction of its own: a process that dies loses at most one batch, and row locks
+are short. Any number of processes may run the same job; a process that finds the job locked skips
+it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 BATCH = 1_000
 _TURN = "SELECT pg_try_advisory_xact_lock(7311, 2) AS ours"
 
-# Deletes at most so many rows inside the transaction and says how many it deleted.
+# Deletes a limited number of rows inside the transaction and returns how many.
 DeleteBatch = Callable[["Transaction", int], Awaitable[int]]
 
 
 async def delete_in_batches(database: Database, batch: DeleteBatch) -> int:
-    """Repeats a batch until one is not full; how many rows went."""
+    """Repeat a batch until one is not full; returns the number of deleted rows."""
     total = 0
     while True:
         async with database.transaction() as tx:

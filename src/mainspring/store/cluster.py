@@ -1,11 +1,11 @@
-"""The files of the embedded server: where they lie and how they come to be.
+"""The files of the embedded server: layout and creation.
 
-    <home>/lock             who owns the folder
+    <home>/lock             the owner of the folder
     <home>/postgres/data    the database files
     <home>/run              the server's socket
-    <home>/postgres.log     what the server said
+    <home>/postgres.log     the server's log
 
-The two folders belong to the server's user and are closed to everybody else but root.
+The two folders belong to the server's user; only that user and root can access them.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from mainspring.store.postgres_programs import (
 )
 from mainspring.store.programs import run
 
-# Why the embedded server could not start, said so that a person can act on it.
+# Why the embedded server could not start, with a remedy.
 
 _NO_SPACE = "No space left on device"
 _NO_MEMORY = ("Cannot allocate memory", "could not map anonymous shared memory")
 _NO_ENTRY = ("Permission denied", "Operation not permitted")
-# What a start says while the last processes of a killed server are still going away.
+# Start-up errors while the last processes of a killed server are still ending.
 _LINGERING = re.compile(r'pre-existing shared memory block|lock file ".*" already exists')
 
 
 def is_lingering(text: str) -> bool:
-    """Whether another try in a moment can help."""
+    """Whether a retry after a short wait can help."""
     return _LINGERING.search(text) is not None
 
 
 def describe_folder_error(error: OSError, home: Path) -> Problem:
-    """An operation of our own on the data folder failed."""
+    """The error for a failed operation on the data folder."""
     if error.errno in NO_SPACE:
         return disk_full_error(home)
     return Invalid(
@@ -63,7 +63,7 @@ def describe_folder_error(error: OSError, home: Path) -> Problem:
 
 
 def start_problem(text: str, home: Path, account: SystemUser, folder: Path) -> Problem:
-    """A program of Postgres ended although it should not have."""
+    """The error for a Postgres program that ended unexpectedly."""
     if _NO_SPACE in text:
         return disk_full_error(home)
     if account.switched and (closed := find_inaccessible_path(account, folder)) is not None:
@@ -101,7 +101,7 @@ def disk_full_error(home: Path) -> StorageFull:
 USER = "mainspring"
 DATABASE = "mainspring"
 SOCKET_NAME = ".s.PGSQL.5432"
-# The shortest limit for the path of a socket among the systems we run on.
+# The shortest limit for a socket path on the supported systems.
 _SOCKET_PATH_BYTES = 103
 _SHORT_PLACE = Path("/tmp")  # noqa: S108  (the folder below it is checked and private)
 _BUILTIN_LOCALES_SINCE = 17
@@ -110,7 +110,7 @@ _UNFINISHED = "data.new"
 
 @dataclass(frozen=True, slots=True)
 class ClusterLayout:
-    """The places inside one data folder."""
+    """The paths inside one data folder."""
 
     home: Path
     socket: Path
@@ -129,7 +129,7 @@ class ClusterLayout:
 
     @property
     def major(self) -> int | None:
-        """The version of Postgres that made the files; None when there are none yet."""
+        """The version of Postgres that created the files; None when there are none yet."""
         try:
             return int((self.data / "PG_VERSION").read_text())
         except FileNotFoundError:
@@ -137,7 +137,7 @@ class ClusterLayout:
 
 
 def locate_cluster(home: Path, uid: int) -> ClusterLayout:
-    """Where everything lies; a socket with too long a path moves to a short place."""
+    """The paths of a data folder; a socket whose path is too long gets a short one."""
     socket = home / "run"
     long = len(os.fsencode(socket / SOCKET_NAME)) > _SOCKET_PATH_BYTES
     # A comma would be read as two hosts.
@@ -148,7 +148,7 @@ def locate_cluster(home: Path, uid: int) -> ClusterLayout:
 
 
 def make_home(home: Path, account: SystemUser) -> None:
-    """The data folder; another user's server has to be able to pass through it."""
+    """Create the data folder; the server's user must be able to traverse it."""
     if not home.is_dir():
         home.mkdir(parents=True)
         home.chmod(0o711 if account.switched else 0o700)
@@ -162,7 +162,7 @@ def make_folders(layout: ClusterLayout, account: SystemUser) -> None:
 
 
 def _refuse_foreign(folder: Path, account: SystemUser) -> None:
-    """In a place where everybody may write, somebody else may have been first."""
+    """In a world-writable place, another user may have created the folder first."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
@@ -178,12 +178,12 @@ def _refuse_foreign(folder: Path, account: SystemUser) -> None:
 async def make_cluster(
     layout: ClusterLayout, account: SystemUser, binaries: PostgresBinaries
 ) -> None:
-    """Makes the database files under a temporary name and moves them into place whole.
+    """Create the database files under a temporary name and rename them when complete.
 
-    Nothing is forced to disk before the end, and everything is before the move: rows
-    committed later must not rest on files that a power cut can take away.
+    Nothing is synced to disk before the end, and everything is before the rename: rows committed
+    later must not depend on files that a power failure can lose.
     """
-    # A name of its own: what a killed predecessor has started may still be writing.
+    # A unique name: a process started by a killed predecessor may still be writing.
     making = layout.private / f"{_UNFINISHED}{secrets.token_hex(4)}"
     initdb, postgres = binaries.program("initdb"), binaries.program("postgres")
     steps: list[tuple[list[str | Path], bytes]] = [
@@ -201,7 +201,7 @@ async def make_cluster(
 
 
 def clear_unfinished(layout: ClusterLayout) -> None:
-    """Removes what a kill during a first start has left."""
+    """Remove what a kill during a first start left behind."""
     for folder in layout.private.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -210,17 +210,17 @@ _CREATE = f"CREATE DATABASE {DATABASE}\n".encode()
 
 
 def _build_initdb_options(major: int) -> list[str]:
-    # No address is ever listened on; should one be, nobody may come in by it.
+    # The server listens on no address; if it ever did, nobody could authenticate.
     options = ["-U", USER, "--auth-local=trust", "--auth-host=reject", "--encoding=UTF8"]
     options += ["--data-checksums", "--no-sync", "--no-instructions"]
     if major >= _BUILTIN_LOCALES_SINCE:
-        # The order of texts then never changes with the machine's libraries.
+        # Makes the sort order of texts independent of the machine's libraries.
         return [*options, "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     return [*options, "--locale=C.UTF-8"]
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a rename inside the folder durable."""
+    """Make a rename inside the folder durable."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,8 +1,8 @@
-"""One owner per data folder.
+"""Data folder ownership: one owner process per folder, enforced with a file lock.
 
-The owner holds a lock on a file in the folder for as long as it lives; the kernel gives
-the lock back even after kill -9. The file says who the owner is and where its server can
-be reached, for a clear message and for guests.
+The owner holds the lock for as long as it lives; the kernel releases it even after kill -9. The
+lock file names the owner and where its server can be reached, for error messages and for processes
+that attach to it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Final
 
 from mainspring.contracts.errors import Conflict
 
-# Replaces the files of a data folder, and keeps those that were there.
+# Replaces the files of a data folder, and keeps the previous ones.
 
 _MARK: Final = "restore.unfinished"
-# What a restore fills: the database files and the files that runs made.
+# What a restore fills: the database files and the files that runs created.
 _FILLED: Final = ("postgres", "artifacts")
 
 
 def is_occupied(home: Path) -> bool:
-    """Whether there is a database on this folder that somebody has finished making."""
+    """Whether the folder contains a completely initialised database."""
     return (home / "postgres" / "data" / "PG_VERSION").is_file() and not is_unfinished(home)
 
 
@@ -35,9 +35,9 @@ def is_unfinished(home: Path) -> bool:
 
 
 def set_aside(home: Path) -> list[Path]:
-    """Marks the folder and moves aside what is there; answers where that is now.
+    """Mark the folder and move its contents aside; returns where they are now.
 
-    After one that was broken off, what it had begun is removed instead.
+    After an interrupted restore, its partial result is removed instead.
     """
     mark = home / _MARK
     try:
@@ -45,7 +45,7 @@ def set_aside(home: Path) -> list[Path]:
     except (OSError, ValueError, KeyError, TypeError):
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         mark.write_text(json.dumps({"stamp": stamp}), encoding="utf-8")
-        # Before anything is moved: a mark that the disk forgot would leave two halves.
+        # Before anything is moved: losing the mark in a crash would leave two halves.
         _sync_path(mark)
         _sync_path(home)
     for name in _FILLED:
@@ -55,7 +55,8 @@ def set_aside(home: Path) -> list[Path]:
         elif there.exists():
             there.rename(aside)
         else:
-            # Nothing was there: known next time, so that nothing of ours is taken for theirs.
+            # Record that nothing was there, so that a retry does not mistake our files for the
+            # user's.
             _build_mark_path(home, name, stamp).touch()
     _sync_path(home)
     return [
@@ -66,7 +67,7 @@ def set_aside(home: Path) -> list[Path]:
 
 
 def put_back(home: Path) -> None:
-    """Undoes it: what was set aside is in its place again."""
+    """Undo the replacement: move the previous files back."""
     stamp = str(json.loads((home / _MARK).read_text(encoding="utf-8"))["stamp"])
     for name in _FILLED:
         aside = _build_aside_path(home, name, stamp)
@@ -78,7 +79,7 @@ def put_back(home: Path) -> None:
 
 
 def finish_replacement(home: Path) -> None:
-    """Takes the mark away: what is there now is whole."""
+    """Remove the mark: the contents are complete."""
     for path in home.glob(f"{_MARK}.*"):
         path.unlink(missing_ok=True)
     (home / _MARK).unlink(missing_ok=True)
@@ -86,7 +87,7 @@ def finish_replacement(home: Path) -> None:
 
 
 def refuse_unfinished(home: Path) -> None:
-    """No server starts on half of a database."""
+    """No server starts on a partially restored database."""
     if is_unfinished(home):
         raise Conflict(
             f"A backup was being restored into the data folder {home}, and that was broken off.",
@@ -127,7 +128,7 @@ class FolderOwner:
 
 
 class FolderLock:
-    """The right to run a server on a data folder."""
+    """The lock that allows a process to run a server on a data folder."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -138,14 +139,14 @@ class FolderLock:
         return self._file is not None
 
     def take(self, socket: Path) -> None:
-        """Becomes the owner, or says who it is; taking it twice changes nothing."""
+        """Become the owner, or raise an error that names the owner; idempotent."""
         if self._file is not None:
             return
         file = os.open(_get_lock_path(self._home), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             entry = json.dumps({"pid": os.getpid(), "socket": str(socket)}).encode()
-            # Overwritten before it is cut, so a reader never finds the file empty.
+            # Overwritten before it is truncated, so a reader never finds the file empty.
             os.pwrite(file, entry, 0)
             os.ftruncate(file, len(entry))
         except BlockingIOError:
@@ -163,7 +164,7 @@ class FolderLock:
 
 
 def read_owner(home: Path) -> FolderOwner | None:
-    """Who wrote the lock file last; that it still holds the lock is not said here."""
+    """The process that wrote the lock file last, which may not hold the lock any more."""
     try:
         entry = json.loads(_get_lock_path(home).read_bytes())
         return FolderOwner(int(entry["pid"]), Path(entry["socket"]))
@@ -172,7 +173,7 @@ def read_owner(home: Path) -> FolderOwner | None:
 
 
 def is_in_use(error: BaseException) -> bool:
-    """Whether this is the message that another process owns the folder."""
+    """Whether an error says that another process owns the folder."""
     return isinstance(error, Conflict) and error.code == IN_USE
 
 
@@ -182,7 +183,7 @@ def _get_lock_path(home: Path) -> Path:
 
 def _folder_in_use_error(home: Path) -> Conflict:
     owner = read_owner(home)
-    # A process that has died cannot hold the lock: its successor is still writing.
+    # A dead process cannot hold the lock: the new owner is still writing the file.
     who = f" (process {owner.pid})" if owner is not None and is_process_alive(owner.pid) else ""
     return Conflict(
         f"Another Mainspring{who} already uses the data folder {home}.",
@@ -192,7 +193,7 @@ def _folder_in_use_error(home: Path) -> Conflict:
 
 
 def is_process_alive(pid: int) -> bool:
-    """Whether a process with this number exists, whoever it belongs to."""
+    """Whether a process with this id exists, of any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,12 +1,12 @@
-"""The database every room is handed: a pool of connections that heals.
+"""The database: connection pools that reconnect.
 
-Connections of the pool are shared, so nobody may change a session: ``SET LOCAL`` and
-transaction-level locks only. In return a connection goes back to the pool without being
-reset, which saves a round trip each time. Whoever needs a session of their own (LISTEN,
-planner settings, session locks) takes a dedicated connection.
+Connections of the pool are shared, so session state must not change: only ``SET LOCAL`` and
+transaction-level locks. In return, a connection is not reset when it is released, which saves a
+round trip each time. Code that needs its own session (LISTEN, planner settings, session locks)
+opens a dedicated connection.
 
-Whoever works for one workspace asks for ``inside`` instead: a second pool, whose
-connections have a role that the database shows the rows of one workspace only.
+Code that works for one workspace uses ``inside`` instead: a second pool, whose role is restricted
+to the rows of one workspace by row-level security.
 """
 
 from __future__ import annotations
@@ -175,24 +175,24 @@ __all__ = [
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Work = TypeVar("Work")
 
-# The role behind the wall; the migrations make it.
+# The role that row-level security restricts; the migrations create it.
 INSIDE: Final = "mainspring_inside"
 _SET_WORKSPACE = "SELECT set_config('mainspring.workspace', $1, false)"
 
 POOL_SIZE = 16
 _CONNECT_SECONDS = 10.0
 _GIVING_BACK = 5.0
-# A backend of Postgres costs memory; after a burst most of them go again.
+# A Postgres backend costs memory; after a burst most connections are closed again.
 _IDLE_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
-# What the driver may raise in the middle of a break; on an open connection it means misuse.
+# What the driver may raise when a connection breaks; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class PoolUse:
-    """How many connections of this process work, are idle, and may be at most."""
+    """How many connections of this process are busy and idle, and the maximum."""
 
     used: int
     idle: int
@@ -200,7 +200,7 @@ class PoolUse:
 
 
 class Database(QueryExecutor):
-    """A pool over the embedded server or an outside one."""
+    """A connection pool for the embedded server or an external one."""
 
     def __init__(
         self, source: DatabaseSource, *, name: str, pool_size: int, idle_seconds: float
@@ -209,15 +209,15 @@ class Database(QueryExecutor):
         self._session = {
             "application_name": name,
             "timezone": "UTC",
-            # A process that is frozen inside a transaction would keep its locks for ever;
-            # when its lease is over, so is its transaction.
+            # A process that is frozen inside a transaction would keep its locks for ever; the
+            # timeout ends the transaction when the lease expires.
             "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         }
         self.storage = DiskSpaceMonitor()
         self._pool = _create_pool(self._connect_for_pool, pool_size)
         self._inner = _create_pool(self._connect_inside, pool_size)
-        # The workspace that each connection of the inner pool was last set to, by the
-        # number of its server process.
+        # The workspace that each connection of the inner pool was last set to, by the pid of its
+        # backend.
         self._set_to: dict[int, UUID] = {}
 
     @classmethod
@@ -229,10 +229,10 @@ class Database(QueryExecutor):
         name: str = "mainspring",
         pool_size: int = POOL_SIZE,
     ) -> Database:
-        """Reaches the database; the embedded one is started for it.
+        """Connect to the database, starting the embedded server if needed.
 
-        With ``attach``, another process may own the embedded server already; without, a
-        second owner is refused.
+        With ``attach``, another process may own the embedded server already; without it, a second
+        owner is refused.
         """
         source: DatabaseSource = (
             ExternalDatabaseSource(settings.database_url)
@@ -261,7 +261,7 @@ class Database(QueryExecutor):
         return database
 
     def in_use(self) -> PoolUse:
-        """Both pools together."""
+        """The use of both pools together."""
         idle = self._pool.get_idle_size() + self._inner.get_idle_size()
         size = self._pool.get_size() + self._inner.get_size()
         return PoolUse(size - idle, idle, self._pool.get_max_size() + self._inner.get_max_size())
@@ -272,13 +272,13 @@ class Database(QueryExecutor):
         return self._source.server if isinstance(self._source, EmbeddedDatabaseSource) else None
 
     async def close(self) -> None:
-        """Hands everything back; what is still running in the pool is broken off."""
+        """Close all connections; running queries are cancelled."""
         try:
             async with asyncio.timeout(5.0):
                 await self._inner.close()
                 await self._pool.close()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            # Too slow, or the server is gone: there is nobody left to say goodbye to.
+            # Too slow, or the server is gone: terminate the connections.
             self._inner.terminate()
             self._pool.terminate()
         finally:
@@ -286,13 +286,13 @@ class Database(QueryExecutor):
 
     @contextlib.asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:
-        """A connection of the pool; when it is lost, that is said as a problem."""
+        """A connection of the pool; a lost connection is raised as a problem."""
         async with self._lent(self._pool) as connection:
             yield connection
 
     @contextlib.asynccontextmanager
     async def inside(self, workspace_id: UUID) -> AsyncIterator[Connection]:
-        """A connection to which no other workspace exists."""
+        """A connection restricted to one workspace by row-level security."""
         async with self._lent(self._inner) as connection:
             known = connection.get_server_pid()
             if self._set_to.get(known) != workspace_id:
@@ -315,38 +315,37 @@ class Database(QueryExecutor):
                 raise self.problem_of(error) from error
             raise
         finally:
-            # A server that stands still does not even hear that its question is taken back; after
-            # this time the connection is cut.
+            # A frozen server does not process a cancel request; the connection is cut after this
+            # time.
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
                 await pool.release(connection, timeout=_GIVING_BACK)
 
     def problem_of(self, error: BaseException) -> Problem:
-        """An error of the driver as a problem; that there is no space left is remembered."""
+        """Convert a driver error to a problem; a full disk is recorded."""
         if is_storage_full(error):
             self.storage.note_failure()
         return convert_driver_error(error)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """A transaction: committed at the end of the block, undone by any error."""
+        """A transaction: committed at the end of the block, rolled back on any error."""
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
     async def dedicated(self, *, settings: Mapping[str, str] = _NONE) -> DedicatedConnection:
-        """A connection outside the pool, for its caller alone to close and to reopen."""
+        """A connection outside the pool that its caller closes and reopens."""
         return await self._connected({**self._session, **settings})
 
     async def recover(self, *, seconds: float = 30.0) -> None:
-        """Waits until the database answers again."""
+        """Wait until the database answers again."""
         await self.run_retrying(_ask, seconds=seconds)
 
     async def run_retrying(
         self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0
     ) -> Work:
-        """Does the work again after a lost connection or a collision, until time is up.
+        """Retry the work after a lost connection or a serialization conflict, until the time is up.
 
-        A connection may break while its commit is under way, so the work must be such
-        that doing it twice is the same as doing it once.
+        A connection may break during its commit, so the work must be idempotent.
         """
 
         async def once() -> Work:
@@ -356,7 +355,7 @@ class Database(QueryExecutor):
         return await self.retrying(once, seconds=seconds)
 
     async def retrying(self, work: Callable[[], Awaitable[Work]], *, seconds: float = 30.0) -> Work:
-        """The same for work that takes its own connections."""
+        """Like ``run_retrying``, for work that acquires its own connections."""
         deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while True:
             try:
@@ -383,7 +382,7 @@ class Database(QueryExecutor):
         return made
 
     async def _connected(self, session: Mapping[str, str]) -> DedicatedConnection:
-        """A new connection. Our own server is brought back first if that is what it takes."""
+        """Open a connection; the embedded server is restarted first if necessary."""
         deadline, pause = time.monotonic() + self._source.patience, _FIRST_PAUSE
         while True:
             try:
@@ -424,7 +423,7 @@ def _create_pool(
 
 
 async def _keep(connection: DedicatedConnection) -> None:
-    """Nothing to undo: see the module's first lines."""
+    """Replaces the pool's reset; see the module docstring."""
 
 
 async def _ask(connection: Connection) -> None:
@@ -432,7 +431,7 @@ async def _ask(connection: Connection) -> None:
 
 
 def _is_outage(error: Exception, connection: Connection) -> bool:
-    """The block's own troubles are its own, even when the connection is lost meanwhile."""
+    """Whether an error is a lost connection; errors of the block itself are not."""
     if isinstance(error, Problem):
         return False
     if is_lost_connection(error):
@@ -444,7 +443,7 @@ def _is_closed(connection: Connection) -> bool:
     try:
         return connection.is_closed()
     except asyncpg.InterfaceError:
-        # Taken back by the pool under our hands, which happens when it breaks.
+        # The pool has reclaimed the connection, which happens when it breaks.
         return True
 
 

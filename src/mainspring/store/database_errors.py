@@ -1,8 +1,8 @@
-"""Errors of the driver, told apart and told plainly.
+"""Classifies driver errors and converts them to problems.
 
-A lost connection is worth another try; everything else is not. No sentence here repeats
-what the driver said: its texts quote statements, values and addresses. What nobody foresaw
-is named in the log alone, under an id that the caller is told.
+A lost connection can be retried; everything else cannot. No message repeats the driver's text,
+which quotes statements, values and addresses. An unexpected error is only named in the log, under
+an id that the caller receives.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _LOST = (
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
 )
-# The driver has one class for all misuse; only its words tell a closed connection apart.
+# The driver has one class for all misuse; only its message identifies a closed connection.
 _CLOSED_WORDS = ("connection is closed", "connection was closed", "connection has been closed")
-# A connection that breaks between two messages leaves the driver in a state it did not
-# foresee, and it says so with these; the connection is of no use any more either way.
+# A connection that breaks between two messages leaves the driver in an unexpected state, which it
+# reports with these errors; the connection is unusable in any case.
 _CONFUSED = (asyncpg.InternalClientError, asyncpg.ProtocolError)
-# Two transactions stood in each other's way; one of them may try again.
+# Two transactions conflicted; one of them may be retried.
 _COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 # Postgres has a code for a full disk and none for a quota; the system's message identifies that.
 # It is looked for only in the primary message of an I/O or internal error: other messages, and
@@ -55,7 +55,7 @@ _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPassw
 
 
 def is_lost_connection(error: BaseException) -> bool:
-    """Whether the database went away, so that the same work may succeed a moment later."""
+    """Whether the connection was lost, so that a retry may succeed."""
     if isinstance(error, Problem):
         return error.code == UNAVAILABLE
     if isinstance(error, asyncpg.InterfaceError):
@@ -64,12 +64,12 @@ def is_lost_connection(error: BaseException) -> bool:
 
 
 def is_collision(error: BaseException) -> bool:
-    """Whether the database gave up this transaction in favour of another one."""
+    """Whether the database aborted this transaction in favour of another one."""
     return isinstance(error, _COLLIDED)
 
 
 def is_storage_full(error: BaseException) -> bool:
-    """Whether a write failed because there is no space left, here or at the database."""
+    """Whether a write failed because there is no space left, locally or at the database."""
     if isinstance(error, asyncpg.PostgresError):
         return isinstance(error, asyncpg.DiskFullError) or _is_out_of_space(error)
     if isinstance(error, OSError):
@@ -96,7 +96,7 @@ def database_unavailable_error() -> UpstreamError:
 
 
 def convert_driver_error(error: BaseException) -> Problem:
-    """The one place where an error of the driver becomes a problem."""
+    """Convert a driver error to a problem."""
     if isinstance(error, Problem):
         return error
     if is_storage_full(error):
@@ -119,7 +119,7 @@ def convert_driver_error(error: BaseException) -> Problem:
 
 
 def log_and_convert_error(error: BaseException) -> Problem:
-    """An error of any kind as a problem; one that nobody foresaw is found in the log by its id."""
+    """Convert any error to a problem; an unexpected one is logged under an id."""
     if is_collision(error) or is_storage_full(error):
         return convert_driver_error(error)
     problem = as_problem(error)
@@ -132,7 +132,7 @@ def log_and_convert_error(error: BaseException) -> Problem:
 
 
 def _format_raise_location(error: BaseException) -> str:
-    """Where it was raised; its text may hold a secret and is not looked at."""
+    """Where it was raised, without its text, which may contain a secret."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

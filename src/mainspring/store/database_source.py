@@ -1,7 +1,7 @@
-"""Where the database is: an outside server, or the embedded one, owned or visited.
+"""Where the database is: an external server, or the embedded one, owned or attached to.
 
-A process that may attach becomes a guest when another one owns the data folder, and the
-owner when that one has gone.
+A process that may attach becomes a guest when another one owns the data folder, and the owner when
+that process has ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
 
 
-# Where an outside database is, for whoever starts a command that cannot open it.
+# The location of an external database, for error messages of commands that cannot open it.
 
 _POSTGRES: Final = 5432
 _OF_A_PLACE: Final = (UNAVAILABLE, "database_sign_in", "database_missing")
@@ -31,7 +31,7 @@ _LOOK: Final = "Look at MAINSPRING_DATABASE_URL, and whether that server is runn
 
 
 def add_database_location(problem: Problem, settings: Settings) -> Problem:
-    """The same problem with the database's place in it, if somebody has named that place."""
+    """The problem with the location of the database added, if it is configured."""
     url = settings.database_url
     if url is None or problem.code not in _OF_A_PLACE or _is_own(url, settings):
         return problem
@@ -45,20 +45,22 @@ def add_database_location(problem: Problem, settings: Settings) -> Problem:
 
 
 def _is_own(url: str, settings: Settings) -> bool:
-    """``up`` hands its parts the address of the embedded server, which is nobody's setting."""
+    """``up`` passes the DSN of the embedded server to its child processes, which is not a user
+    setting.
+    """
     owner = read_owner(settings.home)
     return owner is not None and url == build_dsn(owner.socket)
 
 
 def describe_database_location(url: str) -> str | None:
-    """Name, host and port of a database; None where a password might be taken for one of them."""
+    """Name, host and port of a database; None where part of a password could appear in them."""
     try:
         parts = urlsplit(url)
         host, port = _split_host_port(parts)
     except ValueError:
         return None
-    # A / ? or # in a password that is not escaped ends the host too early: what is left of the
-    # password then looks like a path, and the @ that follows it gives it away.
+    # An unescaped / ? or # in a password ends the host too early: the rest of the password then
+    # looks like a path, and the @ after it reveals that.
     if "@" in parts.path + parts.query + parts.fragment:
         return None
     name = unquote(parts.path.lstrip("/"))
@@ -72,7 +74,7 @@ def _split_host_port(parts: SplitResult) -> tuple[str | None, str]:
     asked = parse_qs(parts.query)
     host = parts.hostname or asked.get("host", [None])[0]
     port = parts.port or asked.get("port", [_POSTGRES])[0]
-    # An address of IPv6 has colons of its own.
+    # An IPv6 address contains colons.
     return f"[{host}]" if host and ":" in host else host, str(port)
 
 
@@ -85,12 +87,12 @@ log = logging.getLogger(__name__)
 
 
 class DatabaseSource(Protocol):
-    """Knows the address and what can be done when nobody answers there."""
+    """Knows the DSN and how to recover when nothing answers there."""
 
     @property
     def dsn(self) -> str: ...
 
-    # How long a new connection may keep trying before the caller is told.
+    # How long a new connection is retried before an error is raised.
     @property
     def patience(self) -> float: ...
 
@@ -104,7 +106,7 @@ class DatabaseSource(Protocol):
 
 
 class ExternalDatabaseSource:
-    """Somebody else's server: it comes back when it comes back."""
+    """An external server: wait until it is available again."""
 
     patience = 0.0
 
@@ -119,7 +121,7 @@ class ExternalDatabaseSource:
 
 
 class EmbeddedDatabaseSource:
-    """Our own server; its owner starts it again whenever it is found dead."""
+    """The embedded server; its owner restarts it whenever it is found dead."""
 
     patience = 30.0
 
@@ -138,7 +140,7 @@ class EmbeddedDatabaseSource:
 
     @property
     def server(self) -> EmbeddedServer | None:
-        """The server this process owns; a guest has none."""
+        """The server that this process owns; None for a guest."""
         return self._server if self._server.owns else None
 
     async def open(self) -> None:
@@ -148,7 +150,7 @@ class EmbeddedDatabaseSource:
     async def heal(self) -> None:
         async with self._one_at_a_time:
             if self._closed:
-                # Somebody still asks after the end; the server must not rise again for it.
+                # A late query after shutdown must not restart the server.
                 raise database_unavailable_error()
             if self._server.alive():
                 return
@@ -186,7 +188,7 @@ class EmbeddedDatabaseSource:
             await asyncio.sleep(_GUEST_POLL_SECONDS)
 
     async def _keep_alive(self) -> None:
-        """An owner that is idle must notice too: guests depend on its server."""
+        """An idle owner must also notice a dead server, because guests depend on it."""
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             if not self._server.owns or self._server.alive():

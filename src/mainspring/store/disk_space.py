@@ -1,8 +1,8 @@
-"""Whether the database can still write: what has failed lately, and a probe.
+"""Detects whether the database can still write: recent failures, and a probe.
 
-Reads go on when a disk is full, and so does a write that fits into space that is there already.
-So the probe makes Postgres allocate new space: a sort with little memory writes its rows to a
-temporary file. That leaves nothing behind, needs no right and no table, and adds nothing to the
+Reads continue when a disk is full, and so do writes that fit into already allocated space. The
+probe therefore makes Postgres allocate new space: a sort with little memory writes its rows to a
+temporary file. It leaves nothing behind, needs no privilege and no table, and adds nothing to the
 write-ahead log.
 """
 
@@ -21,12 +21,12 @@ from mainspring.contracts.errors import StorageFull
 
 log = logging.getLogger(__name__)
 
-# The probe costs some milliseconds of the processor, so it is made no more often than this;
-# more often while there is no space, so that the end of it is noticed soon.
+# The probe costs some milliseconds of CPU, so its interval is limited; it is shorter while the disk
+# is full, so that recovery is noticed soon.
 _PROBE_SECONDS, _FULL_SECONDS = 10.0, 1.0
-# A write that failed is remembered this long: what failed may need more space than the probe.
+# How long a failed write is remembered: it may need more space than the probe.
 _REMEMBERED_SECONDS: Final = 5.0
-# Less than this free on the disk of the data folder is as good as nothing.
+# Less free space than this on the disk of the data folder counts as full.
 _LEAST_BYTES: Final = 1_048_576
 # The probe writes half a megabyte.
 _LITTLE_MEMORY: Final = "SET LOCAL work_mem = '64kB'"
@@ -38,7 +38,7 @@ class _Connections(Protocol):
 
 
 def is_disk_full(home: Path) -> bool:
-    """Whether the disk of the data folder is full; a folder that is not there holds nothing."""
+    """Whether the disk of the data folder is full; False for a missing folder."""
     try:
         return shutil.disk_usage(home).free < _LEAST_BYTES
     except OSError:
@@ -46,7 +46,7 @@ def is_disk_full(home: Path) -> bool:
 
 
 class DiskSpaceMonitor:
-    """What one process knows of the space that its database has."""
+    """The state of the database's disk space as one process knows it."""
 
     def __init__(self) -> None:
         self._failed_at = -math.inf
@@ -56,7 +56,7 @@ class DiskSpaceMonitor:
         self._probing = asyncio.Lock()
 
     def note_failure(self) -> None:
-        """A write has failed for lack of space."""
+        """Record that a write failed for lack of space."""
         self._failed_at = time.monotonic()
         self._know(full=True)
 
@@ -78,7 +78,7 @@ class DiskSpaceMonitor:
             self._probe_at = time.monotonic() + (_FULL_SECONDS if failed else _PROBE_SECONDS)
 
     def _know(self, *, full: bool) -> None:
-        """One line when there is no space any more, and one when there is again."""
+        """Log one line when space runs out, and one when it is available again."""
         if full and not self._full:
             log.error("The database has no disk space left: writes fail until there is some.")
         elif self._full and not full:

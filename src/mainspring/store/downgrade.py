@@ -1,8 +1,8 @@
-"""Takes the tables back to what an older program knows.
+"""Reverts the schema to the version of an older program.
 
-Beside a migration stands the way back from it. It says what is lost by going it, as a query
-each, so that nobody loses anything without having been told. A file and the row that says it
-was applied go in one transaction; a kill leaves both or neither.
+Each migration has a downgrade file. It declares what is lost, with one query each, so that the
+operator sees it in advance. A file and the row that records it are changed in one transaction; a
+kill leaves both or neither.
 
     -- lost: standing halts = SELECT count(*) FROM halts
 """
@@ -35,19 +35,19 @@ _FORGET = "DELETE FROM schema_migrations WHERE version = $1"
 
 @dataclass(frozen=True, slots=True)
 class DowngradeStep:
-    """The way back from one migration, and what is lost on it."""
+    """The downgrade of one migration, and what it loses."""
 
     migration: Migration
     sql: str
 
     @property
     def losses(self) -> list[tuple[str, str]]:
-        """What is lost, in words, each with a query for how many of it there are."""
+        """What is lost, each with a query that counts it."""
         return [(found["what"], found["query"]) for found in _LOST.finditer(self.sql)]
 
 
 def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[DowngradeStep]:
-    """From the newest to the one after ``to``; every one must be there before the first is gone."""
+    """From the newest to the one after ``to``; all files must exist before the first is applied."""
     migrations = read_migrations(folder)
     if not 1 <= to < applied:
         raise Invalid(
@@ -68,7 +68,7 @@ def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[Downg
 
 
 async def describe_losses(database: Database, ways: Sequence[DowngradeStep]) -> list[str]:
-    """What the ways lose that is there, in words with numbers."""
+    """The data that these downgrades would lose, with counts."""
     lines: list[str] = []
     for what, query in (loss for way in ways for loss in way.losses):
         number = await database.fetchval(query)
@@ -80,7 +80,7 @@ async def describe_losses(database: Database, ways: Sequence[DowngradeStep]) -> 
 async def downgrade(
     database: Database, ways: Sequence[DowngradeStep], folder: Path = PACKAGED
 ) -> None:
-    """Goes each way in turn; the tables are then those of the older program."""
+    """Apply each downgrade in order."""
     connection = await database.dedicated()
     try:
         await connection.execute(LOCK)

@@ -1,8 +1,8 @@
-"""A Postgres server of our own, on the files in the data folder.
+"""The embedded Postgres server, on the files in the data folder.
 
-The server is a child of the process that owns the folder and goes when that process
-goes, however it ends. It listens on a socket that only its user may open and on no
-address. Its readiness is what it answers, never what a file says.
+The server is a child of the process that owns the folder and ends with that process, however it
+ends. It listens on a socket that only its user may open and on no network address. Readiness is
+determined by connecting, never by reading a file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from mainspring.store.postgres_programs import (
 )
 from mainspring.store.programs import spawn_program, wait_for_exit
 
-# What a server that was killed may leave behind, and how the next start gets past it.
+# Clean-up after a killed server, so that the next start succeeds.
 
 _LEFTOVER_POLL_SECONDS = 0.02
 _STOP_SECONDS = 20.0
@@ -52,12 +52,11 @@ _PROCESSES = Path("/proc")
 
 
 async def clear_pid_files(data: Path, socket: Path) -> None:
-    """Deals with the files in which an earlier server wrote its number.
+    """Handle the pid files of an earlier server.
 
-    A server whose owner died is asked to stop, and waited for. A number that now belongs
-    to a stranger (or to what is left of the dead in the process table) would make
-    Postgres refuse to start for ever, so such a file is removed; shared memory still in
-    use is found by Postgres without it.
+    A server whose owner died is stopped, and waited for. A pid that now belongs to another process
+    (or to a zombie) would make Postgres refuse to start for ever, so such a file is removed;
+    Postgres detects shared memory that is still in use without it.
     """
     for file in (data / "postmaster.pid", socket / (SOCKET_NAME + ".lock")):
         pid = _read_pid(file)
@@ -80,10 +79,10 @@ async def _stop(pid: int, data: Path) -> None:
 
 
 def end_orphans(data: Path) -> None:
-    """Ends the children of a killed server that have not noticed that it is gone.
+    """End the child processes of a killed server that have not noticed its death.
 
-    One that is busy computing may take long to look up; its work cannot be committed any
-    more, because the server it belongs to does not exist.
+    A busy backend may take long to check; its work cannot be committed any more, because its server
+    does not exist.
     """
     for pid in _iterate_processes():
         if pid != os.getpid() and _is_server_process(pid, data):
@@ -103,7 +102,7 @@ def _iterate_processes() -> Iterator[int]:
 
 
 def _is_server_process(pid: int, data: Path) -> bool:
-    """Every process of a server is called postgres and has its files as working folder."""
+    """Server processes are named postgres and work in the data directory."""
     if not (_PROCESSES / "self").exists():
         return _is_started_with(pid, data)
     about = _PROCESSES / str(pid)
@@ -143,28 +142,28 @@ _SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "shared_buffers": "128MB",
-    # Compiling a statement costs more than any of ours takes to run.
+    # JIT compilation costs more than any of our statements takes to run.
     "jit": "off",
-    # A run's small statements gain nothing from helpers, and two cores are soon taken.
+    # Small statements gain nothing from parallel workers, and two cores are soon busy.
     "max_parallel_workers_per_gather": "0",
     "max_logical_replication_workers": "0",
     "random_page_cost": "1.1",
-    # What was answered as committed is on disk.
+    # What was acknowledged as committed is on disk.
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
-    # Bounds how much is replayed after a crash, and so how long the next start takes.
+    # Bounds the WAL that is replayed after a crash, and so the duration of the next start.
     "checkpoint_timeout": "5min",
     "max_wal_size": "1GB",
     "checkpoint_completion_target": "0.9",
-    # Queue tables die young: clean up and count again early.
+    # Queue tables have many dead rows: vacuum and analyse early.
     "autovacuum_naptime": "15s",
     "autovacuum_vacuum_scale_factor": "0.05",
     "autovacuum_analyze_scale_factor": "0.05",
     "autovacuum_vacuum_insert_scale_factor": "0.1",
     "autovacuum_max_workers": "2",
-    # The log is for the server's own life. Statements and the values in their errors
-    # belong to whoever sent them and must not be kept in a file.
+    # The log is only about the server itself. Statements and the values in their errors may be
+    # sensitive and must not be kept in a file.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -174,10 +173,10 @@ _SETTINGS = {
 
 
 def build_server_settings(binaries: PostgresBinaries, data: Path, socket: Path) -> dict[str, str]:
-    """What the server is started with, as far as these programs know it."""
+    """The server settings that these programs support."""
     chosen = {**_SETTINGS, "unix_socket_directories": _quote_path(socket)}
     if binaries.major >= _IO_METHODS_SINCE:
-        # The default keeps three processes for reads that our small tables do not need.
+        # The default starts three I/O workers, which our small tables do not need.
         chosen["io_method"] = "sync"
     if binaries.major >= _LZ4_SINCE and _is_setting_supported(
         binaries, data, "wal_compression", "lz4"
@@ -191,7 +190,7 @@ def _quote_path(folder: Path) -> str:
 
 
 def _is_setting_supported(binaries: PostgresBinaries, data: Path, name: str, value: str) -> bool:
-    """Whether these programs were built with what the value needs."""
+    """Whether these programs were built with the feature that the value needs."""
     try:
         asked = subprocess.run(  # noqa: S603  (asks the program about a setting)
             [binaries.program("postgres"), "-C", name, "-D", data, "-c", f"{name}={value}"],
@@ -204,7 +203,7 @@ def _is_setting_supported(binaries: PostgresBinaries, data: Path, name: str, val
     return asked.returncode == 0
 
 
-# Replaying what a crash left over takes seconds; a machine in trouble may take minutes.
+# Crash recovery takes seconds, but a machine under load may need minutes.
 _READY_SECONDS = 300.0
 _LINGER_SECONDS = 30.0
 _PATIENCE_WITH_ORPHANS = 2.0
@@ -216,7 +215,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class EmbeddedServer:
-    """Owns the data folder and the server on it, from start to stop."""
+    """Owns the data folder and its server, from start to stop."""
 
     def __init__(
         self,
@@ -226,7 +225,7 @@ class EmbeddedServer:
         binaries: PostgresBinaries | None = None,
         unfinished: bool = False,
     ) -> None:
-        """With ``unfinished``, also on a folder that is being filled from a backup."""
+        """With ``unfinished``, also on a folder that is being restored from a backup."""
         self._home = home.absolute()
         self._unfinished = unfinished
         self._extra = extra_settings
@@ -237,11 +236,11 @@ class EmbeddedServer:
 
     @property
     def dsn(self) -> str:
-        """Where the server is reached; known from the first start on."""
+        """The server's DSN; known after the first start."""
         return self.dsn_for(DATABASE)
 
     def dsn_for(self, database: str) -> str:
-        """The same for another database of this server."""
+        """The DSN of another database of this server."""
         if self._layout is None:
             raise InternalError(
                 "The embedded database was not started.", code="database_not_started"
@@ -257,21 +256,21 @@ class EmbeddedServer:
 
     @property
     def owns(self) -> bool:
-        """Whether this process holds the data folder, with or without a living server."""
+        """Whether this process holds the data folder, with or without a running server."""
         return self._lock.held
 
     def start(self) -> None:
-        """``start_async`` for a caller that has no event loop yet."""
+        """``start_async`` for a caller without an event loop."""
         _finish(self.start_async())
 
     def stop(self) -> None:
-        """``stop_async`` for a caller that has no event loop any more."""
+        """``stop_async`` for a caller without an event loop."""
         _finish(self.stop_async())
 
     async def start_async(self) -> None:
-        """Brings the server up, or up again; nothing happens when it is.
+        """Start or restart the server; does nothing when it is running.
 
-        To be called in the main thread: the server is tied to the thread that starts it.
+        Call it in the main thread: the server is tied to the thread that starts it.
         """
         if self.alive():
             return
@@ -285,7 +284,7 @@ class EmbeddedServer:
             raise
 
     async def stop_async(self) -> None:
-        """Stops the server cleanly, then by force, and gives the folder back."""
+        """Stop the server cleanly, then by force, and release the folder."""
         if self._process is not None:
             await _end(self._process)
         self._process = None
@@ -332,7 +331,7 @@ class EmbeddedServer:
     async def _attempt(
         self, command: list[str | Path], layout: ClusterLayout, account: SystemUser
     ) -> str | None:
-        """None once the server answers; what it said when it ended instead."""
+        """None once the server answers; its output when it ended instead."""
         process, before = _spawn_with_log(command, layout, account)
         self._process = process
         deadline, pause = time.monotonic() + _READY_SECONDS, _POLL_SECONDS
@@ -342,7 +341,7 @@ class EmbeddedServer:
             if time.monotonic() > deadline:
                 raise _start_timeout_error()
             await asyncio.sleep(pause)
-            # Each question asked too early is a line in the log.
+            # Each premature connection attempt adds a line to the log.
             pause = min(pause * 1.2, 0.2)
         with layout.log.open("rb") as log:
             log.seek(before)
@@ -358,12 +357,12 @@ class EmbeddedServer:
 
 
 def build_dsn(socket: Path, database: str = DATABASE) -> str:
-    """The address of a database behind a socket."""
+    """The DSN of a database behind a socket."""
     return f"postgresql://{USER}@/{quote(database)}?host={quote(str(socket), safe='')}&port=5432"
 
 
 async def is_answering(socket: Path) -> bool:
-    """Whether the server lets us in; one that is still starting up answers with an error."""
+    """Whether the server accepts connections; one that is starting up answers with an error."""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(_ANSWER_SECONDS):
             reader, writer = await asyncio.open_unix_connection(str(socket / SOCKET_NAME))
@@ -371,7 +370,7 @@ async def is_answering(socket: Path) -> bool:
                 writer.write(_HELLO)
                 if await reader.read(1) != b"R":
                     return False
-                # Reads to the end, so that the server sees a goodbye and no broken line.
+                # Read to the end, so that the server logs no broken connection.
                 writer.write(_GOODBYE)
                 await reader.read()
                 return True
@@ -412,7 +411,7 @@ def _refuse_other_version(major: int | None, found: PostgresBinaries) -> None:
 def _spawn_with_log(
     command: list[str | Path], layout: ClusterLayout, account: SystemUser
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """The server, and the place in the log where its own words begin."""
+    """The server process, and the offset in the log where its output begins."""
     with open(layout.log, "ab", opener=_open_private_file) as log:
         before = log.tell()
         return spawn_program(command, account, cwd=layout.home, output=log, feed=b""), before
@@ -423,7 +422,7 @@ def _open_private_file(path: str, flags: int) -> int:
 
 
 def _rotate(log: Path) -> None:
-    """Keeps the log and one before it; both are bounded by how much one life writes."""
+    """Keep the current log and the previous one; the server's output per start is bounded."""
     with contextlib.suppress(FileNotFoundError):
         if log.stat().st_size > _LOG_BYTES:
             log.rename(log.with_suffix(".log.1"))

@@ -1,7 +1,7 @@
-"""The end of events: older than the log keeps them, and read by everybody who reads.
+"""Expiry of events that are older than the retention period and consumed by every reader.
 
-An event that a reader has not come to yet stays, however old it is; and while nobody has
-ever read, nothing goes.
+An event that a reader has not consumed yet is kept, however old it is; while no reader has started,
+nothing is deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 READER = "triggers"
-# The slowest reader decides, and none before the one that starts runs has begun.
+# The slowest reader decides, and nothing expires before the matcher has started reading.
 _CURSOR = """
     SELECT xid::text AS xid, id FROM event_cursors
     WHERE EXISTS (SELECT 1 FROM event_cursors WHERE consumer = $1)
@@ -46,7 +46,7 @@ LogPosition = tuple[str, UUID]
 
 
 async def expire_events(database: Database, before: datetime) -> tuple[int, list[str]]:
-    """How many events were deleted one by one, and which partitions went whole."""
+    """The number of deleted events, and the dropped partitions."""
     row = await database.fetchrow(_CURSOR, READER)
     if row is None:
         return 0, []

@@ -1,7 +1,7 @@
-"""The event log: facts, appended in the transaction that made them true.
+"""The event log: events are appended in the transaction that they describe.
 
-Readers go by (xid, id) and stop before the oldest transaction still open, so a late commit
-with a smaller id is never passed over. Only this module knows the table.
+Readers are ordered by (xid, id) and stop before the oldest open transaction, so a late commit with
+a smaller id is never skipped. Only this module knows the table.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 EVENTS_CHANNEL = "mainspring_events"
-# What one read may bring into memory, as text; one event always fits. A payload is
-# measured by writing it out, so a few are measured at first and more while they are small.
+# The limit of one read, as text; a single event always fits. Measuring a payload means serialising
+# it, so a few are measured at first and more while they are small.
 _READ_BYTES = 4_194_304
 _FIRST_READ = 32
 _HINT_SECONDS = 0.05
@@ -46,7 +46,7 @@ _APPEND = """
         $7::uuid[]) AS e(workspace_id, id, type, source_id, payload, run_id, replay_of)
 """
 
-# The same as a part of one statement; $1 are workspaces and $2 the runs that tell of something.
+# The same as a part of one statement; $1 are workspaces and $2 the runs that emit the event.
 _TOLD = """
     INSERT INTO events (workspace_id, id, type, source_id, payload, run_id)
     SELECT ($1::uuid[])[e.n], e.id, e.type, e.source_id, e.payload::jsonb, ($2::uuid[])[e.n]
@@ -55,7 +55,7 @@ _TOLD = """
 """
 EVENTS_PART = StatementPart(_TOLD, (None,) * 5)
 
-# The payload travels as text: one that cannot be read must not hide its neighbours.
+# The payload is sent as text: an invalid one must not hide the other events.
 _READ = """
     SELECT workspace_id, id, xid::text AS xid, type, source_id, payload, created_at, run_id,
         replay_of, ahead + octet_length(payload) AS bytes
@@ -105,19 +105,19 @@ _NEXT = """
 
 
 class EventTable:
-    """The log as a table; it answers to the ``EventLog`` protocol."""
+    """The table of the log; implements the ``EventLog`` protocol."""
 
     def __init__(self, limits: Limits) -> None:
         self._kept = timedelta(days=limits.event_days)
 
     async def append(self, tx: Transaction, events: Sequence[EventRow]) -> None:
-        """Adds facts to the log, inside the caller's transaction."""
+        """Append events inside the caller's transaction."""
         await append_events(tx, events)
 
     async def read(
         self, tx: Transaction, after: EventPosition, most: int
     ) -> Sequence[EventLogEntry]:
-        """The next entries after a place in the log, oldest first, none ever passed over."""
+        """The next entries after a position, oldest first, without gaps."""
         found: list[EventLogEntry] = []
         room, some = _READ_BYTES, _FIRST_READ
         while room > 0 and len(found) < most:
@@ -134,7 +134,7 @@ class EventTable:
     async def peek(
         self, tx: Transaction, after: EventPosition
     ) -> tuple[EventLogEntry, bool] | None:
-        """The next entry, unread, and whether everything before it is settled."""
+        """The next entry, not decoded, and whether everything before it is committed."""
         row = await tx.fetchrow(_NEXT, *after)
         if row is None:
             return None
@@ -143,7 +143,7 @@ class EventTable:
         )
 
     async def one(self, tx: Transaction, workspace_id: UUID, event_id: UUID) -> Event:
-        """One event of a workspace, while its time in the log lasts."""
+        """One event of a workspace, while it is in the log."""
         row = await tx.fetchrow(_ONE, workspace_id, event_id, self._kept)
         event = None if row is None else _build_event(row)
         if event is None:
@@ -157,7 +157,7 @@ class EventTable:
     async def list(
         self, tx: Transaction, workspace_id: UUID, query: EventQuery, most: int
     ) -> Sequence[Event]:
-        """The newest events of a workspace first; one that cannot be read is left out."""
+        """The newest events of a workspace first; invalid ones are left out."""
         found: list[Event] = []
         before = query.before
         while len(found) < most:
@@ -179,9 +179,9 @@ class EventTable:
 
 
 class EventNotifier:
-    """Tells readers of the log that there is news: at once after a rest, then now and then.
+    """Notifies readers of the log: at once after idle time, then at an interval.
 
-    Readers look often while there is something to read, so a busy log needs few hints.
+    Readers poll often while there is something to read, so a busy log needs few hints.
     """
 
     def __init__(self, waker: WakeupSender) -> None:
@@ -189,7 +189,7 @@ class EventNotifier:
         self._last = float("-inf")
 
     def tell(self) -> None:
-        """Notes the hint and returns; call it after the commit."""
+        """Record a hint and return; call it after the commit."""
         now = time.monotonic()
         if now - self._last >= _HINT_SECONDS:
             self._last = now
@@ -197,7 +197,7 @@ class EventNotifier:
 
 
 async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:
-    """Adds facts to the log, inside the caller's transaction."""
+    """Append events inside the caller's transaction."""
     if events:
         await tx.execute(_APPEND, *(list(column) for column in zip(*events, strict=True)))
 
@@ -210,7 +210,7 @@ def _build_event(row: Any) -> Event | None:
     try:
         payload = orjson.loads(row["payload"])
     except ValueError:
-        # The table can hold numbers that no reader of JSON takes.
+        # The table can contain numbers that no JSON parser accepts.
         return None
     if not isinstance(payload, dict):
         return None

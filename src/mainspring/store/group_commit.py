@@ -1,15 +1,14 @@
-"""Grouped durable writes: many tasks, one writer, one commit.
+"""Group commit: many tasks, one writer, one transaction.
 
-A task hands in a unit and waits; the writer sends everything that is waiting as one
-statement in one transaction, so that a hundred runs pay for one flush to disk. A unit's
-future is resolved only after the commit that contains it.
+A task submits a unit and waits; the writer sends everything that is queued as one statement in one
+transaction, so that a hundred runs share one flush to disk. A unit's future is resolved only after
+the commit that contains it.
 
-When the connection breaks in the middle it is not known whether the commit happened.
-The same units are then sent again: what they write is keyed, so a second time changes
-nothing. A database that is away is waited for. A writer without patience waits for disk space,
-too: what it records has been done already and must not be forgotten. Units whose own writing
-breaks the connection time after time would be sent for ever; a writer with patience sends them
-one by one and then gives up the one that does it, so that the others are written.
+When the connection breaks during a commit, the outcome is unknown. The same units are sent again:
+what they write is keyed, so a second write changes nothing. An unavailable database is retried. A
+writer without a loss policy also waits for disk space: it records finished work, which must not be
+lost. Units that repeatedly break the connection would be retried for ever; a writer with a loss
+policy sends them one by one and rejects the one that does it, so that the others are written.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from mainspring.store.database_errors import is_storage_full
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
-# Answers each unit, in order; it runs inside no transaction and must make its own if it
+# Returns one result per unit, in order; it runs outside a transaction and must open its own if it
 # sends more than one statement.
 Flush = Callable[
     ["asyncpg.Connection[asyncpg.Record]", Sequence[Unit]], Awaitable[Sequence[Answer]]
 ]
 
-# The planner knows nothing about tables that are new or have just been filled; with
-# these it can only choose the index paths that every statement here is written for.
+# The planner has no statistics for tables that are new or were just filled; with these settings it
+# can only choose the index scans that every statement here is written for.
 _PLANNER = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
@@ -45,15 +44,15 @@ _PLANNER = {
 }
 
 
-# A group that lost its connection as often as this in its middle is sent one by one.
+# After this many lost connections, the units of a group are sent one by one.
 _GROUP_LOSSES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLossPolicy:
-    """When a unit is given up: it lost the connection in its middle so often, for so long.
+    """When to reject a unit: after this many lost connections over this many seconds.
 
-    A server that goes down and comes back breaks connections too, but not for long.
+    A server that restarts breaks connections too, but not for long.
     """
 
     losses: int = 3
@@ -67,7 +66,7 @@ class ConnectionLossPolicy:
 class GroupWriter(Generic[Unit, Answer]):
     """One connection, one loop, any number of waiting tasks.
 
-    Without ``patience`` no unit is ever given up because of a lost connection.
+    Without ``patience`` no unit is ever rejected because of a lost connection.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class GroupWriter(Generic[Unit, Answer]):
         self._database = database
         self._flush = flush
         self._most = most
-        # Seconds that a small group waits for more: what nobody is in a hurry for costs less so.
+        # Seconds that a small group waits for more units: batching makes non-urgent writes cheaper.
         self._gather = gather
         self._crowd = most // (8 if gather else 2)
         self._patience = patience
@@ -95,11 +94,11 @@ class GroupWriter(Generic[Unit, Answer]):
 
     @property
     def waiting(self) -> int:
-        """Units that no transaction has begun for."""
+        """Units without a started transaction."""
         return len(self._waiting)
 
     def submit(self, unit: Unit) -> asyncio.Future[Answer]:
-        """Resolved once the unit is durable, or refused; the answer says which."""
+        """A future that resolves once the unit is durable, or fails if it is rejected."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._loop(), name="group-writer")
         done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -110,11 +109,11 @@ class GroupWriter(Generic[Unit, Answer]):
         return done
 
     async def write(self, unit: Unit) -> Answer:
-        """Submits a unit and waits for its answer."""
+        """Submit a unit and wait for its result."""
         return await self.submit(unit)
 
     async def aclose(self) -> None:
-        """Writes what is waiting or under way, then stops."""
+        """Write everything queued or in progress, then stop."""
         while self._task is not None and not self._task.done() and self._unwritten():
             await asyncio.sleep(0.005)
         if self._task is not None:
@@ -146,9 +145,9 @@ class GroupWriter(Generic[Unit, Answer]):
                 self._busy = False
 
     async def _gathered(self) -> None:
-        """Lets others join the group. A crowd does not wait: it is on its way while others work."""
+        """Let other tasks join the group. A large group does not wait."""
         if not self._gather:
-            # One turn of the event loop lets every task that is ready hand in its unit.
+            # One iteration of the event loop lets every ready task submit its unit.
             await asyncio.sleep(0)
             return
         with contextlib.suppress(TimeoutError):
@@ -170,7 +169,7 @@ class GroupWriter(Generic[Unit, Answer]):
             for (_, done), yes in answers:
                 _answer(done, yes)
                 if self._gather:
-                    # Those who wait go on one after another: others have a turn in between.
+                    # Resolve the futures in batches, so that other tasks run in between.
                     await asyncio.sleep(0)
         finally:
             for (_, done), yes in answers:
@@ -179,7 +178,7 @@ class GroupWriter(Generic[Unit, Answer]):
     async def _one_by_one(
         self, taken: list[tuple[Unit, asyncio.Future[Answer]]], error: Exception
     ) -> None:
-        """A unit the database cannot take must not drag its neighbours down."""
+        """A unit that the database rejects must not fail the others of its group."""
         for unit, done in taken:
             try:
                 if len(taken) == 1:
@@ -207,7 +206,7 @@ class GroupWriter(Generic[Unit, Answer]):
                     continue
                 if not (is_lost_connection(error) or self._broken()):
                     raise
-                # Not being able to connect says nothing about the units.
+                # A failed connection attempt says nothing about the units.
                 losses += connection is not None
                 await self._drop_connection()
                 spent = time.monotonic() - began
@@ -217,7 +216,7 @@ class GroupWriter(Generic[Unit, Answer]):
                 pause = min(pause * 2, 1.0)
 
     def _waits_for_space(self, error: Exception) -> bool:
-        """Without patience, units are retried until there is space: they record finished work."""
+        """Without a loss policy, units wait for disk space: they record finished work."""
         return self._patience is None and is_storage_full(error) and not self._broken()
 
     def _broken(self) -> bool:

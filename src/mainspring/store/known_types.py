@@ -1,9 +1,9 @@
-"""Connections that know the types of Postgres itself from one that came before them.
+"""Connections that share a process-wide cache of Postgres's built-in types.
 
-The driver asks the catalog about every array type, once on each connection, with a question that
-costs more than most of ours: a burst that needs new connections would pay for it with each of
-them. What Postgres brings along has the same number everywhere and for ever, so one answer serves
-the whole process. A type that somebody made is asked for as ever.
+The driver introspects every array type once per connection, with a query that costs more than most
+of ours: a burst that opens new connections would pay for it each time. Built-in types have the same
+OID everywhere, so one result serves the whole process. User-defined types are introspected as
+usual.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     _Plain = asyncpg.Connection
 
-# Below this number all types are Postgres's own, and numbered by hand.
+# Below this OID all types are built in.
 _FIRST_MADE: Final = 10_000
 
 _answers: dict[frozenset[int], Any] = {}
@@ -27,13 +27,13 @@ _answers: dict[frozenset[int], Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class _SkippedStatement:
-    """Stands for the statement that was not needed: one with a name is in nobody's way."""
+    """Replaces the statement that was not needed; a named one is never deallocated."""
 
     name: str = "remembered"
 
 
 class TypeCachingConnection(_Plain):
-    """Asks about each set of Postgres's own types once in the life of the process."""
+    """Introspects each set of built-in types once per process."""
 
     async def _introspect_types(
         self,

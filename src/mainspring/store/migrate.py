@@ -1,12 +1,11 @@
-"""Brings the tables up to date: numbered files, each applied once and whole.
+"""Schema migrations: numbered files, each applied once and atomically.
 
-A file and the row that says it was applied are one transaction, so a kill at any
-statement leaves either everything of the file or nothing of it, and starting again goes
-on from there. Several processes may start at once: a lock lets one of them work, and
-the others find the work done.
+A file and the row that records it are one transaction, so a kill leaves either all of the file or
+nothing of it, and the next start continues from there. Several processes may start at once: a lock
+lets one of them migrate, and the others find the work done.
 
-Only ``up`` and the command ``migrate`` change tables that are there. Everything else calls
-``require_tables``, which makes them in an empty database and refuses older ones.
+Only ``up`` and the command ``migrate`` change existing tables. Everything else calls
+``require_tables``, which creates them in an empty database and refuses older ones.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from mainspring.store.database import INSIDE, Connection, Database, DedicatedCon
 from mainspring.store.database_errors import convert_driver_error, is_lost_connection
 
 PACKAGED = Path(__file__).parent / "migrations"
-# Beside a file, the way back from it; only whoever goes back looks at it.
+# The downgrade file next to a migration; only ``downgrade`` reads it.
 DOWN = ".down.sql"
 _FILE = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
 
-# The oldest server that knows all that our migrations say.
+# The oldest server version that supports our migrations.
 OLDEST = 16
 LOCK = "SELECT pg_advisory_lock(7311, 0)"
-# Waits for a process that is making or changing the tables.
+# How long to wait for a process that is migrating.
 _WAIT = "SELECT pg_advisory_xact_lock_shared(7311, 0)"
 _IS_THERE = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 _TABLE = """
@@ -54,7 +53,7 @@ _TRANSACTION = "SELECT pg_current_xact_id()::text"
 
 @dataclass(frozen=True, slots=True)
 class AppliedMigration:
-    """What the database remembers of a migration."""
+    """A migration as recorded in the database."""
 
     version: int
     name: str
@@ -67,7 +66,7 @@ class AppliedMigration:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file."""
+    """One migration file."""
 
     version: int
     name: str
@@ -85,9 +84,9 @@ class Migration:
 async def migrate(
     database: Database, folder: Path = PACKAGED, *, upto: int | None = None
 ) -> list[str]:
-    """Applies what is missing, oldest first; answers the names of what it applied.
+    """Apply the missing migrations, oldest first; returns their names.
 
-    With ``upto``, later files are left for another time.
+    With ``upto``, later files are not applied.
     """
     migrations = read_migrations(folder)
     connection = await database.dedicated()
@@ -103,13 +102,13 @@ async def migrate(
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise convert_driver_error(error) from error
     finally:
-        # Ends the session, and with it the lock.
+        # Ends the session and releases the lock.
         connection.terminate()
     return [migration.label for migration in missing]
 
 
 async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
-    """Makes the tables of an empty database; refuses those of an older or a newer version."""
+    """Create the tables of an empty database; refuse those of an older or a newer version."""
     if missing := await list_missing_migrations(database, folder):
         if missing[0].version == 1:
             await migrate(database, folder)
@@ -127,7 +126,7 @@ async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
 
 
 async def list_missing_migrations(database: Database, folder: Path = PACKAGED) -> list[Migration]:
-    """What the database has not had yet; a process that is at it is waited for."""
+    """The migrations that are not applied yet; waits for a process that is migrating."""
     async with database.transaction() as tx:
         await tx.execute(_WAIT)
         applied = await read_applied(tx) if await tx.fetchval(_IS_THERE) else []
@@ -135,7 +134,7 @@ async def list_missing_migrations(database: Database, folder: Path = PACKAGED) -
 
 
 def refuse_old(major: int) -> None:
-    """A server that does not know what our tables are made with."""
+    """Refuse a server version that does not support our schema."""
     if major < OLDEST:
         raise Conflict(
             f"This is Postgres {major}, and Mainspring needs {OLDEST} or newer.",
@@ -145,12 +144,12 @@ def refuse_old(major: int) -> None:
 
 
 async def read_applied(connection: Connection) -> list[AppliedMigration]:
-    """What the database has had, oldest first."""
+    """The applied migrations, oldest first."""
     return [AppliedMigration(*row) for row in await connection.fetch(_APPLIED)]
 
 
 async def read_schema_version(database: Database) -> int:
-    """The number of the last migration that the database has had."""
+    """The number of the last applied migration."""
     return int(await database.fetchval("SELECT max(version) FROM schema_migrations") or 0)
 
 
@@ -162,7 +161,7 @@ def read_migrations(folder: Path) -> list[Migration]:
             continue
         if (named := _FILE.fullmatch(path.name)) is None:
             raise InternalError(f"The migration file {path.name} is not named like 0001_name.sql.")
-        # Line ends may change on the way to a machine; what the file says does not.
+        # Line endings may differ between machines; the checksum ignores them.
         sql = path.read_text(encoding="utf-8")
         found.append(Migration(int(named["version"]), named["name"], sql))
     if [migration.version for migration in found] != list(range(1, len(found) + 1)):
@@ -173,7 +172,7 @@ def read_migrations(folder: Path) -> list[Migration]:
 def list_pending(
     migrations: Sequence[Migration], applied: Sequence[AppliedMigration]
 ) -> list[Migration]:
-    """What is still to do; a database with another past than ours is refused."""
+    """The migrations to apply; a database with a different history is refused."""
     if len(applied) > len(migrations):
         raise Conflict(
             f"The database was used by a newer Mainspring: it has {applied[-1].label}, "

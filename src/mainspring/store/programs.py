@@ -1,7 +1,7 @@
-"""Starts the programs of Postgres: always on the leash, always with a bare environment.
+"""Starts Postgres programs through ``parent_watch``, with a minimal environment.
 
-Nothing of our own environment is handed on, so no secret in it can end up in a log of the
-server, and the server's messages are in English whatever the machine speaks.
+Our own environment is not inherited, so no secret in it can appear in the server's log, and the
+server's messages are in English on every machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _POLL_SECONDS = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """How a program ended and everything it said."""
+    """The exit status and output of a program."""
 
     code: int
     text: str
@@ -36,13 +36,13 @@ class ProgramExit:
 def spawn_program(
     command: Sequence[str | Path], account: SystemUser, *, cwd: Path, output: IO[bytes], feed: bytes
 ) -> subprocess.Popen[bytes]:
-    """Starts a program as the account; it gets a session of its own.
+    """Start a program as the given user, in a new session.
 
-    A session of its own keeps the Ctrl-C of a terminal away from the database, which is
-    stopped by us, after everything that uses it.
+    The new session keeps the Ctrl-C of a terminal away from the database, which is stopped last,
+    after everything that uses it.
     """
     if threading.current_thread() is not threading.main_thread():
-        # The parent-death signal follows the thread that started the program.
+        # The parent-death signal is tied to the thread that started the program.
         raise InternalError("The embedded database must be started from the main thread.")
     uid, gid = (account.uid, account.gid) if account.switched else (-1, -1)
     with tempfile.TemporaryFile() as stdin:
@@ -71,7 +71,7 @@ def spawn_program(
 async def run(
     command: Sequence[str | Path], account: SystemUser, *, cwd: Path, feed: bytes = b""
 ) -> ProgramExit:
-    """Runs a program to its end; it is killed when the wait is given up."""
+    """Run a program to its end; it is killed when the wait is cancelled."""
     with tempfile.TemporaryFile() as output:
         process = spawn_program(command, account, cwd=cwd, output=output, feed=feed)
         try:
@@ -85,7 +85,7 @@ async def run(
 
 
 async def wait_for_exit(process: subprocess.Popen[bytes], seconds: float | None = None) -> int:
-    """Waits for the end without a thread: a wait in a thread could not be given up."""
+    """Wait for the end without a thread: a wait in a thread could not be cancelled."""
     async with asyncio.timeout(seconds):
         while (code := process.poll()) is None:
             await asyncio.sleep(_POLL_SECONDS)

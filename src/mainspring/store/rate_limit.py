@@ -1,8 +1,8 @@
-"""Leaking buckets in the database, for limits that hold over all processes.
+"""Rate limits as leaky buckets in the database, shared by all processes.
 
-Each try pours one, or what it weighs, into its bucket, which leaks at a steady rate; a try
-that would make it run over is not taken. A database that crashed forgets them, which gives
-nobody more than one bucket's worth.
+Each attempt adds one unit, or its weight, to its bucket, which leaks at a constant rate; an attempt
+that would overflow it is refused. The table is unlogged: a crash empties it, which allows at most
+one extra bucket.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _POUR = f"""
 _OVER = f"SELECT {_LEFT} + $4::float8 - $3::float8 AS over FROM buckets b WHERE key = $1"
 _SCOOP = "UPDATE buckets SET level = greatest(0, level - 1) WHERE key = $1"
 _EMPTY = "DELETE FROM buckets WHERE key = $1"
-# No bucket takes longer than this to run dry by itself.
+# The longest time that any bucket needs to drain.
 _SWEEP = "DELETE FROM buckets WHERE at < now() - interval '1 day'"
 
 
 @dataclass(frozen=True, slots=True)
 class LeakyBucket:
-    """How much it holds, and how much leaks out of it in a second."""
+    """The capacity of a bucket and its leak rate per second."""
 
     most: float
     per_second: float
@@ -39,7 +39,7 @@ class LeakyBucket:
 async def fill_bucket(
     tx: Transaction, key: str, bucket: LeakyBucket, amount: float = 1.0
 ) -> float | None:
-    """None when it was taken; else the seconds after which the next one may be."""
+    """None when the attempt is allowed; else the seconds until the next one may be."""
     held = key, float(bucket.per_second), float(bucket.most), float(amount)
     if await tx.fetchrow(_POUR, *held) is not None:
         return None
@@ -49,15 +49,15 @@ async def fill_bucket(
 
 
 async def refund_bucket(tx: Transaction, key: str) -> None:
-    """Takes one out again, for a try that is held against nobody."""
+    """Remove one unit, for an attempt that should not count."""
     await tx.execute(_SCOOP, key)
 
 
 async def clear_bucket(tx: Transaction, key: str) -> None:
-    """Forgets everything that a bucket holds."""
+    """Empty a bucket."""
     await tx.execute(_EMPTY, key)
 
 
 async def delete_empty_buckets(tx: Transaction) -> None:
-    """Forgets buckets that have run dry since anybody used them."""
+    """Delete buckets that have drained."""
     await tx.execute(_SWEEP)

@@ -1,8 +1,8 @@
-"""Puts a whole database into an empty one: everything or nothing.
+"""Restores a whole database into an empty one, atomically.
 
-The tables are made as they were when the rows were taken, the rows come in one transaction,
-and the migrations since then follow as for any older database. A kill at any moment leaves
-empty tables, which the next try takes for what they are.
+The tables are created with the schema version of the backup, the rows are inserted in one
+transaction, and later migrations follow as for any older database. A kill at any time leaves empty
+tables, which the next attempt recognises.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _IS_OURS = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 
 
 async def load_nothing_more() -> None:
-    """For whoever has nothing to bring along."""
+    """The default for ``bring``: nothing else to restore."""
 
 
 async def load(
@@ -48,10 +48,10 @@ async def load(
     bring: Callable[[], Awaitable[None]] = load_nothing_more,
     folder: Path = PACKAGED,
 ) -> dict[str, int]:
-    """Fills an empty database; answers how many rows each table got.
+    """Fill an empty database; returns the number of rows per table.
 
-    ``bring`` is called once all rows are in and before they count: what belongs to them and
-    lies elsewhere is brought there, and its failure undoes everything.
+    ``bring`` is called after all rows are inserted and before the commit: it restores data that
+    belongs to the rows but is stored elsewhere, and its failure rolls everything back.
     """
     heading = content.heading
     refuse_unfit(heading, folder)
@@ -73,7 +73,7 @@ async def load(
 
 
 def refuse_unfit(heading: SnapshotHeader, folder: Path = PACKAGED) -> None:
-    """Rows of a newer or another program are refused before anything is touched."""
+    """Reject rows of a newer or another program before anything is changed."""
     try:
         list_pending(read_migrations(folder), heading.applied)
     except Conflict as clash:
@@ -90,7 +90,7 @@ def refuse_unfit(heading: SnapshotHeader, folder: Path = PACKAGED) -> None:
 
 
 async def refuse_occupied(database: Database) -> None:
-    """A database with anything in it is somebody's."""
+    """Reject a database that is not empty."""
     async with database.acquire() as connection:
         if not await connection.fetchval(_IS_OURS):
             other = await connection.fetchval(_OTHERS)
@@ -138,7 +138,7 @@ def _load_error(error: asyncpg.PostgresError) -> InternalError:
 async def _match_tables(
     connection: DedicatedConnection, heading: SnapshotHeader
 ) -> list[StoredTable]:
-    """The tables as they are here, with the columns that came; both must be known here."""
+    """The tables of this schema with the columns of the backup; both must be known here."""
     here = await read_tables(connection)
     came = {table.name: set(table.columns) for table in heading.tables}
     if came != {table.name: set(table.columns) for table in here}:
@@ -160,7 +160,7 @@ async def _hold_empty(connection: DedicatedConnection, tables: list[StoredTable]
 
 
 async def _create_partitions(connection: DedicatedConnection, heading: SnapshotHeader) -> None:
-    """Partitions first: rows that found none would stay where all others go."""
+    """Create partitions first: rows without one would stay in the default partition."""
     now = await connection.fetchval("SELECT now()")
     for moment in (*heading.periods, now):
         await ensure_partitions(connection, moment)
@@ -198,7 +198,7 @@ async def _count_on(connection: DedicatedConnection, sequences: Mapping[str, int
 
 
 async def is_same(database: Database, content: DatabaseContent) -> int | None:
-    """How many rows there are, if both have the same; None if they do not."""
+    """The number of rows, if both sides are equal; None if they are not."""
     total = 0
     async with _open_dedicated(database) as connection:
         if not await connection.fetchval(_IS_OURS):

@@ -1,7 +1,7 @@
-"""The whole database as it was at one moment, read while others go on writing.
+"""A consistent snapshot of the whole database, read while others write.
 
-One transaction sees one moment. The tables are held first, so that none is changed or dropped
-before it was read; whoever drops history steps back meanwhile and comes again later.
+One transaction sees one snapshot. The tables are locked first, so that none is altered or dropped
+before it is read; partition removal backs off meanwhile and retries later.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mainspring.store.database import Connection, Database, DedicatedConnection
 from mainspring.store.database_errors import convert_driver_error
 from mainspring.store.migrate import AppliedMigration, read_applied
 
-# Which tables there are, in an order in which they can be filled, and what of them is kept.
+# The tables in an order in which they can be filled, and the columns that are kept.
 
-# The number of the migrations is told apart; vectors are made anew from their pages.
+# The schema version is stored separately; embeddings are recomputed from their pages.
 _LEFT_BEHIND: Final = frozenset({"schema_migrations", "page_vectors"})
-# Every server counts its transactions by itself, so a place in the event log is told by which
-# readers have passed it. The smallest numbers are below those of any server: what is carried
-# lies before everything that happens later, and no reader sees an event twice or never.
+# Transaction ids are local to a server, so a position in the event log is exported as the set of
+# readers that have passed it. The smallest ids are below those of any server: exported events sort
+# before all later ones, and no reader sees an event twice or never.
 _TOLD_OTHERWISE: Final[Mapping[tuple[str, str], str]] = {
     ("events", "xid"): "(10 + 2 * (SELECT count(*) FROM event_cursors AS reader"
     " WHERE (reader.xid, reader.id) < (kept.xid, kept.id)))::text::xid8",
@@ -69,20 +69,20 @@ _PERIODS = """
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table, and the columns of it that are stored and not computed."""
+    """A table and its stored (not generated) columns."""
 
     name: str
     columns: tuple[str, ...]
 
     @property
     def query(self) -> str:
-        """Everything that is kept of it."""
+        """A query for all exported rows."""
         shown = ", ".join(self._shown(column) for column in self.columns)
         return f"SELECT {shown} FROM {quote_identifier(self.name)} AS kept"
 
     @property
     def digest(self) -> str:
-        """A query for one number over all its rows, whatever their order."""
+        """A query for one digest over all rows, in any order."""
         same = [c for c in self.columns if (self.name, c) not in _TOLD_OTHERWISE]
         row = ", ".join(f"kept.{quote_identifier(column)}" for column in same)
         return (
@@ -100,12 +100,12 @@ class StoredTable:
 
 
 def quote_identifier(name: str) -> str:
-    """A name as SQL wants it, whatever is in it."""
+    """A quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 async def read_tables(connection: Connection) -> list[StoredTable]:
-    """What is carried, each table after those that it points at."""
+    """The exported tables, each after those that it references."""
     rows = await connection.fetch(_TABLES)
     there = {row["name"]: StoredTable(row["name"], tuple(row["columns"])) for row in rows}
     pairs = [(row["name"], row["pointed"]) for row in await connection.fetch(_POINTING)]
@@ -114,7 +114,7 @@ async def read_tables(connection: Connection) -> list[StoredTable]:
 
 
 def sort_by_references(names: Iterable[str], pointing: Sequence[tuple[str, str]]) -> list[str]:
-    """The names so that each comes after what it points at; one may point at itself."""
+    """The names in topological order; a table may reference itself."""
     graph: dict[str, set[str]] = {name: set() for name in sorted(names)}
     for name, pointed in pointing:
         if name != pointed and name in graph and pointed in graph:
@@ -123,19 +123,19 @@ def sort_by_references(names: Iterable[str], pointing: Sequence[tuple[str, str]]
 
 
 async def read_sequences(connection: Connection) -> dict[str, int | None]:
-    """How far each sequence has counted; None for one that has not begun."""
+    """The current value of each sequence; None for one that is unused."""
     return {row["name"]: row["last_value"] for row in await connection.fetch(_SEQUENCES)}
 
 
 async def read_periods(connection: Connection) -> list[datetime]:
-    """When each period begins that a table has a partition for."""
+    """The start of each period for which a table has a partition."""
     rows = await connection.fetch(_PERIODS)
     moments = {_decode_id_time(UUID(row["first"])) for row in rows if row["first"] is not None}
     return sorted(moments)
 
 
 async def compute_table_digest(connection: Connection, table: StoredTable) -> tuple[int, Decimal]:
-    """How many rows a table has, and a number that two equal tables share."""
+    """The number of rows of a table, and a digest that equal tables share."""
     row = await connection.fetchrow(table.digest)
     assert row is not None
     return row["rows"], row["digest"]
@@ -145,7 +145,7 @@ def _decode_id_time(first: UUID) -> datetime:
     return datetime.fromtimestamp((first.int >> 80) / 1000, UTC)
 
 
-# Values read the same on every server, and a long copy is no idle transaction.
+# Values have the same text on every server, and a long copy is not an idle transaction.
 PLAIN_SESSION: Final = {
     "DateStyle": "ISO, YMD",
     "IntervalStyle": "iso_8601",
@@ -164,7 +164,7 @@ _LIVE = "SELECT name FROM workers WHERE lease_until > now() ORDER BY id LIMIT 1"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotHeader:
-    """What must be known before the first row is put anywhere."""
+    """What must be known before the first row is inserted."""
 
     applied: tuple[AppliedMigration, ...]
     tables: tuple[StoredTable, ...]
@@ -177,40 +177,40 @@ class SnapshotHeader:
 
 
 class DatabaseContent(Protocol):
-    """Rows on their way: from a file, or from another database."""
+    """The rows of a restore: from a file, or from another database."""
 
     @property
     def heading(self) -> SnapshotHeader: ...
 
     def pieces(self, table: StoredTable) -> AsyncIterator[bytes]:
-        """The rows of a table, as Postgres writes them."""
+        """The rows of a table, in Postgres's copy format."""
         ...
 
     def rows(self, table: StoredTable) -> int:
-        """How many there were; known once all pieces have been taken."""
+        """The number of rows; known once all chunks are consumed."""
         ...
 
     async def digest(self, table: StoredTable) -> Decimal | None:
-        """A number over all of them, if it can be told."""
+        """A digest over all rows, if available."""
         ...
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """One moment of a database."""
+    """One snapshot of a database."""
 
     connection: DedicatedConnection
     heading: SnapshotHeader
     taken_at: datetime
     postgres: str
-    # The ids of the keys that its secrets are sealed with.
+    # The ids of the keys that encrypt its secrets.
     keys: tuple[str, ...]
     _rows: dict[str, int] = field(default_factory=dict)
 
     async def copy(
         self, table: StoredTable, put: Callable[[bytes], Coroutine[Any, Any, None]]
     ) -> int:
-        """Hands on every row; answers how many there were."""
+        """Write every row to a sink; returns the number of rows."""
         said = await self.connection.copy_from_query(table.query, output=put)
         self._rows[table.name] = rows = _parse_copy_count(said)
         return rows
@@ -242,7 +242,7 @@ class Snapshot:
 
 @contextlib.asynccontextmanager
 async def open_snapshot(database: Database, *, still: bool = False) -> AsyncIterator[Snapshot]:
-    """The database at this moment. With ``still``, nobody may write while it is read."""
+    """The current state of the database. With ``still``, writes are blocked while it is read."""
     connection = await database.dedicated(settings=PLAIN_SESSION)
     try:
         tables = await read_tables(connection)
@@ -251,7 +251,7 @@ async def open_snapshot(database: Database, *, still: bool = False) -> AsyncIter
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if still else " READ ONLY")
         await connection.execute(begin)
         names = ", ".join(quote_identifier(table.name) for table in tables)
-        # The moment is the one of the first query after this.
+        # The snapshot is taken by the first query after this.
         await connection.execute(f"LOCK TABLE {names} IN {_get_lock_mode(still)} MODE")
         yield await _build_snapshot(connection, tables)
         await connection.execute("COMMIT")
@@ -282,7 +282,7 @@ async def _build_snapshot(
 
 
 async def refuse_at_work(database: Database) -> None:
-    """Whoever changes the ground under a database wants nobody to stand on it."""
+    """Refuse while other processes use the database."""
     if await database.fetchval("SELECT to_regclass('workers') IS NULL"):
         return
     name = await database.fetchval(_LIVE)
@@ -310,5 +310,5 @@ def empty_database_error() -> NotFound:
 
 
 def _parse_copy_count(text: str) -> int:
-    """Postgres ends a copy with the words COPY and a number."""
+    """Postgres ends a copy with the status COPY and a number."""
     return int(text.rpartition(" ")[2])

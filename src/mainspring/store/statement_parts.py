@@ -1,9 +1,8 @@
-"""Statements that are put together of parts, so that many rows of many tables are one journey.
+"""SQL statements composed of parts, so that rows of several tables need one round trip.
 
-Each room writes its own part, with the table's name in it, and whoever commits them together
-gives their parameters numbers. A part takes its rows as columns; a column in which every row
-has the same usual value is not sent: ``unnest`` fills it with NULL, and the part says what
-that stands for.
+Each package writes its own part, which contains the table's name, and the caller that commits them
+together numbers their parameters. A part takes its rows as columns; a column in which every row has
+the default value is not sent: ``unnest`` fills it with NULL, and the part declares what NULL means.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ class StatementPart:
     """A statement with {} for each of its columns, and what follows its WHERE."""
 
     text: str
-    # The usual value of each column; None where NULL is meant, or where there is none.
+    # The default value of each column; None where NULL is meant, or where there is none.
     usual: tuple[Any, ...]
     end: str = ""
 
     def numbered(self, first: int, only_if: str) -> str:
-        """The part with its parameters numbered from the first on, done under a condition."""
+        """The part with its parameters numbered from ``first``, executed under a condition."""
         numbers = (f"${first + place}" for place in range(len(self.usual)))
         return f"{self.text.format(*numbers)} WHERE {only_if} {self.end}"
 

@@ -1,12 +1,11 @@
-"""Wake-ups: a hint to other processes that there is something new to look at.
+"""Wake-ups: LISTEN/NOTIFY hints to other processes that there is new work.
 
-A NOTIFY inside the transaction that it announces would make all such commits wait for
-each other, so hints are sent after the commit, gathered, on a connection of their own.
-A hint may be lost or come twice: whoever waits for one also looks by itself every now
-and then, and treats the hint as a reason to look, never as a fact.
+A NOTIFY inside the transaction that it announces would serialise all such commits, so hints are
+batched and sent after the commit, on a dedicated connection. A hint may be lost or duplicated:
+listeners also poll at an interval and treat a hint as a reason to look, never as a fact.
 
-The empty payload means "look at everything". It stands for more hints than are worth
-telling apart, and for the ones that a broken connection may have swallowed.
+The empty payload means "look at everything". It replaces hints that are too many to list, and those
+that a broken connection may have lost.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _GATHER_SECONDS = 0.003
 _LAST_WORDS_SECONDS = 1.0
 _ALIVE_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
-# A hint is not worth a flush to disk.
+# A hint does not need a flush to disk.
 _SESSION = {"synchronous_commit": "off"}
 _NOTIFY = "SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint(c, p)"
 _TROUBLE = (
@@ -47,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class WakeupSender:
-    """Sends hints. The first goes out at once, those that follow closely go together."""
+    """Sends hints: the first one at once, those that follow closely as a batch."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,7 +58,7 @@ class WakeupSender:
         self._connection: DedicatedConnection | None = None
 
     def wake(self, channel: str, payload: str = EVERYTHING) -> None:
-        """Notes the hint and returns; call it after the commit."""
+        """Record a hint and return; call it after the commit."""
         _note(self._waiting[channel], payload)
         self._quiet.clear()
         self._news.set()
@@ -67,7 +66,7 @@ class WakeupSender:
             self._task = asyncio.create_task(self._send_for_ever(), name="waker")
 
     async def aclose(self) -> None:
-        """Sends what is noted, if that is quickly done, and stops."""
+        """Send pending hints, if that is quick, and stop."""
         if self._task is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS_SECONDS):
@@ -124,13 +123,13 @@ class WakeupListener:
         self._news = asyncio.Event()
 
     def beside(self) -> WakeupListener:
-        """For another task that waits for the same hints: both hear them over one connection."""
+        """A listener for another task on the same channel; both share one connection."""
         return WakeupListener(self._line.database, self._line.channel, line=self._line)
 
     async def wait(self, seconds: float) -> set[str]:
-        """The payloads since the last call, as soon as there are any; none in that time: none.
+        """The payloads since the last call, as soon as there are any; empty after the timeout.
 
-        The first call answers "look at everything" once it listens.
+        The first call returns "look at everything" once it listens.
         """
         self._line.join(self)
         with contextlib.suppress(TimeoutError):
@@ -141,16 +140,16 @@ class WakeupListener:
         return found
 
     def tell(self, payload: str) -> None:
-        """Notes a hint, and ends a wait."""
+        """Record a hint and end the wait."""
         _note(self._found, payload)
         self._news.set()
 
     def nudge(self) -> None:
-        """Ends a wait from inside the process, without a payload."""
+        """End the wait from inside the process, without a payload."""
         self._news.set()
 
     def hush(self) -> None:
-        """Ends a wait for good; every worker hears these hints, so nobody misses them."""
+        """End all waits for good; every worker receives these hints, so none is lost."""
         self._news.set()
 
     async def aclose(self) -> None:
@@ -158,7 +157,7 @@ class WakeupListener:
 
 
 class ChannelSubscription:
-    """A connection that listens to one channel, for as long as anybody hears it."""
+    """A connection that listens to one channel while it has at least one listener."""
 
     def __init__(self, database: Database, channel: str) -> None:
         self.database = database
@@ -168,7 +167,7 @@ class ChannelSubscription:
         self._task: asyncio.Task[None] | None = None
 
     def join(self, ear: WakeupListener) -> None:
-        """Tells this one too from now on, and opens the line if nobody has."""
+        """Add a listener, and open the connection if there is none."""
         if ear not in self._ears:
             self._ears.add(ear)
             if self._listens:
@@ -195,7 +194,7 @@ class ChannelSubscription:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _listen(self, connection: DedicatedConnection) -> None:
-        """Until the connection breaks."""
+        """Listen until the connection breaks."""
         broken = asyncio.Event()
         connection.add_termination_listener(lambda _: broken.set())
         try:
@@ -207,7 +206,7 @@ class ChannelSubscription:
                     async with asyncio.timeout(_ALIVE_SECONDS):
                         await broken.wait()
                 except TimeoutError:
-                    # A network may drop a silent connection without telling either end.
+                    # A network may drop an idle connection without notifying either end.
                     await connection.execute("SELECT 1", timeout=5.0)
         finally:
             self._listens = False
@@ -222,7 +221,7 @@ class ChannelSubscription:
 
 
 def _note(found: set[str], payload: str) -> None:
-    """Bounded: too many hints, or one too long to travel, become "look at everything"."""
+    """Bounded: too many hints, or one that is too long, become "look at everything"."""
     if len(payload.encode()) > _PAYLOAD_BYTES:
         payload = EVERYTHING
     found.add(payload)
