@@ -1,4 +1,4 @@
-"""An action: what a step of a plan may name."""
+"""An action: what a step of a plan can run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ActionHandler = Callable[["StepContext", Mapping[str, Any]], Awaitable[Any]]
 
 
 def use_nothing(config: Mapping[str, Any]) -> tuple[Grant, ...]:
-    """For actions that touch nothing outside the run."""
+    """For actions that call no capability."""
     del config
     return ()
 
@@ -26,62 +26,62 @@ def use_nothing(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 def find_nothing(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
-    """For actions whose schema says all there is to say."""
+    """For actions that need no check beyond their schema."""
     del config, capabilities
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One entry of the vocabulary of plans.
+    """One action of the vocabulary.
 
-    ``uses`` reads an unrendered config and says which capabilities the step will call,
-    so that a plan's grants can be shown before it ever runs.
+    ``uses`` reads an unrendered config and returns the capabilities that the step will call, so
+    that a plan's grants can be shown before it runs.
     """
 
     type: str
     description: str
     config_schema: Mapping[str, Any]
-    # None: the step itself declares the shape of its output.
+    # None: the step itself declares the schema of its output.
     output_schema: Mapping[str, Any] | None
     handler: ActionHandler
     uses: Callable[[Mapping[str, Any]], tuple[Grant, ...]] = use_nothing
-    # What is wrong with a config beyond its schema, each with a pointer inside the config.
+    # Problems of a config beyond its schema, each with a pointer inside the config.
     check: ConfigCheck = find_nothing
-    # What its author may want to think over; it keeps nobody from saving.
+    # Warnings for the author; they do not prevent saving.
     doubt: ConfigCheck = find_nothing
-    # Its calls are answered from the record over all of its tries, so that one which is taken
-    # over or tried again goes on where the last try was interrupted.
+    # Its calls are recorded across all of its attempts, so that an attempt after a takeover or a
+    # retry continues where the last one was interrupted.
     resumes: bool = False
-    # How long one attempt usually takes; only the choice of queue reads it.
+    # The typical duration of one attempt; only used to choose the queue.
     seconds: float = 1.0
-    # It may cost money beyond what its calls cost, by what it reports itself.
+    # It may cost money beyond its calls, which it reports itself.
     reports_usage: bool = False
-    # The key of the config that holds nested steps, for actions that walk steps.
+    # The config key of nested steps, for actions that run steps.
     nested: str | None = None
-    # Its only work is to wait.
+    # It only waits.
     waits: bool = False
-    # What it waits for is an answer: its value is not known before somebody gave one.
+    # It waits for an answer: its value is not known before.
     asks: bool = False
-    # It makes one call that may be held for a person, so a step of it may wait for the answer.
+    # It makes one call that may be held for approval, so its step may wait for the decision.
     holds: bool = False
 
     @property
     def is_pure(self) -> bool:
-        """Whether it changes nothing, whatever its config says: it computes, waits or asks."""
+        """Whether it changes nothing, for any config: it computes, waits or asks."""
         return self.asks or (self.uses is use_nothing and not self.reports_usage)
 
 
-# The pure actions of this process. A stored document is compared also where no vocabulary is at
-# hand to say which of its steps are pure.
+# The pure actions of this process. Stored documents are also compared where no vocabulary is
+# available to say which of their steps are pure.
 _PURE: Final[set[str]] = set()
 
 
 def declare_actions(actions: Iterable[Action]) -> None:
-    """Makes the actions of a registry known; each registry does so when it is built."""
+    """Register the pure actions of a registry; called when a registry is built."""
     _PURE.update(one.type for one in actions if one.is_pure)
 
 
 def is_declared_pure(action: str) -> bool:
-    """Whether an action of this process declares that it changes nothing."""
+    """Whether an action of this process is declared pure."""
     return action in _PURE

@@ -1,8 +1,7 @@
-"""An address that a person gives, instead of one that an integration knows.
+"""URLs that a person provides, instead of ones that an integration knows.
 
-Adapters that read any web address share how such an address is written and which host it leads
-to. Whether the host may be dialled at all is judged by
-the guard of the gate, which sees the address behind the name.
+Adapters that read any URL share its format and host. Whether the host may be called is decided by
+the egress guard, which checks the resolved IP address.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# The address of an outside API that an operator may set: read once, spelt one way.
+# The base URL of an external API that an operator may set, normalised.
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def read_base_address(url: str) -> tuple[str, str] | None:
-    """The address without a trailing slash, and its host with the port that will be dialled.
+    """The URL without a trailing slash, and its host with the effective port.
 
-    None when it is no web address, or more than one.
+    None when it is not a single web URL.
     """
     try:
         split = urlsplit(url)
@@ -58,7 +57,7 @@ URL_SCHEMA: Final[dict[str, Any]] = {
 
 
 def normalize_address(url: str, at: str = "/url") -> str:
-    """The one spelling of an address: host in lower case, no usual port, no fragment."""
+    """The normalised URL: host in lower case, no default port, no fragment."""
     split, host, port = _read(url, at)
     shown = f"[{host}]" if ":" in host else host
     if port != _PORTS[split.scheme]:
@@ -67,25 +66,25 @@ def normalize_address(url: str, at: str = "/url") -> str:
 
 
 def get_host(url: str) -> str:
-    """The host and port that an address leads to, as the guard compares them."""
+    """The host and port of a URL, as the egress guard compares them."""
     _, host, port = _read(url, "/url")
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def get_hosts(ref: Mapping[str, Any]) -> frozenset[str]:
-    """The one host of a reference by its url."""
+    """The host of a reference by its url."""
     return frozenset({get_host(str(ref["url"]))})
 
 
 def normalize_address_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
-    """A reference that is an address and nothing more, in its one spelling."""
+    """A reference that is only a URL, normalised."""
     return {**ref, "url": normalize_address(str(ref["url"]))}
 
 
 async def read_address(
     ctx: CallContext, url: str, accept: str, headers: Mapping[str, str | SecretText] | None = None
 ) -> HttpResponse:
-    """What stands at an address, or the problem with it, said by its host."""
+    """The response at a URL, or a problem that names its host."""
     request = HttpRequest(
         method="GET",
         url=url,
@@ -102,7 +101,7 @@ async def read_address(
 
 
 def unreadable_response_error(who: str, what: str) -> UpstreamError:
-    """An answer that came and is not what it should be; another try would meet the same."""
+    """A response that is not what it should be; not retryable."""
     return UpstreamError(f"{who} {what}", code="unreadable_answer", retryable=False)
 
 

@@ -1,8 +1,7 @@
-"""What an agent is given beside a call's own context: turns of a model, and tools at the gate.
+"""The agent interface: model turns, and tool calls through the gate.
 
-An agent's conversation is durable. It is walked from its beginning whenever the run is taken
-over; what has happened already is answered from the record, and the first thing that has not
-is done for real.
+An agent's conversation is durable. After a restart or a takeover it is replayed from its beginning:
+recorded turns and calls are answered from the record, and the first unrecorded one is executed.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.model import ModelReply, ModelRequest
 
 AGENT_RUN: Final = "agent.run"
-# The action that is one such call.
+# The action that runs an agent.
 AGENT_TASK: Final = "agent_task"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A capability that an agent may call, with the schema as the run's grants narrow it."""
+    """A capability that an agent may call, with the schema narrowed by the run's grants."""
 
     id: str
     description: str
     input_schema: Mapping[str, Any]
-    # A person must agree before such a call is done.
+    # A person must approve such a call before it is executed.
     waits: bool = False
-    # Arguments that are a secret or nothing, which a model can never give.
+    # Arguments that only accept a secret, which a model can never provide.
     secrets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:
-    """What a model answered, and what that took."""
+    """A model's answer and its usage."""
 
     reply: ModelReply
     cost: Decimal
@@ -47,74 +46,74 @@ class AgentTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """What came of one call: its value or its problem."""
+    """The result of one call: its value or its problem."""
 
     value: Any = None
     problem: Problem | None = None
-    # As the record of the call has it: read, kept, held, denied …
+    # The status in the record of the call: read, kept, held, denied …
     outcome: str = "read"
     cost: Decimal = Decimal(0)
     ms: int = 0
 
 
 class AgentSession(Protocol):
-    """Given to the handler of ``agent.run`` and to no other."""
+    """Passed to the handler of ``agent.run`` only."""
 
     @property
     def spent(self) -> Decimal:
-        """What the conversation has cost up to this place in it, its tools included."""
+        """The cost of the conversation up to here, its tools included."""
         ...
 
     @property
     def seconds(self) -> float:
-        """How long its turns and its calls took up to this place in it."""
+        """The duration of its turns and calls up to here."""
         ...
 
     async def begin(self, material: bytes) -> str:
-        """Opens the conversation about this material; its mark, which nobody can guess.
+        """Open the conversation about this material; returns its unguessable marker.
 
-        One that was begun about something else is refused.
+        A conversation that was begun about other material is refused.
         """
         ...
 
     async def tools(self, wanted: Sequence[str]) -> Sequence[AgentTool]:
-        """What these names and patterns stand for, as far as the run was granted it.
+        """The tools for these names and patterns, limited to the run's grants.
 
-        A pattern is narrowed by the grants; a name that is not granted is a problem.
+        A pattern is narrowed by the grants; a name that is not granted is an error.
         """
         ...
 
     async def turn(
         self, number: int, request: ModelRequest, asked: bytes, room: int | None
     ) -> AgentTurn:
-        """One answer of the model, paid for once; ``asked`` is a hash of all that led to it.
+        """One model turn, charged once; ``asked`` is a hash of everything before it.
 
-        With room for so many tokens it reads and writes no more than that.
+        ``room`` limits the tokens of the turn, input and output together.
         """
         ...
 
     async def call(
         self, turn: int, place: int, capability: str, arguments: Mapping[str, Any]
     ) -> ToolCallResult:
-        """One call through the gate as this run; what ends the run is raised."""
+        """One call through the gate as this run; errors that end the run are raised."""
         ...
 
     def recorded(self, turn: int, place: int | None = None) -> bool:
-        """Whether a turn, or a call of it, is answered from the record."""
+        """Whether a turn, or one of its calls, is answered from the record."""
         ...
 
     def made(self, turn: int, place: int) -> bool:
-        """Whether a call may be made: not one that an earlier try passed over."""
+        """Whether a call may be executed: not if an earlier attempt skipped it."""
         ...
 
     async def say(self, event: Mapping[str, Any]) -> None:
-        """Tells whoever watches, with nothing in it that must not be shown."""
+        """Show progress to observers; it contains nothing that must stay hidden."""
         ...
 
     def used_up(self) -> Problem | None:
-        """Which cap of the run has been reached, if one has."""
+        """The cap of the run that has been reached, if any."""
         ...
 
     async def keep(self, transcript: Mapping[str, Any]) -> UUID | None:
-        """Keeps the whole conversation as an artifact; None when that was not possible."""
+        """Store the whole conversation as an artifact; None when that was not possible."""
         ...

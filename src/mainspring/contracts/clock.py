@@ -1,4 +1,4 @@
-"""The one source of "now" for decisions; tests hand in their own."""
+"""The source of "now" for decisions; tests pass their own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where a room reads the time when the database does not say it."""
+    """The clock to use when the database does not provide the time."""
 
     def now(self) -> datetime: ...
 
@@ -16,7 +16,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clock, always in UTC."""
+    """The system clock, always in UTC."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

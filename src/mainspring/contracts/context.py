@@ -1,4 +1,4 @@
-"""What a handler is given. It sees nothing of retries, grants, budgets or audit."""
+"""The contexts passed to handlers. They hide retries, grants, budgets and audit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mainspring.contracts.secret import ScriptSecrets, SecretText
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever calls now: a member at a page or a command, a run, or a client with a token.
+    """The caller: a member in the page or CLI, a run, or a client with a token.
 
     A client acts for the member it belongs to, so its id is that member's.
     """
@@ -29,29 +29,29 @@ class Actor:
     kind: Literal["member", "run", "client"]
     id: UUID
     token_id: UUID | None = None
-    # What a member or a client may do here; a run has grants instead.
+    # The permissions of a member or a client; a run has grants instead.
     role: Role | None = None
-    # Whether this person also looks after the installation.
+    # Whether this person is also an administrator of the installation.
     administrator: bool = False
-    # A program speaks for this member without a token of its own, such as an assistant that was
-    # started on their machine. What only a person may do is not theirs to do.
+    # A program acts for this member without a token of its own, such as an assistant started on
+    # their machine. It may not do what is reserved for people.
     by_program: bool = False
-    # This person answers on a terminal; otherwise they are at the page.
+    # This person answers on a terminal; otherwise in the page.
     at_terminal: bool = False
     # The chat in which this person pressed a button, such as slack or telegram.
     chat: str = ""
-    # Set for a token with the permission ``approve``: the automations whose consents it may
-    # answer over this surface. Empty where the permission does not count, as over MCP.
+    # Set for a token with the permission ``approve``: the automations whose consents it may answer
+    # over this interface. Empty where the permission does not apply, as over MCP.
     approves: frozenset[UUID] | None = None
 
     @property
     def is_person(self) -> bool:
-        """Whether a member is here themselves."""
+        """Whether the caller is a member in person."""
         return self.kind == "member" and not self.by_program
 
     @property
     def channel(self) -> str | None:
-        """Through what this actor decides; None for a program, which decides nothing."""
+        """The channel through which this actor decides; None for a program, which may not."""
         if self.approves:
             return "token"
         if not self.is_person:
@@ -61,7 +61,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class RunRef:
-    """The run a call belongs to, and the place in it."""
+    """The run that a call belongs to, and the position in it."""
 
     id: UUID
     automation_id: UUID
@@ -71,7 +71,7 @@ class RunRef:
 
 
 class Transaction(Protocol):
-    """The piece of a database connection that a handler may use.
+    """The part of a database connection that a handler may use.
 
     A row is read by column name; its values have the types of the columns.
     """
@@ -85,7 +85,7 @@ class Transaction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One outbound request. Secrets stand in it by name until it is sent."""
+    """One outbound request. Secrets are references until it is sent."""
 
     method: str
     url: str | SecretText
@@ -99,7 +99,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back, already bounded in size and time."""
+    """A response, already limited in size and time."""
 
     status: int
     headers: Mapping[str, str]
@@ -108,22 +108,22 @@ class HttpResponse:
 
 
 class HttpClient(Protocol):
-    """The only way out; the guard behind it checks the address that is dialled."""
+    """The only outbound HTTP client; the egress guard behind it checks every address."""
 
     async def send(self, request: HttpRequest) -> HttpResponse: ...
 
 
 MAIL_RECIPIENTS = 50
 MAIL_FILES = 5
-# Each of them; how much a mail may have in all is the mail server's to say.
+# The limit per list; the mail server limits the total.
 MAIL_FILE_BYTES = 10_485_760
-# The longest line a mail may have, and so the longest subject.
+# The maximum length of a line in a mail, and so of a subject.
 MAIL_SUBJECT = 998
 
 
 @dataclass(frozen=True, slots=True)
 class MailAttachment:
-    """A file that leaves with a mail."""
+    """A file attached to a mail."""
 
     filename: str
     content: bytes
@@ -132,7 +132,7 @@ class MailAttachment:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One mail, by addresses alone; who sends it is the operator's to say."""
+    """One mail, without a sender, which the operator configures."""
 
     to: tuple[str, ...]
     subject: str
@@ -140,16 +140,16 @@ class Mail:
     cc: tuple[str, ...] = ()
     html: str | None = None
     reply_to: str | None = None
-    # Further headers, such as Auto-Submitted; those of the mail itself cannot be given.
+    # Further headers, such as Auto-Submitted; the standard ones cannot be set.
     headers: Mapping[str, str] = field(default_factory=dict)
-    # These get it too, and nobody who reads it sees that.
+    # Recipients of a blind copy.
     bcc: tuple[str, ...] = ()
     attachments: tuple[MailAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MailReceipt:
-    """What the mail server took, and whom it refused, with its reason."""
+    """The recipients that the mail server accepted, and those it refused, with its reason."""
 
     message_id: str
     accepted: tuple[str, ...]
@@ -157,16 +157,16 @@ class MailReceipt:
 
 
 class Mailer(Protocol):
-    """The way to the operator's mail server."""
+    """Sends mail over the operator's mail server."""
 
     async def send(self, message: Mail, *, key: str) -> MailReceipt:
-        """Sends one mail; the same key makes the same Message-ID, so a repeat can be told."""
+        """Send one mail; the same key gives the same Message-ID, so a repeat can be recognised."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RawMail:
-    """A mail as it lies in a mailbox, and how large it is; of a larger one only the beginning."""
+    """A raw mail and its size; a large one is truncated."""
 
     uid: int
     data: bytes
@@ -174,16 +174,16 @@ class RawMail:
 
 
 class Mailbox(Protocol):
-    """One folder of a mailbox, opened to be read; nothing in it is changed."""
+    """One folder of a mailbox, opened read-only."""
 
     @property
     def uidvalidity(self) -> int:
-        """Which numbering the uids belong to; another one means that they say nothing any more."""
+        """The validity of uids; after a change, stored uids are meaningless."""
         ...
 
     @property
     def last_uid(self) -> int:
-        """The last uid that was given to a mail here when it was opened; 0: nobody knows."""
+        """The last uid assigned when the folder was opened; 0 when unknown."""
         ...
 
     async def search(
@@ -193,34 +193,34 @@ class Mailbox(Protocol):
         since: date | None = None,
         terms: Sequence[tuple[str, str]] = (),
     ) -> Sequence[int]:
-        """The uids above one, of mails since a day in which all the terms are found, in order.
+        """The uids above one, of mails since a date that match all terms, in order.
 
-        A term is where it stands (from, to, cc, subject, body or text) and what stands there.
+        A term is a field (from, to, cc, subject, body or text) and its content.
         """
         ...
 
     async def fetch(self, uid: int, most_bytes: int) -> RawMail | None:
-        """One mail, or its beginning; None: it is not there any more."""
+        """One mail, possibly truncated; None when it no longer exists."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What may be known of the connection that a call goes over; nothing secret is in it."""
+    """Information about the connection of a call, without secrets."""
 
     connection_id: UUID
     integration: str
-    # What people call it here, and who it is over there, such as an address.
+    # Its display name, and the account at the provider, such as an address.
     label: str
     account: str = ""
-    # What was set when it was connected, such as the server of a mailbox.
+    # The settings of the connection, such as the server of a mailbox.
     settings: Mapping[str, Any] = field(default_factory=dict)
     scopes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ClientWait:
-    """How long the client of a call waits for the answer, and how it hears of progress."""
+    """How long the client of a call waits for the result, and how it receives progress."""
 
     seconds: float
     # Takes a sentence; None: the client asked for no progress.
@@ -228,21 +228,21 @@ class ClientWait:
     # Set: the client was asked to open the page where a person answers, so the call may wait for
     # that answer. True: the client does not open it.
     dismissed: Callable[[], bool] | None = None
-    # Whether the client can open a page for its person.
+    # Whether the client can open a page for its user.
     opens_pages: bool = False
 
 
 class CallContext(Protocol):
-    """Given to a capability's handler."""
+    """Passed to a capability's handler."""
 
     @property
     def client_wait(self) -> ClientWait | None:
-        """Set when the client gives up on a late answer; None: it waits for as long as it takes."""
+        """Set when the client has a timeout; None when it waits without a limit."""
         ...
 
     @property
     def account(self) -> Account | None:
-        """The connection that ``http`` speaks over; None where there is none."""
+        """The connection that ``http`` uses; None when there is none."""
         ...
 
     @property
@@ -253,7 +253,7 @@ class CallContext(Protocol):
     def clock(self) -> Clock: ...
     @property
     def key(self) -> str:
-        """run/step/item/call: the same over every attempt, so a receiver sees one effect."""
+        """The idempotency key, run/step/item/call: the same over every attempt."""
         ...
 
     @property
@@ -263,7 +263,7 @@ class CallContext(Protocol):
 
     @property
     def tx(self) -> Transaction:
-        """The open transaction of a transactional capability; a Fault for any other."""
+        """The open transaction of a transactional capability; an error for any other."""
         ...
 
     @property
@@ -272,33 +272,33 @@ class CallContext(Protocol):
     def mail(self) -> Mailer: ...
 
     def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
-        """Opens the mailbox that the connection leads to, as its settings say."""
+        """Open the mailbox of the connection, as its settings say."""
         ...
 
     async def owner_address(self) -> str | None:
-        """Where the automation's owner gets mail, or the caller where there is no run.
+        """The mail address of the automation's owner, or of the caller without a run.
 
-        None: they are reached nowhere, or are no member any more.
+        None when they have no address or are no longer a member.
         """
         ...
 
     def spend(self, usd: Decimal) -> None:
-        """Says what the call cost; the gate settles it with the call's record."""
+        """Report the cost of the call; the gate settles it with the call's record."""
         ...
 
     @property
     def model(self) -> str:
-        """The model to ask when a call names none: the automation's; empty: the usual one."""
+        """The model for calls that name none: the automation's; empty: the default."""
         ...
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Asks a model within what the run may use; the gate books what it took."""
+        """Call a model within the run's budget; the gate records the usage."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What came of a call: its value or its problem, and the moment it was recorded at."""
+    """The result of a call: its value or its problem, and when it was recorded."""
 
     at: datetime
     value: Any = None
@@ -307,7 +307,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class StepStart:
-    """What a step holds at its beginning; moment and seed are the same over all its tries."""
+    """The state of a step at its start; time and seed are the same over all its attempts."""
 
     token: str
     began_at: datetime
@@ -318,7 +318,7 @@ OutputStream = Literal["out", "err", "end", "agent"]
 
 
 class StepContext(Protocol):
-    """Given to an action's handler."""
+    """Passed to an action's handler."""
 
     @property
     def actor(self) -> Actor: ...
@@ -330,7 +330,7 @@ class StepContext(Protocol):
     def key(self) -> str: ...
 
     async def call(self, capability: str, arguments: Mapping[str, Any]) -> Any:
-        """Calls a capability through the gate, as this run, with the run's grants."""
+        """Call a capability through the gate, as this run, with the run's grants."""
         ...
 
     async def called(
@@ -340,16 +340,16 @@ class StepContext(Protocol):
         *,
         secrets: ScriptSecrets = ...,
     ) -> CallResult:
-        """The same for a program: a problem is a value, and secrets are spelt in text.
+        """Like ``call``, for a script: a problem is a value, and secrets are placeholders in text.
 
-        Only the names that are given here are put in, and only where a secret may stand.
-        Several calls may be under way at a time.
+        Only the given names are substituted, and only where a secret is allowed. Several calls may
+        run concurrently.
         """
         ...
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What a template of this step sees: run, inputs, trigger and the steps before."""
+        """The template data of this step: run, inputs, trigger and earlier steps."""
         ...
 
     @property
@@ -358,30 +358,29 @@ class StepContext(Protocol):
         ...
 
     async def start(self) -> StepStart:
-        """A token that calls capabilities as this run until this try at the step is over."""
+        """A token that calls capabilities as this run until this attempt of the step ends."""
         ...
 
     async def say(self, stream: OutputStream, text: str, *, last: bool = False) -> None:
-        """Keeps a piece of what the step says while it runs, for whoever watches.
+        """Record a piece of the step's live output for observers.
 
-        What is said last is kept together with the end of the step.
+        The last piece is stored together with the end of the step.
         """
         ...
 
     async def report_usage(
         self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal
     ) -> Problem | None:
-        """Books what a program says of a model of its own; a problem means: stop it now."""
+        """Record the usage of a script's own model; a problem means that it must be stopped."""
         ...
 
     async def used_up(self, *, look: bool = False) -> Problem | None:
-        """Which cap of the run has been reached, if one has: a program is stopped then.
+        """The cap of the run that has been reached, if any: a script is stopped then.
 
-        Calls with the run's token may be made in another process; to count them too it has to
-        be looked up.
+        Calls with the run's token may be made in another process; counting them requires a query.
         """
         ...
 
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Runs the step's nested steps for one item; answers their outputs by name."""
+        """Run the nested steps for one item; returns their outputs by name."""
         ...

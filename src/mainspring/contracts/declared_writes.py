@@ -1,4 +1,4 @@
-"""The writes that the capabilities of this process declare, where no vocabulary is at hand."""
+"""The writes that the capabilities of this process declare, without a vocabulary."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Final
 
 from mainspring.contracts.capability import Capability, Write
 
-# What the capabilities of this process declare. Consent compares stored documents, also where no
-# vocabulary is at hand; what is sent by default must never depend on who compares.
+# Consent compares stored documents, also where no vocabulary is available; the writes that are sent
+# by default must not depend on where they are compared.
 _DECLARED: Final[dict[str, Capability]] = {}
 
 
 def declare_writes(capabilities: Iterable[Capability]) -> None:
-    """Makes the declarations of a registry known; each registry does so when it is built."""
+    """Register the declarations of a registry; called when a registry is built."""
     _DECLARED.update((one.id, one) for one in capabilities if one.write is not None)
 
 
 def find_declared_write(capability: str) -> Write | None:
-    """What a capability declares about its writes; None where it declares nothing."""
+    """The declared write of a capability; None when it declares none."""
     found = _DECLARED.get(capability)
     return None if found is None else found.write
 
 
 def list_default_writes(*, with_safe: bool) -> frozenset[str]:
-    """The writes that go at once where their step says nothing."""
+    """The writes that are sent at once when their step does not say otherwise."""
     return frozenset(
         name
         for name, one in _DECLARED.items()
@@ -33,7 +33,7 @@ def list_default_writes(*, with_safe: bool) -> frozenset[str]:
 
 
 def list_account_products() -> dict[str, str]:
-    """The integrations over whose accounts something is written, with their product names."""
+    """The integrations whose accounts are used for writes, with their product names."""
     return {
         one.annotations.route.integration: one.write.product
         for one in _DECLARED.values()

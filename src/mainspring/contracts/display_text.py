@@ -1,8 +1,9 @@
-"""Text of others as a person is shown it who decides about it.
+"""Makes untrusted text safe to show to a person who decides about it.
 
-Whoever confirms a write reads a line about it. A character that turns the text after it around,
-one that cannot be seen, or blanks that push the rest away could make it look like another write.
-So what cannot be seen is spelled out, blanks count once, and what was cut is marked.
+A person confirms a write after reading a line about it. A character that reverses the text
+direction, an invisible character, or blanks that push the rest out of view could make it look like
+another write. Invisible characters are therefore escaped, runs of blanks collapsed, and truncation
+is marked.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Final
 
 from mainspring.contracts.errors import Finding, Invalid
 
-# Names that people read: one line that shows what it says.
+# Display names: one line that shows what it contains.
 
 CODE: Final = "name_characters"
-# Control characters, the separators of lines, and the marks that override the text direction.
+# Control characters, line separators, and marks that override the text direction.
 _BREAKS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-# Characters without a shape. Joiners and variation selectors are not here: scripts and emoji
-# need them.
+# Characters without a glyph. Joiners and variation selectors are not here: scripts and emoji need
+# them.
 _INVISIBLE: Final = (
     r"\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff"
     r"\uffa0\ufff0-\ufffb\U000e0000-\U000e007f"
@@ -35,7 +36,7 @@ def clean_name(name: str) -> str:
 
 
 def name_findings(name: str, pointer: str = "/name", stored: Container[str] = ()) -> list[Finding]:
-    """What is wrong with the characters of a new name, with its place and a way out."""
+    """The invalid characters of a new name, with their location and a remedy."""
     found = _UNSAFE.search(name)
     if found is None or name in stored:
         return []
@@ -51,12 +52,12 @@ def name_findings(name: str, pointer: str = "/name", stored: Container[str] = ()
 
 
 def check_plain_name(name: str, pointer: str = "/name") -> None:
-    """Refuses a new name that would not show what it says."""
+    """Reject a new name with misleading characters."""
     refuse_names(name_findings(name, pointer))
 
 
 def refuse_names(findings: list[Finding]) -> None:
-    """Raises what was found wrong with names, if anything was."""
+    """Raise the findings about names, if there are any."""
     if findings:
         raise Invalid(
             findings[0].detail, code=CODE, findings=findings, suggestion=findings[0].suggestion
@@ -69,35 +70,35 @@ def _format_code_point(character: str) -> str:
 
 SHOWN: Final = 200
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks of which nothing is seen, or nothing but a gap.
+# Letters and marks that are invisible or look like a gap.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-# These join letters and emoji, and turn nothing around; between plain letters they only hide.
+# These join letters and emoji and do not reorder text; between plain letters they only hide.
 _JOINERS: Final = frozenset("\u200c\u200d")
 _GAP: Final = re.compile(r"[^\S\n]*\n\s*\n\s*\n\s*")
 _LONG_BLANK: Final = re.compile(r"[^\S\n]{8,}")
 
 
 def utf16_length(text: str) -> int:
-    """The length in units of UTF-16, which most chat providers count their limits in."""
+    """The length in UTF-16 units, in which most chat providers count their limits."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def escape_invisible(text: str) -> str:
-    """The text with every character of which nothing is seen spelled out."""
+    """The text with every invisible character escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape_character(text, place, one) for place, one in enumerate(text))
 
 
 def format_first_line(text: str, most: int = SHOWN) -> str:
-    """How a text begins, on one line; what is cut off is marked."""
-    # All of it is looked at: what stands behind many blanks is a part of it like any other.
+    """The beginning of a text on one line; truncation is marked."""
+    # The whole text is processed: text after many blanks is kept like any other.
     plain = " ".join(text.split())
     return escape_invisible(plain[:most]) + ("…" if len(plain) > most else "")
 
 
 def format_lines(text: str) -> str:
-    """The whole text in its own lines, without long gaps."""
+    """The whole text with its line breaks, without long gaps."""
     closer = _LONG_BLANK.sub("   ", _GAP.sub("\n\n", text.replace("\r\n", "\n").strip()))
     return "\n".join(escape_invisible(line.replace("\t", "    ")) for line in closer.split("\n"))
 

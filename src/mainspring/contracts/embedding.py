@@ -1,7 +1,7 @@
-"""An embedder: text becomes a vector, and texts that mean alike become vectors that are near.
+"""The embedding interface: text becomes a vector; similar texts have close vectors.
 
-Vectors compare only when one model made them all, so a model has a name, and the name is
-kept with every vector.
+Vectors are only comparable when one model created them all, so a model has a name, which is stored
+with every vector.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from uuid import UUID
 
 
 class Embedder(Protocol):
-    """One model of one installation."""
+    """One embedding model of an installation."""
 
     @property
     def name(self) -> str:
-        """The model and its version; another name means that vectors do not compare."""
+        """The model and its version; vectors of different names are not comparable."""
         ...
 
     @property
@@ -24,9 +24,9 @@ class Embedder(Protocol):
 
     @property
     def outward(self) -> bool:
-        """Whether texts leave the house to become vectors."""
+        """Whether texts are sent outside the installation to be embedded."""
         ...
 
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text of a workspace, which pays if it costs."""
+        """One unit vector per text of a workspace, which is charged for the cost."""
         ...

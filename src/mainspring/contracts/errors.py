@@ -31,13 +31,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 _LONGEST = 1_000
-# What the system says when a disk, or somebody's share of it, is full.
+# Errors of the system when a disk or a quota is full.
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, and where: a JSON pointer, a sentence, a way out."""
+    """One problem with its location: a JSON pointer, a sentence, a remedy."""
 
     pointer: str
     detail: str
@@ -45,7 +45,7 @@ class Finding:
     suggestion: str | None = None
 
     def __post_init__(self) -> None:
-        # A sentence may quote a name that someone made very long.
+        # A sentence may quote a very long name.
         if len(self.detail) > _LONGEST:
             object.__setattr__(self, "detail", self.detail[:_LONGEST] + " …")
 
@@ -57,19 +57,19 @@ class Finding:
 
 
 def _make_storable(text: str) -> str:
-    """A sentence may quote what another system sent; what cannot be kept is marked."""
+    """A sentence may quote foreign text; characters that cannot be stored are replaced."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class Problem(Exception):
-    """Something did not work, said so that a person or a program can act on it."""
+    """An error with everything that a person or a program needs to act on it."""
 
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong"
     kind: ClassVar[str] = "problem"
-    # Whether another attempt at the same thing may end differently.
+    # Whether another attempt may succeed.
     retryable: bool = False
-    # Whether nothing has left, for certain; None: nobody has said.
+    # Whether it is certain that nothing was sent; None when unknown.
     unsent: bool | None = None
 
     def __init__(
@@ -96,7 +96,7 @@ class Problem(Exception):
             self.unsent = unsent
 
     def as_dict(self) -> dict[str, Any]:
-        """The RFC 9457 problem document; the run record and every surface carry this."""
+        """The RFC 9457 problem document, used by the run record and every interface."""
         shown: dict[str, Any] = {
             "type": f"urn:mainspring:problem:{self.kind}",
             "title": self.title,
@@ -144,7 +144,7 @@ class PermissionDenied(Problem):
 
 
 def in_workspace(url: str, workspace: tuple[Any, str] | None) -> str:
-    """The address of a page, with the workspace that it is shown in."""
+    """The URL of a page with its workspace."""
     if workspace is None:
         return url
     return f"{url}{'&' if '?' in url else '?'}workspace={workspace[0]}"
@@ -163,12 +163,12 @@ class PersonRequired(PermissionDenied):
             self._set_url(url)
 
     def locate(self, address: str) -> None:
-        """Makes the path of the page an address under that of the server."""
+        """Make the path of the page an absolute URL of the server."""
         if self.url.startswith("/"):
             self._set_url(address.rstrip("/") + self.url)
 
     def name_workspace(self, workspace: tuple[Any, str] | None) -> None:
-        """Says in which workspace, its id and name, a person of several has to answer."""
+        """Name the workspace, by id and name, in which a member of several has to answer."""
         if workspace is not None and self.url and "workspace=" not in self.url:
             self.detail = f"In the workspace {workspace[1][:60]!r}: {self.detail}"
             self._set_url(in_workspace(self.url, workspace))
@@ -228,7 +228,7 @@ class ConsentRequired(Conflict):
             self._say_where("on the page of the automation")
 
     def locate(self, address: str) -> None:
-        """Names the page under the server's own address, as a surface knows it."""
+        """Make the path of the page an absolute URL of the server."""
         path = str(self.consent.get("url", ""))
         if path.startswith("/"):
             self.consent["url"] = address.rstrip("/") + path
@@ -290,10 +290,10 @@ class InternalError(Problem):
 
 
 def as_problem(error: BaseException) -> Problem:
-    """The one place where a foreign exception becomes a problem: its text stays inside.
+    """Convert a foreign exception to a problem without its text.
 
-    An exception's message may quote paths, SQL or secrets, and its class tells what the
-    house is built of, so neither is said.
+    An exception's message may quote paths, SQL or secrets, and its class reveals implementation
+    details, so neither is included.
     """
     if isinstance(error, Problem):
         return error
@@ -305,7 +305,7 @@ def as_problem(error: BaseException) -> Problem:
 
 
 def storage_full_error() -> StorageFull:
-    """What every surface says when a write fails for lack of space."""
+    """The error of every interface when a write fails for lack of space."""
     return StorageFull(
         "The server has no disk space left, so nothing can be written.",
         suggestion="Free some space on the disk of the database and the data folder, then try "
@@ -315,14 +315,14 @@ def storage_full_error() -> StorageFull:
 
 
 def describe_for_log(error: BaseException) -> str:
-    """What the log may say of an error: a foreign one is named by its class and no more."""
+    """The loggable text of an error: a foreign one is only named by its class."""
     if isinstance(error, (Problem, TimeoutError)):
         return as_problem(error).detail
     return f"An unexpected error ({type(error).__name__}) ended the work."
 
 
 def problem_from_dict(shown: Mapping[str, Any]) -> Problem:
-    """Reads a recorded problem back; an unknown kind becomes a plain Fault."""
+    """Read a recorded problem; an unknown kind becomes an ``InternalError``."""
     kind = str(shown.get("type", "")).rpartition(":")[2]
     made = KINDS.get(kind, InternalError)
     return made(

@@ -1,7 +1,7 @@
-"""Events: facts in the log, each of a declared type.
+"""Events: entries of the event log, each of a declared type.
 
-Whoever tells of a fact and whoever follows the log know it by the protocol here and not
-by the table behind it, so the log can move elsewhere without either of them noticing.
+Producers and consumers use the protocol here and not the table behind it, so the log can be moved
+without changing either.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from uuid import UUID
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# Two names at least, so that every type says whose it is: drive.file_added.
+# At least two parts, so that every type names its source: drive.file_added.
 EVENT_TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$"
 EVENT_TYPE_SAYS: Final = "An event's type is two or more lower-case names with dots between."
 LONGEST_EVENT_TYPE: Final = 200
 LONGEST_SOURCE: Final = 200
 
-# A place in the order of the log, as the log itself writes it.
+# A position in the log, in the log's own format.
 EventPosition = tuple[str, UUID]
 
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A declared kind of event and the shape of its payload."""
+    """A declared type of event and the schema of its payload."""
 
     type: str
     description: str
@@ -35,21 +35,21 @@ class EventType:
 
 
 class EventRow(NamedTuple):
-    """A fact about to be told; its payload is JSON text."""
+    """An event to append; its payload is JSON text."""
 
     workspace_id: UUID
     id: UUID
     type: str
     source_id: str
     payload: str
-    # The run that tells of it, and the event that it repeats.
+    # The run that emits it, and the event that it repeats.
     run_id: UUID | None = None
     replay_of: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One fact, in one workspace."""
+    """One event of one workspace."""
 
     id: UUID
     workspace_id: UUID
@@ -63,46 +63,46 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventLogEntry:
-    """One place in the log and what stands there."""
+    """One position in the log and its event."""
 
     place: EventPosition
     workspace_id: UUID
-    # None: what stands there cannot be read.
+    # None when the event cannot be decoded.
     event: Event | None
 
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events a list is for."""
+    """The conditions of an event list."""
 
     type: str | None = None
     source_id: str | None = None
     since: datetime | None = None
-    # Only events older than this one: where the page before ended.
+    # Only events older than this one: the end of the previous page.
     before: UUID | None = None
 
 
 class EventLog(Protocol):
-    """Publish and subscribe: facts go in at one end and are read in order at the other."""
+    """Publish and subscribe: events are appended and read in order."""
 
     async def append(self, tx: Transaction, events: Sequence[EventRow]) -> None:
-        """Tells of facts, in the transaction that makes them true."""
+        """Append events in the transaction that they describe."""
         ...
 
     async def read(
         self, tx: Transaction, after: EventPosition, most: int
     ) -> Sequence[EventLogEntry]:
-        """The next entries after a place, oldest first, of all workspaces, none passed over."""
+        """The next entries after a position, oldest first, of all workspaces, without gaps."""
         ...
 
     async def peek(
         self, tx: Transaction, after: EventPosition
     ) -> tuple[EventLogEntry, bool] | None:
-        """The next entry, unread, and whether everything before it is settled."""
+        """The next entry, not decoded, and whether everything before it is committed."""
         ...
 
     async def one(self, tx: Transaction, workspace_id: UUID, event_id: UUID) -> Event:
-        """One event of a workspace; ``Missing`` once its time in the log is over."""
+        """One event of a workspace; ``NotFound`` once it has expired."""
         ...
 
     async def list(

@@ -9,16 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """May call ``capability`` with arguments inside ``params``.
+    """Permission to call ``capability`` with arguments within ``params``.
 
-    A scalar must be equal, a list names the members allowed, ``max_*`` is an upper
-    bound and ``hosts`` is compared with the host of the argument ``url``.
+    A scalar must be equal, a list names the members allowed, ``max_*`` is an upper bound and
+    ``hosts`` is compared with the host of the argument ``url``.
     """
 
     capability: str
     params: Mapping[str, Any] = field(default_factory=dict)
-    # Its calls may go over accounts of whoever made the automation. Told where a definition is
-    # judged; two grants are the same permission with and without it.
+    # Its calls may use accounts of the automation's owner. Set when a definition is validated; two
+    # grants are equal with and without it.
     lent: bool = field(default=False, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""HTML of strangers as plain text: nothing of it runs, and nothing of it is hidden.
+"""Converts untrusted HTML to the plain text that a person would see.
 
-Only what a person would read on the screen is kept. What a sender hides from them, such as text
-that is not displayed, is left out too: a program that reads the page sees what the person sees.
+Only visible text is kept. Hidden text is left out too, so that a program that reads the result sees
+what the person sees.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from html import unescape
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
-# The style of an element of HTML, as far as it keeps its text from being seen.
+# The CSS of an element, as far as it hides its text.
 
 _ESCAPE: Final = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _LENGTH: Final = re.compile(r"([+-]?(?:[0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12}))([a-z]{0,4}|%)")
-# So many pixels beside its place nothing of it is on the screen any more.
+# Offset in pixels beyond which an element is off screen.
 _FAR: Final = -500.0
 _PIXELS: Final = {"px": 1.0, "": 1.0, "pt": 1.33, "cm": 38.0, "mm": 3.8, "in": 96.0}
 _OTHER_PIXELS: Final = 10.0
 _PLACES: Final = ("left", "right", "top", "bottom", "margin-left", "margin-top")
 _SIZES: Final = ("height", "max-height", "width", "max-width")
-# A size that depends on the one around it is none where that is none.
+# A relative size is zero inside an element of size zero.
 _RELATIVE: Final = frozenset({"em", "ex", "ch", "%"})
 _INHERITED: Final = frozenset({"inherit", "larger", "smaller", "unset"})
 _NEVER_SEEN: Final = (
@@ -35,10 +35,10 @@ _NEVER_SEEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TextVisibility:
-    """What a style says: hidden with all that is in it; letters of no size, which may differ."""
+    """What a style hides: the element with its contents, or text of size zero (resettable)."""
 
     hidden: bool = False
-    # None: as around it.
+    # None: inherited.
     tiny: bool | None = None
 
 
@@ -46,7 +46,7 @@ AS_AROUND: Final = TextVisibility()
 
 
 def look_of(style: str) -> TextVisibility:
-    """How an element with this style is seen."""
+    """The visibility of an element with this style."""
     answer = _parse_declarations(style)
     never = any(not one.isdisjoint(answer.get(name, "").split()) for name, one in _NEVER_SEEN)
     return TextVisibility(
@@ -56,8 +56,8 @@ def look_of(style: str) -> TextVisibility:
 
 
 def _parse_declarations(style: str) -> dict[str, str]:
-    """The declarations by name. One that hides is not taken back by a later one of its name:
-    which of them counts in the end only a browser knows.
+    """The declarations by name. A hiding declaration is not overridden by a later one of the same
+    name, because only a browser knows which of them applies.
     """
     found: dict[str, list[str]] = {}
     for one in _strip_comments(style).split(";"):
@@ -68,7 +68,7 @@ def _parse_declarations(style: str) -> dict[str, str]:
 
 
 def _strip_comments(style: str) -> str:
-    """The style in small letters, without comments and escapes."""
+    """The style in lower case, without comments and escapes."""
     first, *rest = style.split("/*")
     whole = first + "".join(one.partition("*/")[2] for one in rest)
     return _ESCAPE.sub(_sign, whole).replace("\\", "").lower()
@@ -84,7 +84,7 @@ def _is_transparent(answer: dict[str, str]) -> bool:
 
 
 def _is_clipped(answer: dict[str, str]) -> bool:
-    """Nothing of what is in it has room."""
+    """Whether the element is clipped to nothing."""
     if not {"hidden", "clip"} & set(answer.get("overflow", "").split()):
         return False
     return any(_parse_number(one) == 0.0 for name in _SIZES for one in answer.get(name, "").split())
@@ -98,9 +98,9 @@ def _is_off_screen(answer: dict[str, str]) -> bool:
 
 
 def _has_no_font_size(answer: dict[str, str]) -> bool | None:
-    """Whether its letters have no size; None where that is as around it."""
+    """Whether its font size is zero; None when inherited."""
     sizes = answer.get("font-size", "").split()
-    # In a font, the size is the first that has a unit or is nothing; a weight has none.
+    # In ``font``, the size is the first value with a unit or zero; a weight has no unit.
     parts = (one.partition("/")[0] for one in answer.get("font", "").split())
     sizes += [one for one in parts if _parse_unit(one) or _parse_number(one) == 0.0][:1]
     if not sizes:
@@ -126,7 +126,7 @@ def _parse_pixels(text: str) -> float:
     return 0.0 if found is None else float(found[1]) * _PIXELS.get(found[2], _OTHER_PIXELS)
 
 
-# Longer texts are cut: to take HTML apart costs more than to read it.
+# Longer texts are truncated: parsing HTML costs more than reading it.
 LONGEST_HTML: Final = 1_000_000
 _BLOCKS: Final = frozenset(
     {
@@ -184,14 +184,14 @@ _VOID: Final = frozenset(
 _UNREAD: Final = frozenset(
     {"head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "title"}
 )
-# Read to their own end, as nothing in them is a tag.
+# Raw text elements: they contain no tags.
 _RAW: Final = frozenset({"script", "style", "textarea", "title", "xmp"})
-# One sign for one sign, so that both texts have the same places.
+# Lower-casing that keeps the length, so that offsets match in both texts.
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
-# A slash before the end of a tag means nothing in HTML, except in these.
+# In HTML a slash before the end of a tag is ignored, except in these elements.
 _CLOSED_BY_SLASH: Final = frozenset({"head", "math", "svg"})
 _NAME: Final = re.compile(r"(/?)([a-zA-Z][^\s/>]*)")
-# The pieces of a tag, each read from where the one before ended.
+# The pieces of a tag, each matched from the end of the previous one.
 _GAP: Final = re.compile(r"[\s/]*")
 _ATTRIBUTE: Final = re.compile(r"=?[^\s/>=]*")
 _EQUALS: Final = re.compile(r"\s*=\s*")
@@ -203,7 +203,7 @@ _LINES: Final = re.compile(r"\n{3,}")
 
 
 def extract_html_text(html: str) -> str:
-    """What a person would read of it; links with the address that they lead to."""
+    """The visible text; links with their URL."""
     reader = _HtmlTextExtractor()
     reader.read(html[:LONGEST_HTML])
     lines = (_SPACE.sub(" ", line).strip() for line in "".join(reader.pieces).split("\n"))
@@ -211,14 +211,14 @@ def extract_html_text(html: str) -> str:
 
 
 class _OpenElement(NamedTuple):
-    """An element that is open."""
+    """An open element."""
 
     tag: str
-    # Not hidden, and in nothing that is.
+    # Visible, and in a visible element.
     shown: bool
-    # Its letters have no size; those of something in it may have one again.
+    # Its font size is zero; a nested element may reset it.
     tiny: bool
-    # Where it leads, if it is a link.
+    # The URL of a link.
     link: str
 
     @property
@@ -227,20 +227,20 @@ class _OpenElement(NamedTuple):
 
 
 class _HtmlTextExtractor:
-    """Walks through tags from the beginning to the end and looks at nothing twice.
+    """A single pass over the tags that never scans a position twice.
 
-    The parser of the standard library looks again and again for ends that are not there, which
-    somebody could use to keep this house busy for minutes with one mail.
+    The standard library's parser repeatedly searches for missing ends, which an attacker could use
+    to block the process for minutes with one mail.
     """
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._open: list[_OpenElement] = []
-        # How many of each are open: a text may be nothing but tags that close nothing.
+        # How many of each are open: a text may consist of closing tags that match nothing.
         self._counts: Counter[str] = Counter()
 
     def read(self, html: str) -> None:
-        """Takes the text apart; what begins like a tag and never ends is text."""
+        """Extract the text; an unterminated tag is text."""
         lower, at = html.translate(_LOWER), 0
         while (begin := html.find("<", at)) >= 0:
             self._text(html[at:begin])
@@ -254,7 +254,7 @@ class _HtmlTextExtractor:
         self._text(html[at:])
 
     def _tag(self, html: str, lower: str, begin: int) -> int | None:
-        """Reads one tag; answers where reading goes on, None where it never ends."""
+        """Parse one tag; returns where parsing continues, None for an unterminated tag."""
         if html[begin + 1 : begin + 2] in {"!", "?"}:
             end = html.find(">", begin)
             return None if end < 0 else end + 1
@@ -264,13 +264,13 @@ class _HtmlTextExtractor:
             return begin + 1
         given, behind = _parse_attributes(html, named.end())
         if given is None:
-            # In a value that is never closed everything belongs to it, and nobody sees it.
+            # An unterminated attribute value contains the rest of the text, which is invisible.
             return len(html) if behind else None
         name = named[2].lower()
         if named[1]:
             self._ends(name)
         elif name in _RAW:
-            # All of it is one text until its own end, whatever signs are in it.
+            # Raw text until its own end tag.
             found = lower.find(f"</{name}", behind)
             return len(lower) if found < 0 else found
         else:
@@ -331,16 +331,15 @@ def _format_prefix(tag: str, given: dict[str, str]) -> str:
 
 
 def _find_after(text: str, sign: str, at: int) -> int:
-    """The place behind the next sign, or the end."""
+    """The offset after the next occurrence, or the end."""
     found = text.find(sign, at)
     return len(text) if found < 0 else found + len(sign)
 
 
 def _parse_attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
-    """The attributes of a tag and the place behind it; a sign in quotes does not end it.
+    """The attributes of a tag and the offset after it; a quoted > does not end it.
 
-    Of a tag that never ends there are none, and the place is that of the value in which it does
-    not, or 0.
+    For an unterminated tag there are none, and the offset is that of the unterminated value, or 0.
     """
     found: dict[str, str] = {}
     while True:
@@ -348,7 +347,7 @@ def _parse_attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
         if at >= len(html):
             return None, 0
         if html[at] == ">":
-            # The first one of a name counts, as in browsers.
+            # The first attribute of a name counts, as in browsers.
             return {name: unescape(found[name]) for name in _LOOKED_AT if name in found}, at + 1
         behind = _end(_ATTRIBUTE, html, at)
         name, at = html[at:behind].lower(), behind
@@ -371,7 +370,7 @@ def _parse_attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a piece ends that may be empty."""
+    """The end of a match that may be empty."""
     found = pattern.match(text, at)
     return at if found is None else found.end()
 

@@ -1,6 +1,6 @@
-"""UUIDv7: ids that sort by the time they were made.
+"""UUIDv7: ids that sort by creation time.
 
-The order keeps indexes dense and lets a table be cut into partitions by its id alone.
+The order keeps indexes dense and allows a table to be partitioned by its id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _last = 0
 
 
 def generate_id() -> UUID:
-    """A new id, greater than every id this process made before."""
+    """A new id, greater than every id created by this process before."""
     global _last
     ordered = (time.time_ns() // 1_000_000) << 12
     with _lock:
@@ -31,11 +31,11 @@ def generate_id() -> UUID:
 
 
 def get_lowest_id_at(timestamp: datetime) -> UUID:
-    """The smallest id a given moment can have: the bound of a partition."""
+    """The smallest id of an instant: the bound of a partition."""
     milliseconds = int(timestamp.astimezone(UTC).timestamp() * 1000)
     return UUID(int=(milliseconds << 80) | _VERSION | _VARIANT)
 
 
 def get_id_time(made: UUID) -> datetime:
-    """When an id was made, to the millisecond."""
+    """When an id was created, to the millisecond."""
     return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

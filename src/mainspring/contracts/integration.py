@@ -1,10 +1,9 @@
-"""An integration: a plug-in for one outside system, as one value.
+"""An integration: a plug-in for one external system, as one value.
 
-What it can do is of four kinds. Its capabilities are called like any other; those that write
-are offered to ``act_on_integration`` too. Its sources are asked for fresh data, which becomes
-pages. Its polls are the same on a schedule, from where the last one ended. Its adapters answer
-rows for boards. None of these knows who asks or where anything is kept: they are given a
-context, and answer values.
+It has four kinds of parts. Its capabilities are called like any other; those that write are also
+offered to ``act_on_integration``. Its sources fetch data on demand, which becomes pages. Its polls
+do the same on a schedule, from the cursor of the last poll. Its adapters return rows for boards.
+None of these knows the caller or the storage: they receive a context and return values.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, HttpClient, HttpResponse
     from mainspring.contracts.errors import Problem
 
-# As much as one call of a source brings where it does not bring everything.
+# The page size of a source call that does not fetch everything.
 MOST_FETCHED: Final = 250
-# How often a poll looks where it does not say otherwise.
+# The default interval of a poll.
 USUAL_POLL: Final = "*/10 * * * *"
 
 
@@ -35,18 +34,18 @@ def _add_no_note(arguments: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WriteOffer:
-    """A write as act_on_integration takes it, where its input has words of its own.
+    """A write as offered by act_on_integration, when its input differs from the capability's.
 
-    A write without one is offered with the arguments of its capability.
+    A write without an offer has the arguments of its capability.
     """
 
     capability: str
     input_schema: Mapping[str, Any]
-    # The arguments of the capability, made from an input that fits.
+    # Builds the arguments of the capability from a valid input.
     arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    # What a person must know beside the capability's own preview.
+    # A note for the person, shown with the capability's own preview.
     note: Callable[[Mapping[str, Any]], str | None] = _add_no_note
-    # By which name it is asked for; left out: the capability's.
+    # The name of the operation; default: the capability's.
     name: str = ""
     # The fields of the input that a person may still change; None: the capability's own.
     editable: tuple[str, ...] | None = None
@@ -54,10 +53,10 @@ class WriteOffer:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that was read outside, as the page that it becomes.
+    """One item that was read from an external system, as the page that it becomes.
 
-    The same ``source_ref`` never makes a second page, so it must stay the same for ever. One
-    without a type makes no page: of it only the event is told, with the cursor that passed it.
+    The same ``source_ref`` never creates a second page, so it must never change. An item without a
+    type creates no page: only its event is emitted, with the cursor that passed it.
     """
 
     source_ref: str
@@ -65,19 +64,19 @@ class Item:
     title: str
     body: str = ""
     frontmatter: Mapping[str, Any] = field(default_factory=dict)
-    # What is told when the page is new: an event type of the integration, and its payload.
+    # The event when the page is new: an event type of the integration, and its payload.
     event: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
-    # Where one page tells of several events, such as the messages of a thread: by what this one
-    # is known. It is told too when the page is there already and its last news was another.
+    # Where one page has several events, such as the messages of a thread: the key of this event. It
+    # is also emitted when the page exists and its last event had another key.
     news: str | None = None
-    # Its text was not read this time: a page that is there keeps the one it has.
+    # Its text was not read this time: an existing page keeps its text.
     keeps_body: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableItem:
-    """One thing that could not be read: the others go on."""
+    """One item that could not be read; the others are still processed."""
 
     source_ref: str
     problem: Problem
@@ -85,18 +84,18 @@ class UnreadableItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemBatch:
-    """What one look brought, and from where the next one goes on."""
+    """The result of one read, and the cursor for the next."""
 
     items: Sequence[Item | UnreadableItem]
-    # Plain JSON; None: there is nothing to go on from.
+    # Plain JSON; None when there is no position to continue from.
     cursor: Mapping[str, Any] | None = None
-    # Whether there is more to be had at once.
+    # Whether more is available immediately.
     more: bool = False
-    # What whoever asked should know, such as a window that was cut.
+    # Notes for the caller, such as a truncated time window.
     note: str | None = None
 
 
-# Reads one portion: what was asked for, and where the portion before ended (None: the first).
+# Reads one page of results: the input and the cursor of the previous page (None: the first).
 ReadItems = Callable[
     ["CallContext", Mapping[str, Any], Mapping[str, Any] | None], Awaitable[ItemBatch]
 ]
@@ -104,51 +103,51 @@ ReadItems = Callable[
 
 @dataclass(frozen=True, slots=True)
 class ItemFile:
-    """A file that belongs to something that was read, such as an attachment of a mail."""
+    """A file that belongs to an item, such as an attachment of a mail."""
 
     filename: str
     content: bytes
     mime_type: str = "application/octet-stream"
 
 
-# The files of something that became a page, by the front matter of that page.
+# The files of an item that became a page, by the front matter of that page.
 ReadFiles = Callable[["CallContext", Mapping[str, Any]], Awaitable[Sequence[ItemFile]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Fresh data on demand, for fetch_from_integration."""
+    """Data on demand, for fetch_from_integration."""
 
-    # By which it is asked for, such as gmail; the same for all its ways in and out.
+    # The key of the source, such as gmail; the same for its reads and writes.
     name: str
     input_schema: Mapping[str, Any]
     read: ReadItems
-    # An input from a sentence, read without a model, at a moment; raises Invalid where it cannot.
+    # Builds an input from a sentence without a model; raises Invalid when it cannot.
     from_request: Callable[[str, datetime], Mapping[str, Any]]
-    # The most items of one call; None: all there are.
+    # The maximum number of items of one call; None: no limit.
     most: int | None = MOST_FETCHED
-    # Fetches the files of what it read once more; None: its items have no files.
+    # Fetches the files of an item again; None: its items have no files.
     files: ReadFiles | None = None
-    # The hosts that an input with an address of its own leads to; None: those of the manifest.
-    # A run is let to such an address only where a board is linked to it.
+    # The hosts of an input that contains its own URL; None: those of the manifest. A run may only
+    # call such a URL when a board is linked to it.
     hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """What is looked for again and again; the cursor is kept with what it brought."""
+    """A periodic read; the cursor is stored together with its results."""
 
     name: str
     description: str
     # Called with the settings of the connection as its input.
     read: ReadItems
     every: str = USUAL_POLL
-    # The setting of the connection that says what is looked at; where it is empty, nothing is.
+    # The setting of the connection that selects what is read; empty means nothing is read.
     needs: str | None = None
 
 
-# Answers rows, and after them what could not be read as one: a reference to what is read, and the
-# arguments of the operation.
+# Returns rows, then the items that could not be read as rows; takes a reference to the resource and
+# the arguments of the operation.
 ReadRows = Callable[
     ["CallContext", Mapping[str, Any], Mapping[str, Any]],
     Awaitable[Sequence[Mapping[str, Any] | UnreadableItem]],
@@ -169,31 +168,31 @@ class Operation:
     rows: ReadRows
     # The columns it fills, by name: text, number, boolean, date, datetime, url or json.
     columns: Mapping[str, str]
-    # The field that tells one row from another over time.
+    # The field that identifies a row over time.
     key: str = "id"
-    # What a schema cannot say about arguments; raises Invalid, its pointers seen from them.
+    # Checks of arguments beyond the schema; raises Invalid with pointers relative to the arguments.
     check: Callable[[Mapping[str, Any]], None] = _check_nothing
-    # Its name in a list of choices; left out: its description.
+    # Its name in a list of choices; default: its description.
     label: str = ""
-    # Arguments that a form starts with.
+    # Initial arguments of a form.
     sample: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """Rows for boards from one kind of outside resource."""
+    """Rows for boards from one kind of external resource."""
 
     kind: str
     description: str
     ref_schema: Mapping[str, Any]
     operations: tuple[Operation, ...]
-    # The one spelling of a reference that fits the schema; raises Invalid.
+    # Normalises a reference that matches the schema; raises Invalid.
     normal: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
-    # The hosts that a reference leads to; None: those of the manifest.
+    # The hosts of a reference; None: those of the manifest.
     hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
-    # Whether a connection is needed, used where there is one, or never used.
+    # Whether a connection is required, optional or never used.
     connection: str = "needed"
-    # Its name in a list of choices; left out: the name of the integration.
+    # Its name in a list of choices; default: the name of the integration.
     label: str = ""
 
     def list_fields(self) -> list[dict[str, Any]]:
@@ -216,7 +215,7 @@ class Adapter:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something a person can press; ``data`` comes back when they do, 64 bytes at most."""
+    """A button; ``data`` is returned when it is pressed, 64 bytes at most."""
 
     label: str
     data: str
@@ -224,14 +223,14 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """What a person is shown who is asked for a decision."""
+    """The message that asks a person for a decision."""
 
     text: str
-    # Where they see all of it and can answer.
+    # The page that shows everything and accepts the answer.
     link: str
-    # Empty where they can answer only there.
+    # Empty when the answer is only possible on that page.
     buttons: tuple[Button, ...] = ()
-    # Their account at the provider; empty: the chat that is linked with the connection.
+    # The person's account at the provider; empty: the chat that is linked with the connection.
     recipient: str = ""
 
 
@@ -239,9 +238,9 @@ class PromptMessage:
 class Prompter:
     """Asks a person over a connection, with buttons for the answers."""
 
-    # Shows a message; answers its place, by which it is closed later.
+    # Sends the message; returns its location, by which it is updated later.
     send: Callable[[CallContext, PromptMessage], Awaitable[Mapping[str, Any]]]
-    # Says what came of it and removes the buttons.
+    # Shows the result and removes the buttons.
     close: Callable[[CallContext, Mapping[str, Any], str], Awaitable[None]]
     # Whether a message of the provider can show the whole text.
     fits: Callable[[str], bool]
@@ -249,34 +248,34 @@ class Prompter:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A signed request that a provider sent because of something a person did there."""
+    """A signed request from a provider about a person's action there."""
 
-    # Who did it, as the provider names its accounts.
+    # The person's account at the provider.
     team: str
     user: str
-    # What the button carries that they pressed; None: they pressed no button of ours.
+    # The data of the pressed button; None when it is not one of our buttons.
     data: str | None = None
-    # What they wrote after a command of ours; None: it is no command.
+    # The text after one of our commands; None when it is not a command.
     command: str | None = None
-    # Where the provider takes an answer for a while.
+    # Where the provider accepts a reply for a limited time.
     reply_to: str = ""
-    # What the message shows above its buttons, as the provider describes it.
+    # The message content above its buttons, in the provider's format.
     shown: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Interactions:
-    """How a provider tells of buttons and commands: by requests that it signs."""
+    """How a provider reports buttons and commands: by signed requests."""
 
-    # The hosts that answers may be sent to.
+    # The hosts that replies may be sent to.
     hosts: frozenset[str]
-    # Whether the headers show a signature with this secret of this body, made just now.
+    # Whether the headers contain a fresh, valid signature of this body with this secret.
     is_genuine: Callable[[str, Mapping[str, str], bytes, datetime], bool]
-    # None: nothing that is of use here.
+    # None: nothing relevant.
     read: Callable[[bytes], Interaction | None]
-    # The answer to a command, for its sender alone.
+    # The reply to a command, visible to its sender only.
     note: Callable[[str], Mapping[str, Any]]
-    # Answers a pressed button: replaces the message, or adds a note for its sender alone.
+    # Replies to a pressed button: replaces the message, or adds a note visible to its sender only.
     reply: Callable[[HttpClient, Interaction, str, bool], Awaitable[None]]
 
 
@@ -292,7 +291,7 @@ def _assume_token_valid(response: HttpResponse) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """What a folder on the shelf yields: its identity and what it adds."""
+    """What an integration folder provides: its identity and its parts."""
 
     manifest: Mapping[str, Any]
     capabilities: tuple[Capability, ...] = ()
@@ -304,11 +303,11 @@ class Integration:
     adapters: tuple[Adapter, ...] = ()
     prompter: Prompter | None = None
     interactions: Interactions | None = None
-    # Who a connection is over there, such as an address: asked when somebody connects and when
-    # somebody tests the connection. Raises a problem when the connection does not work.
+    # Identifies the account of a connection, such as its address: called when a connection is made
+    # and when it is tested. Raises a problem when the connection does not work.
     account: Callable[[CallContext], Awaitable[str]] = _unknown_account
-    # Whether an answer with another status than 401 says that the access token is not good any
-    # more. A token that can be renewed is then renewed, and the request is sent again.
+    # Whether a response with a status other than 401 means that the access token is invalid. A
+    # refreshable token is then refreshed, and the request is sent again.
     refuses_token: Callable[[HttpResponse], bool] = _assume_token_valid
 
     @property
@@ -320,7 +319,7 @@ class Integration:
         return str(self.manifest["name"])
 
     def name_products(self) -> Integration:
-        """The same integration; writes that name no product carry its name."""
+        """The integration with its name as the product of all writes that name none."""
         named = tuple(
             one
             if one.write is None or one.write.product

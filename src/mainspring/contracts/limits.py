@@ -1,6 +1,6 @@
-"""One table of limits. Each has a default, a unit and a sentence; operators may set any.
+"""The table of limits. Each has a default, a unit and a description; operators may set any.
 
-The table is part of the generated reference, so a limit that is not here does not exist.
+The generated reference is built from this table, so every limit must be here.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Limits:
     board_rows: int = _limit(1_000_000, "rows", "Rows of one dataset, deleted ones included.")
     board_row_bytes: int = _limit(65_536, "bytes", "One row, and one skill or form of a board.")
     board_row_keys: int = _limit(500, "keys", "Keys of one row.")
-    # Five thousand ordinary rows are more than other calls ever carry.
+    # Five thousand ordinary rows are larger than the arguments of any other call.
     board_append_bytes: int = _limit(8_388_608, "bytes", "Rows appended or changed by one call.")
     board_parts: int = _limit(100, "parts", "Skills of one board, and forms of one board.")
     board_dashboard_bytes: int = _limit(524_288, "bytes", "The dashboard of a board.")
@@ -135,7 +135,7 @@ class Limits:
 
 
 def list_limits() -> Iterator[tuple[str, int, str, str]]:
-    """Name, default, unit and sentence of each limit, for the reference."""
+    """Name, default, unit and description of each limit, for the reference."""
     defaults = Limits()
     for entry in fields(Limits):
         default: int = getattr(defaults, entry.name)

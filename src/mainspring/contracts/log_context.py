@@ -1,7 +1,7 @@
-"""Which request, run and step the work under way belongs to, so that a report can say so.
+"""The logging context: the request, run and step that the current work belongs to.
 
-Whoever begins such work says it once, and everything that is called from there is within it,
-also what goes on beside. Only ids are kept: what a run was given or has found stays out.
+It is set once at the start of the work and inherited by everything called from there, including
+concurrent tasks. Only ids are kept: inputs and results of a run are not part of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class LogContext:
-    """What is known of the work under way."""
+    """The ids of the current work."""
 
     request_id: str | None = None
     workspace_id: UUID | None = None
@@ -22,7 +22,7 @@ class LogContext:
     run_id: UUID | None = None
 
     def known(self) -> Iterator[tuple[str, str]]:
-        """What there is, by name."""
+        """The ids that are set, by name."""
         for entry in fields(self):
             value = getattr(self, entry.name)
             if value is not None:
@@ -31,15 +31,15 @@ class LogContext:
 
 NOWHERE = LogContext()
 HERE: ContextVar[LogContext] = ContextVar("mainspring_here", default=NOWHERE)
-# Apart from the rest, because it changes often and the rest does not.
+# Separate from the rest, because it changes often and the rest does not.
 STEP: ContextVar[str | None] = ContextVar("mainspring_step", default=None)
 
 
 def enter_run(workspace_id: UUID, automation_id: UUID, run_id: UUID) -> None:
-    """From here on the work of this task is that of a run."""
+    """Set the run of the current task."""
     HERE.set(LogContext(None, workspace_id, automation_id, run_id))
 
 
 def enter_workspace(workspace_id: UUID) -> None:
-    """The request under way has turned out to be one of this workspace."""
+    """Set the workspace of the current request."""
     HERE.set(LogContext(HERE.get().request_id, workspace_id))

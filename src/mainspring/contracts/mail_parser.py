@@ -1,8 +1,8 @@
-"""A mail as it came over the wire, read into its text and the names of its files.
+"""Parses a raw mail into its text and the names of its files.
 
-Everything in it was written by strangers: headers may be broken, charsets unknown and parts nested
-without end. What can be read is read, within bounds, and nothing of it is more than text. A mail
-may be built so that taking it apart takes minutes; it is cut to what is done in a moment.
+All of it is untrusted: headers may be broken, charsets unknown and parts nested without end.
+Parsing is tolerant, bounded and yields only text. A mail may be built so that parsing takes
+minutes; it is truncated to what can be parsed quickly.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from mainspring.contracts.html_text import extract_html_text
 MOST_PARTS: Final = 200
 LONGEST_TEXT: Final = 200_000
 MOST_LINES: Final = 30_000
-# The parser of the standard library looks on every line for the end of every part around it.
+# The standard library's parser checks every line for the end of every enclosing part.
 _MOST_LOOKS: Final = 600_000
 _LONGEST_HEADER: Final = 8_000
 _LONGEST_PART_HEADER: Final = 1_000
 _MOST_ADDRESSES: Final = 100
 _MOST_FILES: Final = 50
 _BOUNDARY: Final = re.compile(rb"boundary", re.IGNORECASE)
-# Not charsets of any mail, and some of them take minutes over a large one.
+# These are not charsets of mail, and some of them take minutes on a large one.
 _NO_CHARSETS: Final = frozenset(
     {
         "idna",
@@ -49,11 +49,13 @@ _MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
 
 
 class _ShortHeaders(Compat32):
-    """Cuts each header before it is looked at; it inherits as the parser accepts nothing else."""
+    """Truncates each header before it is parsed; a subclass, because the parser accepts nothing
+    else.
+    """
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        # What tells of a part is looked at again and again, and there may be many parts.
+        # Headers of a part are read repeatedly, and there may be many parts.
         if name.lower().startswith("content-") and len(value) > _LONGEST_PART_HEADER:
             value = value[:_LONGEST_PART_HEADER].rpartition(";")[0]
         return name, value[:_LONGEST_HEADER]
@@ -61,7 +63,7 @@ class _ShortHeaders(Compat32):
 
 @dataclass(frozen=True, slots=True)
 class MailFile:
-    """A file that came with a mail; its bytes are not kept."""
+    """A file attached to a mail; its bytes are not kept."""
 
     filename: str
     mime_type: str
@@ -70,14 +72,14 @@ class MailFile:
 
 @dataclass(frozen=True, slots=True)
 class ParsedMail:
-    """What a mail says."""
+    """The parsed contents of a mail."""
 
     message_id: str
     subject: str
     sender: str
     to: tuple[str, ...]
     cc: tuple[str, ...]
-    # None: it does not say, or not in a way that can be read.
+    # None when missing or unreadable.
     date: datetime | None
     text: str
     files: tuple[MailFile, ...] = ()
@@ -86,7 +88,7 @@ class ParsedMail:
 
 
 def read_mail(data: bytes) -> ParsedMail:
-    """Reads a mail; ``ValueError`` when it is built so that it cannot be read."""
+    """Parse a mail; ``ValueError`` when its structure cannot be parsed."""
     try:
         message = message_from_bytes(_truncate_mail(data), policy=_ShortHeaders())
         parts = list(_iterate_parts(message))
@@ -107,7 +109,7 @@ def read_mail(data: bytes) -> ParsedMail:
 
 
 def _truncate_mail(data: bytes) -> bytes:
-    """As much of a mail as is taken apart in a moment."""
+    """As much of a mail as can be parsed quickly."""
     around = len(_BOUNDARY.findall(data)) + 1
     most = min(MOST_LINES, _MOST_LOOKS // around)
     if data.count(b"\n") <= most:
@@ -116,7 +118,7 @@ def _truncate_mail(data: bytes) -> bytes:
 
 
 def decode_header_text(value: str) -> str:
-    """A header as a person reads it, on one line."""
+    """A decoded header on one line."""
     value = value[:_LONGEST_HEADER]
     try:
         readable = str(make_header(decode_header(value)))
@@ -162,7 +164,7 @@ def _read_date(message: Message) -> datetime | None:
 
 
 def _iterate_parts(message: Message) -> Iterator[Message]:
-    """The parts that hold something, in order; a mail inside a mail is one part."""
+    """The leaf parts, in order; an attached mail is one part."""
     waiting, seen = [message], 0
     while waiting and seen < MOST_PARTS:
         part = waiting.pop()
@@ -178,7 +180,7 @@ def _read_filename(part: Message) -> str:
     try:
         return part.get_filename() or ""
     except (TypeError, ValueError, LookupError):
-        # The standard library trips over a few malformed parameters.
+        # The standard library raises on a few malformed parameters.
         return ""
 
 
@@ -189,7 +191,7 @@ def _is_file(part: Message) -> bool:
 
 
 def _read_text(parts: list[Message]) -> str:
-    """The plain text where there is some, else what the HTML shows."""
+    """The plain text if there is any, else the text of the HTML."""
     shown = [part for part in parts if not _is_file(part)]
     plain = [_decode_part(part) for part in shown if part.get_content_type() == "text/plain"]
     text = "\n\n".join(one.strip() for one in plain if one.strip())

@@ -1,8 +1,7 @@
-"""The manifest of an integration: who it is, how it is let in, which hosts it needs.
+"""The manifest of an integration: its identity, authentication and hosts.
 
-It is plain data beside the code of the folder, and the same shape for everybody. An operator
-may lead an integration to another address, such as a company's own server: then the hosts that
-it may reach are those of that address.
+It is plain data next to the code of the integration. An operator may point an integration to
+another base URL, such as a company's own server: its hosts are then those of that URL.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _AUTH: Final[dict[str, Any]] = {
         "how": _TEXT,
         "secrets": {"type": "array", "items": {"type": "string"}},
         "fields": {"type": "array", "minItems": 1, "maxItems": 12, "items": _FIELD},
-        # Integrations of one provider share its client, such as all of Google's.
+        # Integrations of one provider share its OAuth client, such as all of Google's.
         "provider": {"type": "string", "pattern": _NAME},
         "authorize_url": _ADDRESS,
         "token_url": _ADDRESS,
@@ -81,14 +80,14 @@ MANIFEST_SCHEMA: Final[dict[str, Any]] = {
         "auth": _AUTH,
         "hosts": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
         "capabilities": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
-        # The key of fetch_from_integration and act_on_integration, where it is not the id.
+        # The key in fetch_from_integration and act_on_integration, where it is not the id.
         "source": {"type": "string", "pattern": _NAME},
     },
 }
 
 
 def resolve_base_address(addresses: Mapping[str, str], name: str, usual: str) -> tuple[str, str]:
-    """The address of an API, and the host and port that may be dialled for it."""
+    """The base URL of an API, and the host and port that may be called for it."""
     found = read_base_address(addresses.get(name, usual))
     if found is None:
         raise Invalid(
@@ -102,7 +101,7 @@ def resolve_base_address(addresses: Mapping[str, str], name: str, usual: str) ->
 def apply_sign_in_addresses(
     manifest: Mapping[str, Any], addresses: Mapping[str, str]
 ) -> dict[str, Any]:
-    """A manifest with the places of signing in that the operator set for its provider."""
+    """The manifest with the sign-in URLs that the operator set for its provider."""
     auth = dict(manifest["auth"])
     provider = str(auth.get("provider", ""))
     for name in ("authorize_url", "token_url", "revoke_url"):
@@ -113,5 +112,5 @@ def apply_sign_in_addresses(
 
 
 def get_source_name(manifest: Mapping[str, Any]) -> str:
-    """By which an integration is asked for data and writes."""
+    """The key of an integration's sources and writes."""
     return str(manifest.get("source") or manifest["id"])

@@ -1,7 +1,7 @@
-"""A model: a conversation in, words and calls out, at a price per token.
+"""The model interface: a conversation in, text and tool calls out, at a price per token.
 
-Whoever connects models to this installation fills ``Models``; everybody else asks through the
-gate, which knows what may be spent. A price that is not known is no price: nothing is asked.
+Model providers implement ``ModelCatalog``; all other code calls models through the gate, which
+enforces budgets. A model with an unknown price is not called.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MILLION: Final = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class ModelTool:
-    """Something that a model may ask for by name."""
+    """A tool that a model may call by name."""
 
-    # As a provider takes it: letters, digits, underscores and hyphens, 64 at most.
+    # As providers accept it: letters, digits, underscores and hyphens, 64 at most.
     name: str
     description: str
     input_schema: Mapping[str, Any]
@@ -32,17 +32,17 @@ class ModelTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool."""
+    """A model's call of a tool."""
 
     id: str
     name: str
-    # Arguments that are no JSON object are handed on as the text they came as.
+    # Arguments that are not a JSON object are passed on as the original text.
     arguments: Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a tool that a model asked for."""
+    """The result of a tool call."""
 
     id: str
     name: str
@@ -52,52 +52,53 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
     role: Literal["user", "assistant"]
     content: str = ""
-    # Of an assistant's turn: what it asked for.
+    # For an assistant message: the tool calls.
     calls: tuple[ToolCall, ...] = ()
-    # Of a user's turn: what came of it, before any content.
+    # For a user message: the tool results, before any content.
     results: tuple[ToolResult, ...] = ()
-    # What the provider wants back with its own turn, in its own spelling; empty: nothing.
+    # What the provider needs back with its own message, in its own format; empty when nothing.
     kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a model is asked."""
+    """A request to a model."""
 
-    # Empty: the model that is asked when nobody names one.
+    # Empty means the default model.
     model: str
     messages: tuple[ModelMessage, ...]
     system: str | None = None
     max_tokens: int = 1_024
     temperature: float | None = None
     tools: tuple[ModelTool, ...] = ()
-    # Whether it may answer without a tool, must ask for one, or may not.
+    # Whether the model may, must or must not call a tool.
     choice: Literal["auto", "any", "none"] = "auto"
-    # What this one ask may cost; the gate sees to it, and no provider is told. None: no bound.
+    # The cost limit of this request; enforced by the gate, not sent to the provider. None: no
+    # limit.
     max_usd: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model answered, and what it took."""
+    """A model's reply and its usage."""
 
     text: str
     # The model as the provider names it.
     model: str
-    # Everything it read; cached_tokens says how much of that it had read before.
+    # All input tokens; cached_tokens says how many of them came from the cache.
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
     stop_reason: str = "end_turn"
     provider: str = ""
     calls: tuple[ToolCall, ...] = ()
-    # What it says of its thinking, where a provider tells.
+    # The reasoning text, where a provider returns it.
     thoughts: str = ""
-    # How much of what it read was put aside to be read again, where that costs more.
+    # Input tokens written to the cache, where that costs more.
     stored_tokens: int = 0
     # See ModelMessage.kept.
     kept: str = ""
@@ -105,21 +106,21 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in dollars for a million tokens."""
+    """The price of a model, in dollars per million tokens."""
 
     input_usd_per_million: Decimal
     output_usd_per_million: Decimal
-    # None: what was read before costs as much as anything else.
+    # None: cached input costs as much as other input.
     cached_usd_per_million: Decimal | None = None
-    # None: to put something aside for being read again costs nothing more.
+    # None: writing to the cache costs nothing extra.
     stored_usd_per_million: Decimal | None = None
-    # What holds instead, for all of it, when more than so many tokens are read at once.
+    # The price of the whole request when its input exceeds this many tokens.
     above: tuple[int, Price] | None = None
 
     def cost(
         self, input_tokens: int, output_tokens: int, cached_tokens: int = 0, stored_tokens: int = 0
     ) -> Decimal:
-        """What this many tokens come to."""
+        """The cost of this many tokens."""
         if self.above is not None and input_tokens > self.above[0]:
             return self.above[1].cost(input_tokens, output_tokens, cached_tokens, stored_tokens)
         again = min(cached_tokens, input_tokens)
@@ -135,7 +136,7 @@ class Price:
         return usd / _MILLION
 
     def most(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """The most that this many tokens, or fewer, can come to."""
+        """The maximum cost of at most this many tokens."""
         below = replace(self, above=None)
         dearest = max(
             below.cost(input_tokens, output_tokens, *asides)
@@ -146,7 +147,7 @@ class Price:
         return max(dearest, self.above[1].most(input_tokens, output_tokens))
 
     def as_dict(self) -> dict[str, Any]:
-        """The price as it is kept beside what it was used for."""
+        """The price as stored with the usage that it was applied to."""
         shown: dict[str, Any] = {
             "input_usd_per_million": str(self.input_usd_per_million),
             "output_usd_per_million": str(self.output_usd_per_million),
@@ -162,7 +163,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one ask of a model took, as the ledger keeps it."""
+    """The usage of one model request, as stored in the ledger."""
 
     model: str
     input_tokens: int
@@ -172,62 +173,63 @@ class Usage:
     provider: str = ""
     price: Mapping[str, Any] | None = None
     ms: int = 0
-    # A script's own word about a model of its own.
+    # Reported by a script about a model of its own.
     reported: bool = False
 
     @property
     def tokens(self) -> int:
-        """What counts toward a run's cap: read and written together."""
+        """The tokens that count towards a run's cap: input and output together."""
         return self.input_tokens + self.output_tokens
 
 
 class Model(Protocol):
-    """One model within reach of a workspace."""
+    """One model that a workspace can use."""
 
     @property
     def name(self) -> str:
-        """The name by which it was found, as the ledger keeps it."""
+        """The name by which it was found, as stored in the ledger."""
         ...
 
     @property
     def price(self) -> Price | None:
-        """What it costs; None when nobody knows, and then it is not asked."""
+        """Its price; None when unknown, and then it is not called."""
         ...
 
     async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
-        """Asks once. A problem means that nothing is charged, unless it is ``cut_off``.
+        """Send one request. An error means that nothing is charged, unless it is ``cut_off``.
 
-        The key is the same over all attempts at one call, for providers that know such keys.
+        The key is the same over all attempts of one call, for providers that support idempotency
+        keys.
         """
         ...
 
 
 class ModelCatalog(Protocol):
-    """The models that the workspaces of an installation can reach."""
+    """The models that the workspaces of an installation can use."""
 
     async def connected(self, workspace_id: UUID) -> bool:
-        """Whether a workspace can reach any model at all."""
+        """Whether a workspace can use any model."""
         ...
 
     async def find(self, workspace_id: UUID, name: str) -> Model:
-        """A model by its name, or the usual one for an empty name; a problem when there is none."""
+        """A model by name, or the default one for an empty name; raises when there is none."""
         ...
 
 
 def interrupted_reply_error(detail: str, *, retry_after: float | None = None) -> UpstreamError:
-    """An answer that broke off: the provider may charge for it, and nobody knows how much."""
+    """The error for an interrupted reply: the provider may charge an unknown amount for it."""
     return UpstreamError(detail, code=CUT_OFF, retry_after=retry_after)
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether a provider said no, which is free; it may charge for what broke off or was late."""
+    """Whether a provider refused, which is free; it may charge for an interrupted or late reply."""
     if not isinstance(error, Problem) or isinstance(error, DeadlineExceeded):
         return False
     return error.code != CUT_OFF
 
 
 def no_model_error() -> Problem:
-    """The one answer while no model is connected."""
+    """The error while no model is connected."""
     return Conflict(
         "No model is connected to this installation.",
         code=NO_MODEL,
@@ -236,7 +238,7 @@ def no_model_error() -> Problem:
 
 
 class EmptyModelCatalog:
-    """An installation without a model; it says so to whoever asks."""
+    """An installation without a model."""
 
     async def connected(self, workspace_id: UUID) -> bool:
         del workspace_id

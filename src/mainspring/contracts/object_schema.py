@@ -1,4 +1,4 @@
-"""JSON Schemas of objects that have these properties and no others, as most schemas here are."""
+"""Builds JSON Schemas of objects without additional properties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 def build_object_part(
     properties: Mapping[str, Any], required: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """A part of a schema; where nothing is said of it, every property is required."""
+    """A subschema; every property is required unless ``required`` is given."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -26,7 +26,7 @@ def build_object_schema(
     examples: Sequence[Any],
     anti_examples: Sequence[tuple[Any, str]] = (),
 ) -> dict[str, Any]:
-    """A whole schema, with what fits it and what does not, each of those with its reason."""
+    """A complete schema with examples, and anti-examples with their reasons."""
     return {
         "$schema": DIALECT,
         **build_object_part(properties, required),

@@ -1,10 +1,10 @@
-"""What a call or a step came to. These are values, not errors.
+"""The outcomes of a call or a step. These are values, not errors.
 
-``Done`` is the ordinary end; a handler that returns a plain value means ``Done``.
-``Unchanged`` is one that found everything already as it should be, which is no effect.
-``Held`` is an outside write that waits for a person. ``Unclear`` asks a question back.
-``Nothing`` says that there was nothing to do. ``Wait`` is for actions: the run sleeps,
-holding no worker, until a moment.
+``Done`` is the normal outcome; a handler that returns a plain value means ``Done``. ``Unchanged``
+is a successful call that changed nothing. ``HeldForApproval`` is an outside write that waits for a
+person. ``NeedsClarification`` asks the caller a question. ``NothingToDo`` means that there was
+nothing to do. ``WaitUntil`` is for actions: the run sleeps until a time, without occupying a
+worker.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The work was done and this is its value."""
+    """The call succeeded with this value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The work was done, this is its value, and everything is as it was before."""
+    """The call succeeded with this value and changed nothing."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class HeldForApproval:
-    """An outside write became a draft: a person must agree before it leaves."""
+    """An outside write became a draft: a person must approve it before it is sent."""
 
     draft_id: UUID
     preview: str
     # What would be sent, as a record may show it.
     payload: Mapping[str, Any]
     expires_at: datetime
-    # What would be done, by its name.
+    # The capability that would be called.
     action: str = ""
-    # Of all that a person is shown: agreement is to this and to nothing else.
+    # A hash of everything that a person is shown: approval only applies to this.
     hash: str = ""
-    # Over whose account it would leave, as the other side calls it; None: over none.
+    # The account that would send it, as the provider names it; None: no account.
     account: str | None = None
 
     def as_value(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class HeldForApproval:
 
 @dataclass(frozen=True, slots=True)
 class NeedsClarification:
-    """The request was ambiguous; the answer to this question makes it clear."""
+    """The request was ambiguous; answering this question resolves it."""
 
     question: str
 
@@ -82,7 +82,7 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedArguments:
-    """The exact arguments that a request means, and what the caller should know about that."""
+    """The exact arguments of a request, and notes for the caller."""
 
     arguments: Mapping[str, Any]
     note: str
@@ -90,7 +90,7 @@ class ResolvedArguments:
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """The step sleeps until a moment; then it is done with this value."""
+    """The step sleeps until a time; then it is done with this value."""
 
     until: datetime
     value: Any = None

@@ -1,8 +1,8 @@
-"""Things that are read one by one: what is wrong with one of them does not stop the others.
+"""Reads items one by one, so that a problem with one of them does not stop the others.
 
-A refusal of one thing is that thing's problem. When the provider fails, that may be its own
-fault or that thing's, so it is asked for once more after the others; only when nothing could be
-read at all is the whole look given up, to be done again from where it began.
+A refusal applies to one item. A provider failure may be caused by the provider or by that item, so
+the item is retried once after the others; the whole read fails only when nothing could be read, and
+is then repeated from its cursor.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final, TypeVar
 from mainspring.contracts.errors import Problem, ReconnectRequired, UpstreamError
 from mainspring.contracts.integration import Item, UnreadableItem
 
-# What code stumbles with over a thing of a shape that nobody has thought of.
+# The exceptions of code that meets an item of an unexpected shape.
 _ODD: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 Found = TypeVar("Found")
 
 
 def read_one(source_ref: str, read: Callable[[], Found]) -> Found | UnreadableItem:
-    """Reads one thing that is there already; one of a shape that cannot be read is broken.
+    """Convert one item; one with an unexpected shape becomes an ``UnreadableItem``.
 
-    Times that no clock knows are told by the system, as errors of its own.
+    Timestamps out of range raise OSError.
     """
     try:
         return read()
@@ -39,9 +39,9 @@ def _unexpected_response_error() -> UpstreamError:
 async def read_each(
     wanted: Mapping[str, str], read: Callable[[str], Awaitable[Item | None]]
 ) -> list[Item | UnreadableItem]:
-    """Reads each by its id; ``wanted`` has the source_ref of each. None: it is left out.
+    """Read each item by its id; ``wanted`` maps it to its source_ref. None: the item is skipped.
 
-    A provider that asks for a pause, or for a person to connect again, means all of them.
+    A rate limit or a required reconnection applies to all of them.
     """
     found: dict[str, Item | UnreadableItem | None] = {}
     failed = await _read_pass(list(wanted), wanted, read, found)
@@ -59,7 +59,7 @@ async def _read_pass(
     read: Callable[[str], Awaitable[Item | None]],
     found: dict[str, Item | UnreadableItem | None],
 ) -> dict[str, Problem]:
-    """Reads these; answers those at which the provider failed."""
+    """Read these items; returns those at which the provider failed."""
     failed: dict[str, Problem] = {}
     for name in names:
         try:

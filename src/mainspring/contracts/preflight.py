@@ -1,4 +1,4 @@
-"""What a definition counts on and this installation does not have, asked before a run finds out."""
+"""Preflight: what a definition needs and this installation lacks, found before a run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 # Only an operator can fix a finding with this code; until then the step fails in every run.
 REFUSED_ADDRESS: Final = "address_not_public"
-# The egress guard reads no address from such a URL, so no run can call it.
+# The egress guard cannot parse such a URL, so no run can call it.
 BAD_URL: Final = "bad_url"
 REFUSED: Final = frozenset({REFUSED_ADDRESS, BAD_URL})
-# With one of these a step fails until somebody sets up what is missing.
+# A step with one of these findings fails until the missing part is set up.
 WOULD_FAIL: Final = frozenset(
     {
         "mail_not_set_up",
@@ -37,17 +37,17 @@ class DefinitionOwner:
 
     workspace_id: UUID
     automation_id: UUID | None = None
-    # Who writes it, where there is no automation yet; None: nobody in particular.
+    # The author, when there is no automation yet; None when unknown.
     author_id: UUID | None = None
 
 
 class Preflight(Protocol):
-    """Looks at a definition with the settings, the connections and the people in view."""
+    """Checks a definition against the settings, connections and members."""
 
     async def findings(
         self, document: Mapping[str, Any], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
-        """What its steps would not find if they ran now, each with its place and a remedy."""
+        """What its steps would lack if they ran now, each with its pointer and a remedy."""
         ...
 
 
@@ -57,6 +57,6 @@ class NoPreflight:
     async def findings(
         self, document: Mapping[str, Any], vocabulary: Vocabulary, whose: DefinitionOwner
     ) -> tuple[Finding, ...]:
-        """Nothing: there is nothing to compare it with."""
+        """Empty: there is nothing to compare with."""
         del document, vocabulary, whose
         return ()

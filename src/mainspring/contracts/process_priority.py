@@ -1,9 +1,9 @@
-"""Who goes first where processors are short.
+"""Process priorities (niceness) under CPU contention.
 
-Somebody who calls, or waits for a short script, should not notice that something else has been
-working for a minute; where a processor is free, whoever stepped back loses nothing. Two things
-decide, and both are told: how nice the threads of a process are, and, where the kernel shares
-processors between sessions, how nice the session is. A new session does not inherit that.
+Interactive calls and short scripts should not be slowed by long-running work; with a free CPU,
+lower priority costs nothing. Two values matter: the niceness of the threads of a process and, where
+the kernel groups sessions for scheduling (autogroup), the niceness of the session. A new session
+does not inherit the latter.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ _NICEST = 19
 
 
 def compute_niceness(by: int) -> int:
-    """So much nicer than this process, which is where its starter put it."""
+    """The niceness this much above that of the current process."""
     return min(os.getpriority(os.PRIO_PROCESS, 0) + by, _NICEST)
 
 
 def put_behind(pid: int, nice: int, processes: int | None = None) -> bool:
-    """Puts the session that this process leads where it belongs, as far as the kernel lets us.
+    """Set the niceness of the session that this process leads, as far as the kernel permits.
 
-    False when it is worth another try a tenth of a second later: that often the kernel lets
-    somebody without privileges say how nice a session is, whoever else has just done so. An open
-    ``/proc`` is given by whoever has no path to it.
+    False when a retry after a tenth of a second is worthwhile: the kernel limits how often an
+    unprivileged process may set a session's niceness. Pass an open ``/proc`` when there is no path
+    to it.
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PGRP, pid, nice)
     path = f"/proc/{pid}/autogroup" if processes is None else f"{pid}/autogroup"
-    # Beside that, a kernel may know of no sessions, and a process may be gone.
+    # The kernel may not support autogroup, and the process may have ended.
     with contextlib.suppress(OSError):
         session = os.open(path, os.O_WRONLY, dir_fd=processes)
         try:

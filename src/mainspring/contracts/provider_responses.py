@@ -1,8 +1,8 @@
-"""What an outside API answered, read into a value or into a problem.
+"""Converts the responses of external APIs to values or problems.
 
-Every client of an integration meets the same answers: busy for a while, refused, not found,
-led elsewhere, not JSON. They are read here once, so that all of them tell it in the same way. Only
-what is the provider's own, such as the words it refuses with, stays with its client.
+Every integration client meets the same responses: rate limited, refused, not found, redirected, not
+JSON. They are handled here once, so that all integrations report them in the same way. Only
+provider-specific details, such as its error codes, stay with its client.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from mainspring.contracts.errors import (
     UpstreamError,
 )
 
-# Nobody waits longer for one answer, whatever a header says.
+# The maximum wait, whatever a Retry-After header says.
 LONGEST_PAUSE: Final = 86_400.0
 _SHOWN: Final = 300
 _SECONDS: Final = re.compile(r"[0-9]{1,300}(\.[0-9]{1,300})?")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
-# The request ended too early over there, or came too early: later may be right.
+# Statuses of requests that timed out or came too early: a retry may succeed.
 _LATER: Final = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderErrorDetail:
-    """What an answer tells of its refusal: the provider's own words for it, and a sentence."""
+    """The error code of the provider and its message."""
 
     reasons: frozenset[str] = frozenset()
     message: str = ""
@@ -48,16 +48,16 @@ class ProviderErrorDetail:
 
 @dataclass(frozen=True, slots=True)
 class ProviderErrorReasons:
-    """The reasons by which one provider says that it is busy, or that a person must come back."""
+    """The error codes of a provider for a rate limit and for a required reconnection."""
 
     busy: frozenset[str] = frozenset()
     reconnect: frozenset[str] = frozenset()
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """For how many seconds the answer asks to wait, said in seconds or as a date.
+    """The seconds to wait according to Retry-After, given in seconds or as a date.
 
-    A date counts from that of the answer; without one, from ``now``, or else from our own clock.
+    A date is relative to the Date header; without one, to ``now`` or the system clock.
     """
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
@@ -78,9 +78,9 @@ def _parse_http_date(text: str) -> datetime | None:
 
 
 def parse_busy_error(response: HttpResponse, name: str) -> UpstreamError | None:
-    """The problem of a provider that may do it later; None where it is not busy.
+    """The problem for a rate limit or a temporary failure; None otherwise.
 
-    A pause that is asked for means that nothing was done; a failure over there leaves that open.
+    A rate limit means that nothing was done; after a server error that is unknown.
     """
     status = response.status
     if status == 429:
@@ -100,7 +100,7 @@ def parse_busy_error(response: HttpResponse, name: str) -> UpstreamError | None:
 
 
 def parse_error_detail(response: HttpResponse) -> ProviderErrorDetail:
-    """What the body of a refusal tells, wherever a provider usually writes it."""
+    """The error code and message in the body of a refusal, in any of the usual places."""
     try:
         body = orjson.loads(response.body)
     except orjson.JSONDecodeError:
@@ -123,7 +123,7 @@ def parse_error_detail(response: HttpResponse) -> ProviderErrorDetail:
 def parse_refusal(
     response: HttpResponse, name: str, words: ProviderErrorReasons | None = None
 ) -> Problem | None:
-    """The problem behind an answer that is not a success; None where it is one.
+    """The problem for an unsuccessful response; None for a success.
 
     A refusal of the request (4xx) means that nothing was done.
     """
@@ -148,7 +148,7 @@ def parse_refusal(
 
 
 def read_json(response: HttpResponse, name: str) -> Any:
-    """The JSON of a successful answer; what is none did not come from this API."""
+    """The JSON of a successful response; anything else did not come from this API."""
     try:
         return orjson.loads(response.body)
     except orjson.JSONDecodeError:
@@ -156,7 +156,7 @@ def read_json(response: HttpResponse, name: str) -> Any:
 
 
 def read_object(response: HttpResponse, name: str) -> dict[str, Any]:
-    """The JSON object of a successful answer."""
+    """The JSON object of a successful response."""
     found = read_json(response, name)
     if not isinstance(found, dict):
         raise malformed_response_error(name)
@@ -164,7 +164,7 @@ def read_object(response: HttpResponse, name: str) -> dict[str, Any]:
 
 
 def require_text(found: Any, field: str, name: str) -> str:
-    """A text that an answer must have; without it, it did not come from this API."""
+    """A required text of a response; without it, the response did not come from this API."""
     value = found.get(field) if isinstance(found, Mapping) else None
     if not isinstance(value, str) or not value:
         raise malformed_response_error(name)
@@ -172,7 +172,7 @@ def require_text(found: Any, field: str, name: str) -> str:
 
 
 def list_in(found: Any, field: str, name: str) -> list[Any]:
-    """A list that an answer may have; anything else in its place is not from this API."""
+    """An optional list of a response; any other type did not come from this API."""
     value = found.get(field, []) if isinstance(found, Mapping) else None
     if not isinstance(value, list):
         raise malformed_response_error(name)
@@ -180,7 +180,7 @@ def list_in(found: Any, field: str, name: str) -> list[Any]:
 
 
 def malformed_response_error(name: str) -> UpstreamError:
-    """Asking again would most likely meet the same stranger."""
+    """Not retryable: a retry would most likely get the same response."""
     return UpstreamError(
         f"What answered does not speak as the API of {name} does.",
         code="provider_answer",
@@ -189,8 +189,8 @@ def malformed_response_error(name: str) -> UpstreamError:
 
 
 def format_one_line(text: str, most: int = _SHOWN) -> str:
-    """Text of a stranger on one line, without what cannot be seen, and not too much of it."""
-    # Cut at the end alone: what stands behind many blanks is a part of it like any other.
+    """Untrusted text on one line, truncated and without invisible characters."""
+    # Only truncated at the end: text after many blanks is kept like any other.
     plain = " ".join(_UNSEEN.sub(" ", text).split())
     return plain[:most] + ("…" if len(plain) > most else "")
 
@@ -227,7 +227,7 @@ def _build_refusal(status: int, name: str, told: ProviderErrorDetail) -> Problem
 
 
 def _iterate_objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects of a place that holds one, or a list of them, or something else."""
+    """The objects of a value that is one, or a list of them, or something else."""
     for one in value[:20] if isinstance(value, list) else [value]:
         if isinstance(one, Mapping):
             yield one

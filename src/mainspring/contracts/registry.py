@@ -1,7 +1,7 @@
-"""The registry: every word a definition may use, found by name and by nothing else.
+"""The registry: everything that a definition may name, looked up by name.
 
-Built once by hand and then only read; a second entry under one name is a mistake of
-the builder and refused at once.
+It is built once, explicitly, and then only read; a duplicate name is a programming error and
+raises.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Entry = TypeVar("Entry")
 
 
 class Vocabulary(Protocol):
-    """The read side of a registry, which is all that most rooms need."""
+    """The read interface of a registry, which is all that most packages need."""
 
     @property
     def actions(self) -> Mapping[str, Action]: ...
@@ -35,16 +35,16 @@ class Vocabulary(Protocol):
 
 
 class WorkspaceVocabularies(Vocabulary, Protocol):
-    """What everybody can say, and beyond that what each workspace can say.
+    """The vocabulary of the installation, and of each workspace.
 
-    Read as a vocabulary it holds what is the same everywhere.
+    Read as a vocabulary, it holds what all workspaces share.
     """
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
-        """All that one workspace can say, the tools that it is connected to included.
+        """The vocabulary of one workspace, including the tools of its connections.
 
-        What it is connected to may be as old as a second. One who needs a capability by its
-        name says so: it is looked for anew if it is not there.
+        The connections may be cached for up to a second. With ``needed``, a missing capability is
+        looked up again.
         """
         ...
 
@@ -75,7 +75,7 @@ class Registry:
             )
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
-        """The same for everybody, where nothing is connected."""
+        """The same for every workspace, where nothing is connected."""
         del workspace_id, needing
         return self
 

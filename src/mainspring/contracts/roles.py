@@ -1,7 +1,7 @@
-"""Who may do what in a workspace: one table, read by every surface, test and page of docs.
+"""Roles and permissions in a workspace: one table for every interface, test and docs page.
 
-Each role may do everything that the roles before it may. A route or a capability names a
-permission, never a role, so that this table is the only place that weighs them.
+Each role has all permissions of the roles before it. A route or a capability names a permission,
+never a role, so that only this table maps one to the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mainspring.contracts.errors import PermissionDenied
 
 
 class Role(StrEnum):
-    """What a member is in a workspace, from the least to the most."""
+    """The role of a member in a workspace, from the least to the most privileged."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -28,12 +28,12 @@ class Role(StrEnum):
         return _RANKS[self]
 
     def may(self, permission: Permission) -> bool:
-        """Whether this role is enough."""
+        """Whether this role has a permission."""
         return self.rank >= LEAST[permission].rank
 
 
 class Permission(StrEnum):
-    """One kind of thing that a member may be allowed."""
+    """One permission of a member."""
 
     READ = "read"
     ACCOUNT = "account"
@@ -49,12 +49,12 @@ class Permission(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What it allows, in a sentence."""
+        """What it allows, as a sentence."""
         return _MEANINGS[self]
 
     @property
     def deed(self) -> str:
-        """What somebody without it may not do, as the end of a sentence."""
+        """What a member without it may not do, as the end of a sentence."""
         return _DEEDS[self]
 
 
@@ -108,18 +108,18 @@ LEAST: Final[Mapping[Permission, Role]] = MappingProxyType(
 
 
 def min_role(one: Role, other: Role) -> Role:
-    """The smaller of two roles: a token never gives more than its member has."""
+    """The lesser of two roles: a token never has more permissions than its member."""
     return one if one.rank <= other.rank else other
 
 
 def check_may(role: Role | None, permission: Permission) -> None:
-    """Refuses a role that is too small."""
+    """Raise unless the role has the permission."""
     if role is None or not role.may(permission):
         raise role_too_small_error(role, permission)
 
 
 def role_too_small_error(role: Role | None, permission: Permission) -> PermissionDenied:
-    """The one refusal for whoever has too small a role, wherever they ask."""
+    """The error for a missing permission, the same on every interface."""
     least = LEAST[permission]
     takes = least.value if least is Role.OWNER else f"{least.value} or more"
     shown = "Without a role here you" if role is None else f"Your role here ({role.value})"

@@ -1,8 +1,8 @@
 """Secrets as typed markers.
 
-A person writes ``{{ secrets.api_key }}`` in approved text; rendering makes a
-``SecretText`` of it. Only that Python type is ever substituted, and only at the door:
-text that merely looks like a placeholder arrived as data and stays data.
+A person writes ``{{ secrets.api_key }}`` in an approved template; rendering turns it into a
+``SecretText``. Only that Python type is ever substituted, and only when the request is sent: text
+that merely looks like a placeholder is data and stays data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class SecretRef:
-    """The name of a secret, standing where its value will be."""
+    """A reference to a secret by name."""
 
     name: str
 
@@ -22,37 +22,37 @@ class SecretRef:
 
 
 def build_connection_secret(name: str) -> SecretRef:
-    """What a connection holds, standing in a request that goes out over that connection.
+    """A reference to a connection's credential, for a request that is sent over that connection.
 
-    No secret of a member has such a name, so no definition can ask for one.
+    No member's secret can have such a name, so no definition can refer to one.
     """
     return SecretRef(f"connection.{name}")
 
 
-# What lets a connection in: an access token, an API key or a bot's token.
+# The credential of a connection: an access token, an API key or a bot's token.
 CONNECTION_TOKEN: Final = build_connection_secret("token")
 
 
 @dataclass(frozen=True, slots=True)
 class SecretLocation:
-    """Where an approved script spells a secret: in which part of a request, and to whom."""
+    """Where an approved script uses a secret: the part of a request, and its destination."""
 
     name: str
-    # The argument that it stands in, such as ``headers``.
+    # The argument that contains it, such as ``headers``.
     part: str
-    # Host and port; empty where the script decides while it runs.
+    # Host and port; empty when the script determines them at run time.
     site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptSecrets:
-    """The secrets that a program spells in text, and what tells them from data."""
+    """The secrets that a script names, and the marker that distinguishes them from data."""
 
     places: frozenset[SecretLocation] = frozenset()
-    # Stands before each name that the approved source spells, and is new in every try: text
-    # that comes from anywhere else cannot have it. Without a mark nothing is put in.
+    # The marker before each name in the approved source. It is new in every attempt, so text from
+    # anywhere else cannot contain it. Without a marker nothing is substituted.
     mark: str = ""
-    # Further names that are never put in.
+    # Further names that are never substituted.
     named: frozenset[str] = frozenset()
 
     @property
@@ -62,12 +62,12 @@ class ScriptSecrets:
 
 @dataclass(frozen=True, slots=True)
 class SecretText:
-    """Text with secrets in it: literal pieces and references, in order."""
+    """Text with secrets: literal pieces and references, in order."""
 
     parts: tuple[str | SecretRef, ...]
 
     def __str__(self) -> str:
-        """What may be shown and stored: every secret by its name."""
+        """The text that may be shown and stored: every secret by its name."""
         return "".join(str(part) for part in self.parts)
 
     @property

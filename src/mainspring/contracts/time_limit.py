@@ -1,4 +1,4 @@
-"""Work that ends itself: a library goes on, on a thread that nobody can stop from outside."""
+"""CPU time limits for library code on a thread that cannot be stopped from outside."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Answer = TypeVar("Answer")
 
 
 class TimeLimitExceeded(BaseException):
-    """The work has used the time that it was given. Libraries that catch all errors let it by."""
+    """The CPU time limit is used up. A BaseException, so that libraries do not swallow it."""
 
 
 def run_with_time_limit(work: Callable[[], Answer], seconds: float = SECONDS) -> Answer:
-    """Does the work on this thread; ``TookTooLong`` once it has used so much of the processor.
+    """Run the work on this thread; ``TimeLimitExceeded`` once it has used this much CPU time.
 
-    Each call of a function is looked at, as there is no other moment at which a library that
-    loops comes back to us.
+    A profiling hook checks the time on each function call, because a looping library gives no other
+    opportunity.
     """
     ends, calls = time.thread_time() + seconds, 0
 
@@ -32,7 +32,7 @@ def run_with_time_limit(work: Callable[[], Answer], seconds: float = SECONDS) ->
 
     before = sys.gettrace()
     if before is not None:
-        # Somebody looks already, such as a debugger, and keeps the place.
+        # Another hook, such as a debugger's, is installed and stays in place.
         return work()
     sys.settrace(look)
     try:
@@ -42,17 +42,17 @@ def run_with_time_limit(work: Callable[[], Answer], seconds: float = SECONDS) ->
 
 
 class TimeLimit:
-    """What is left of the processor time for work of many small parts on this thread.
+    """A CPU time limit shared by many small parts of work on this thread.
 
-    Looking at each call costs as much again as the call. Work that comes back to us between its
-    parts looks at the time there, and only a part that may take long itself is done ``in_time``.
+    The hook doubles the cost of each call. Work that returns here between its parts checks the time
+    there, and only a part that may itself take long is run under the hook.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._ends = time.thread_time() + seconds
 
     def run(self, work: Callable[[], Answer], *, may_be_long: bool) -> Answer:
-        """Does one part of the work; ``TookTooLong`` once the time of all parts is used."""
+        """Run one part of the work; ``TimeLimitExceeded`` once the time of all parts is used."""
         left = self._ends - time.thread_time()
         if left < 0:
             raise TimeLimitExceeded

@@ -1,4 +1,4 @@
-"""Triggers turn a moment into a firing; a firing becomes at most one run."""
+"""Triggers create firings; a firing starts at most one run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class TriggerKind:
-    """A kind of trigger: the shape of its config and of the payload it delivers."""
+    """A trigger type: the schemas of its config and of its payload."""
 
     type: str
     description: str
@@ -21,10 +21,10 @@ class TriggerKind:
 
 @dataclass(frozen=True, slots=True)
 class TriggerFiring:
-    """One moment at which a trigger went off.
+    """One firing of a trigger.
 
-    ``key`` is computed from the moment itself (scheduled time, event id, idempotency
-    key), so that two watchers of one trigger cannot start two runs.
+    ``key`` is the dedup key. It is computed from the fire time, the event id or the idempotency
+    key, so that two watchers of one trigger cannot start two runs.
     """
 
     key: str

@@ -2,8 +2,8 @@
 
 A capability that writes outside declares its description (``Write.describe``). A description is
 made from the settings of a step or the bounds of a grant, so templates and missing values are
-normal. What it quotes was written by somebody else: ``quote_name`` and ``quote_values`` make it
-safe to show.
+normal. The quoted values come from other people: ``quote_name`` and ``quote_values`` make them safe
+to show.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WriteDescription:
 
 
 def quote_name(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A name or a text as a sentence shows it."""
+    """A name or a text, escaped and truncated for a sentence."""
     kept = text if len(text) <= longest else text[:longest] + " …"
     return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
 
@@ -57,7 +57,7 @@ def list_values(value: Any) -> list[Any]:
 
 
 def write_value(value: Any) -> str:
-    """A value as text: a text as it is, anything else as JSON."""
+    """A value as text: a text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
