@@ -1,16 +1,15 @@
-"""Triggers: moments become firings.
+"""Triggers: schedules, webhook requests and events that start runs.
 
-Each kind is one module with one ``TRIGGER``: the shape of its config, which the
-validator judges definitions by, and the shape of the payload it delivers. There are
-three and no more; a run by hand has no trigger.
+Each trigger type is one module with one ``TRIGGER``: the schema of its config, which the validator
+uses, and the schema of its payload. A manual run has no trigger.
 
-- ``schedule`` watches the clock: a cron expression in a time zone, with a policy for
-  the moments that were missed;
-- ``webhook`` waits for a call from outside and maps its body to inputs;
-- ``event`` listens to the log for facts of one type that pass a filter.
+- ``schedule``: a cron expression in a time zone, with a policy for missed fire times;
+- ``webhook``: a request from outside whose body is mapped to inputs;
+- ``event``: events of one type in the log that match a filter; ``presets`` are named ones.
 
-``watch`` keeps all of them, side by side, in one process or in many.
+``scheduler`` fires schedules, ``matcher`` fires event triggers, and ``webhook_receiver`` records
+webhook requests; ``watch`` runs the loops, in one process or in many.
 
-Every firing carries a key that is computed from its moment, so that two watchers of
-one trigger cannot start two runs.
+Every firing has a dedup key that is computed from its source, so that two watchers of one trigger
+cannot start two runs.
 """

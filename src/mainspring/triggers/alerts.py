@@ -1,13 +1,13 @@
-"""The owner hears of failures: an alert in the inbox, a mail, and an end to what keeps failing.
+"""Failure alerts: an alert in the inbox, a mail, and a pause after repeated failures.
 
-``Alerts`` reads the log of events behind the runs, so no run waits for it. Each failed run
-is told; failures of one automation that follow closely are gathered in one alert, so that
-a schedule that breaks every minute does not fill a mailbox. When enough runs that triggers
-started have failed in a row, the automation is paused. A run that a person started is told
-in the inbox alone and never counts: that person is watching.
+``FailureAlerts`` reads the event log after the runs, so no run waits for it. Each failed run is
+reported; failures of one automation in close succession are grouped in one alert, so that a
+schedule that fails every minute does not fill a mailbox. When enough triggered runs have failed in
+a row, the automation is paused. A manually started run only alerts in the inbox and never counts:
+the person who started it sees the result.
 
-``Postman`` brings an alert by mail to the person who made the automation, and tries again
-when the mail server does not take it. What nobody is to be reached with stays in the inbox.
+``AlertMailer`` mails an alert to the automation's owner, and retries when the mail server refuses
+it. Alerts without a reachable recipient stay in the inbox.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ Pair = tuple[UUID, UUID]
 
 
 def mails(settings: Settings) -> bool:
-    """Whether alerts leave by mail at all; each goes to whoever made the automation."""
+    """Whether alerts are mailed at all; each goes to the automation's owner."""
     return settings.smtp_url is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _FailingAutomation:
-    """An automation that failed often enough, and the failure that was one too many."""
+    """An automation that failed often enough, and the failure that reached the limit."""
 
     automation: Mapping[str, Any]
     last: Mapping[str, Any]
@@ -86,14 +86,14 @@ class _FailingAutomation:
 
 
 class FailureAlerts:
-    """The consumer of the log that watches how runs end."""
+    """The event consumer that watches how runs end."""
 
     def __init__(self, limits: Limits, *, mail: bool) -> None:
         self._limits = limits
         self._mail = mail
 
     async def handle(self, tx: Transaction, events: Sequence[Event]) -> Callable[[], None] | None:
-        """Tells of the failures among these events, all in the transaction of the reader."""
+        """Report the failures among these events, in the transaction of the reader."""
         ended = [event for event in events if event.type in _TYPES and event.replay_of is None]
         failed = {_run_of(event): event.id for event in ended if event.type == FAILED.type}
         failed.pop(None, None)
@@ -118,7 +118,7 @@ class FailureAlerts:
     async def _check_failures(
         self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
     ) -> _FailingAutomation | None:
-        """Tells of the failures of one automation; answers whether it is to be paused."""
+        """Report the failures of one automation; returns whether it must be paused."""
         workspace_id, automation_id = _pair(automation)
         in_row = await count_consecutive_failures(
             tx,
@@ -137,7 +137,7 @@ class FailureAlerts:
         return None
 
     async def _pause(self, tx: Transaction, stops: Sequence[_FailingAutomation]) -> None:
-        """The triggers of all of them are held before the first is changed."""
+        """Lock the triggers of all automations before the first is changed."""
         pairs = [_pair(stop.automation) for stop in stops]
         if not pairs:
             return
@@ -155,14 +155,14 @@ class FailureAlerts:
     async def _tell(
         self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
     ) -> None:
-        """One alert for all of them: a new one, or the one that is there."""
+        """One alert for all of them: a new one, or the open one."""
         workspace_id, automation_id = automation["workspace_id"], automation["id"]
         # A person who starts a run sees how it ends.
         unattended = not all(map(_by_hand, failures))
         mail = self._mail and unattended
         since = automation["now"] - GATHERED
         if automation["acknowledged_at"] is not None:
-            # What was acknowledged is over; what comes after it is news.
+            # An acknowledged alert is closed; later failures open a new one.
             since = max(since, automation["acknowledged_at"])
         there = await find_recent_alert(tx, workspace_id, automation_id, since)
         last = failures[-1]
@@ -212,7 +212,7 @@ class FailureAlerts:
 
 
 class AlertMailer:
-    """Brings alerts to the owners of automations; many may be on the way at once."""
+    """Mails alerts to the owners of automations; several processes may do so concurrently."""
 
     def __init__(
         self,
@@ -225,13 +225,13 @@ class AlertMailer:
     ) -> None:
         self._database = database
         self._mailer = mailer
-        # Where the first person is reached while they have no address of their own.
+        # The address of the first person while they have none of their own.
         self._first = first
         self._poll_seconds = poll_seconds
         self._first_pause = first_pause
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Goes round until it is stopped; a letter under way is finished."""
+        """Run until stopped; a mail in progress is finished."""
         while not stop.is_set():
             try:
                 brought = await self.once()
@@ -244,10 +244,10 @@ class AlertMailer:
                         await stop.wait()
 
     async def once(self) -> bool:
-        """The letter that has been due for longest; answers whether there was one.
+        """Send the mail that has been due for longest; returns whether there was one.
 
-        Only one is taken at a time: a mail server that is slow must not hold up letters
-        that another process could bring.
+        Only one is claimed at a time: a slow mail server must not delay mails that another process
+        could send.
         """
         async with self._database.transaction() as tx:
             mail = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
@@ -268,7 +268,7 @@ class AlertMailer:
             headers={"Auto-Submitted": "auto-generated"},
         )
         try:
-            # The key makes a repeat recognisable, should this process die before it is noted.
+            # The key makes a repeat recognisable, should this process die before it is recorded.
             await self._mailer.send(mail, key=str(letter.id))
         except Problem as problem:
             await self._not_taken(letter, problem)
@@ -316,7 +316,7 @@ def _by_hand(run: Mapping[str, Any]) -> bool:
 
 
 def _title(name: str, what: str) -> str:
-    """One line: it becomes the subject of a mail, and a name may hold anything."""
+    """One line, because it becomes the subject of a mail and a name may contain anything."""
     words = "".join(sign if sign.isprintable() else " " for sign in name).split()
     return f"{' '.join(words) or 'An automation'} {what}"
 

@@ -1,4 +1,4 @@
-"""The event trigger: a fact of one type in the log, perhaps with a filter."""
+"""The event trigger: events of one type in the log, optionally filtered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "$ref": "#/$defs/filter",
         },
     },
-    # The filter's own references lead to the root, so its parts stand here.
+    # The filter schema's references start at the root, so its definitions are copied here.
     "$defs": FILTER_SCHEMA["$defs"],
     "examples": [
         {"event_type": "drive.file_added"},

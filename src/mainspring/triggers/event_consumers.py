@@ -1,4 +1,4 @@
-"""What an event set off: the firings that carry its key, and the runs they became."""
+"""The triggers that an event fired: the firings with its key, and their runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mainspring.triggers.matcher import event_key
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# Said twice on purpose: the index is for keys that begin like this, and a parameter alone
-# does not tell the planner that this one does.
+# Redundant on purpose: the index covers keys with this prefix, and the planner cannot infer that
+# from a parameter.
 _CONSUMED = """
     SELECT f.source_id AS trigger_id, r.automation_id, f.run_id, r.status,
         coalesce(f.reason, r.reason) AS reason
@@ -28,6 +28,6 @@ _CONSUMED = """
 async def list_event_consumers(
     tx: Transaction, workspace_id: UUID, event_id: UUID
 ) -> list[dict[str, Any]]:
-    """The triggers that went off on an event, each with its run and why it may not have run."""
+    """The triggers that an event fired, each with its run and, if it did not run, the reason."""
     rows = await tx.fetch(_CONSUMED, workspace_id, event_key(event_id))
     return [dict(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Trying a filter out: whether it lets a payload through, and which parts of it do not."""
+"""Tries a filter on sample payloads and reports which conditions do not hold."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mainspring.definition.strict_json import join_pointer
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
-# All payloads of one trial together.
+# The work limit for all payloads of one trial together.
 MOST_SECONDS: Final = 2.0
 
 
 def unmet_in(
     written: Mapping[str, Any], payloads: Sequence[Mapping[str, Any]], limits: Limits, at: str = ""
 ) -> list[list[str]]:
-    """For each payload, pointers to the parts that do not hold; none when all of it does.
+    """For each payload, pointers to the conditions that do not hold; empty when it matches.
 
-    ``Invalid`` if it is not a filter, or one that takes too long to answer. Call it in a
-    thread: it may take seconds.
+    ``Invalid`` if it is not a filter, or one that takes too long. Call it in a thread: it may take
+    seconds.
     """
     deadline = time.monotonic() + MOST_SECONDS
     findings = filter_findings(written, limits, at)
@@ -52,7 +52,7 @@ def unmet_in(
 
 
 def _within(problem: Invalid, at: str) -> Invalid:
-    """The same problem, with its pointers inside the request."""
+    """The same problem, with its pointers relative to the request."""
     found = [replace(one, pointer=at + one.pointer) for one in problem.findings]
     return Invalid(problem.detail, code=problem.code, findings=found, suggestion=problem.suggestion)
 

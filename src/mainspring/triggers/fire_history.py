@@ -1,4 +1,4 @@
-"""Reading back the moments of a trigger: what came, when, and what became of it."""
+"""The firing history of a trigger: when it fired, and the result."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mainspring.contracts.errors import NotFound
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# Every call of a webhook has a run, and the runs of an automation are in order; its firings
-# are only in the order of keys that strangers chose.
+# Every webhook request has a run, and the runs of an automation are ordered; its firings are only
+# ordered by keys that senders chose.
 _CALLS = """
     SELECT r.id::text AS key, r.created_at AS at, r.id AS run_id, r.status, r.reason,
         1 AS moments
@@ -20,7 +20,7 @@ _CALLS = """
       AND r.replay_of IS NULL AND ($4::uuid IS NULL OR r.id < $4)
     ORDER BY r.id DESC LIMIT $5
 """
-# The other keys begin with the moment or with an id that grows with time.
+# The other keys begin with the fire time or with a time-ordered id.
 _KEYED = """
     SELECT f.key, f.run_id, r.status,
         -- Of a schedule: the moment itself, which may be long before it was written down.
@@ -41,7 +41,7 @@ _LAST = """
 async def list_fire_times(
     tx: Transaction, workspace_id: UUID, trigger: dict[str, Any], *, before: str | None, most: int
 ) -> list[dict[str, Any]]:
-    """The newest first, fired or not; ``key`` is where the next page begins."""
+    """The newest first, fired or missed; ``key`` is the cursor of the next page."""
     if trigger["type"] == "webhook":
         rows = await tx.fetch(
             _CALLS, workspace_id, trigger["automation_id"], trigger["id"], _run_id(before), most
@@ -54,16 +54,16 @@ async def list_fire_times(
 async def last_payload(
     tx: Transaction, workspace_id: UUID, trigger: dict[str, Any]
 ) -> dict[str, Any]:
-    """What came in last, for whoever writes templates about it."""
+    """The last payload, for template authors."""
     row = await tx.fetchrow(_LAST, workspace_id, trigger["automation_id"], trigger["id"])
     if row is None:
         raise NotFound("Nothing has come in for this trigger yet.", code="no_payload")
-    # An empty payload is kept as none.
+    # An empty payload is stored as NULL.
     return {**dict(row), "payload": {} if row["payload"] is None else row["payload"]}
 
 
 def _run_id(text: str | None) -> UUID | None:
-    """A place that is none begins at the newest."""
+    """An invalid cursor begins at the newest."""
     try:
         return None if text is None else UUID(text)
     except ValueError:

@@ -1,16 +1,16 @@
-"""What a schedule does about the moments that have come: which fire, which are recorded.
+"""Plans the due fire times of a schedule: which fire and which are recorded as missed.
 
-A moment younger than ``ON_TIME`` is on time and fires whatever the policy says: a
-scheduler that was busy for a while has missed nothing. Older ones were missed:
+A fire time younger than ``ON_TIME`` is on time and fires under every policy: a scheduler that was
+busy for a while has missed nothing. Older ones were missed:
 
 - ``skip`` fires none of them;
 - ``fire_once`` fires the latest of all, if it is on time or inside the catch-up window;
-- ``fire_all`` fires each one inside the window, the newest ones if they are too many.
+- ``fire_all`` fires each one inside the window, the newest ones if there are too many.
 
-The window reaches back from now and does not include its far end. A moment that does not
-fire is recorded with the reason: the newest ones one by one, the rest as one record with
-their number. The plan for a year of missed minutes costs about as much as for a day. The
-moments of a schedule that somebody paused or changed before they fired are told as well.
+The window reaches back from now and excludes its far end. A fire time that does not fire is
+recorded with the reason: the newest ones individually, the rest as one record with their count.
+Planning a year of missed minutes costs about as much as a day. Fire times of a schedule that was
+paused or changed before they fired are recorded as well.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from zoneinfo import ZoneInfo
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import Cron
 
-# The moments of a cron expression in a stretch of time: walked, or counted.
+# The fire times of a cron expression in a period: enumerated, or counted.
 
 TICK = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
-# Changes of a zone's offset lie further apart than this.
+# Offset changes of a time zone are further apart than this.
 _STRIDE = timedelta(hours=12)
-# No zone ever moved its clocks by more than a day.
+# No time zone ever changed its offset by more than a day.
 _LONGEST_CHANGE = timedelta(hours=26)
 
 
 @dataclass(frozen=True, slots=True)
 class _OffsetInterval:
-    """From one instant to another; without an offset, the clocks change in it."""
+    """A period between two instants; without an offset, it contains an offset change."""
 
     first: datetime
     until: datetime
     offset: timedelta | None
 
     def walls(self, offset: timedelta) -> tuple[datetime, datetime]:
-        """Its two ends as clocks on the wall show them."""
+        """Its start and end in wall-clock time."""
         return _wall_clock(self.first + offset), _wall_clock(self.until + offset)
 
 
 def between(cron: Cron, zone: str, first: datetime, until: datetime) -> Iterator[datetime]:
-    """Every moment from one instant on and before another, the oldest first."""
+    """Every fire time from one instant (inclusive) to another (exclusive), oldest first."""
     for stretch in _stretches(ZoneInfo(zone), first, until):
         if stretch.offset is None:
             yield from _iterate_cron(cron, zone, stretch)
@@ -61,7 +61,7 @@ def between(cron: Cron, zone: str, first: datetime, until: datetime) -> Iterator
 
 
 def count(cron: Cron, zone: str, first: datetime, until: datetime) -> int:
-    """How many moments ``between`` would name."""
+    """The number of fire times that ``between`` would return."""
     return sum(
         sum(1 for _ in _iterate_cron(cron, zone, stretch))
         if stretch.offset is None
@@ -100,7 +100,7 @@ def _count_cron(cron: Cron, first: datetime, until: datetime) -> int:
 
 
 def _before(cron: Cron, wall: datetime) -> int:
-    """Moments of a wall-clock time's own day that come before it."""
+    """The fire times on the same day before a wall-clock time."""
     if not cron.fires_on(wall.date()):
         return 0
     minutes, hours = cron.hands
@@ -131,7 +131,7 @@ def _stretches(place: ZoneInfo, first: datetime, until: datetime) -> Iterator[_O
 def _changes(
     place: ZoneInfo, first: datetime, until: datetime
 ) -> Iterator[tuple[datetime, timedelta]]:
-    """When the offset changes, and for how long walls repeat or catch up afterwards."""
+    """When the offset changes, and for how long wall-clock times repeat or are skipped."""
     at, old = first, _offset(place, first)
     while at < until:
         ahead = at + _STRIDE
@@ -181,7 +181,7 @@ _IN_WINDOW: dict[Misfire, Reason] = {
 
 @dataclass(frozen=True, slots=True)
 class MissedFiring:
-    """A moment that does not fire; or several in a row, of which it is the first."""
+    """A fire time that does not fire; or several in a row, of which it is the first."""
 
     moment: datetime
     reason: Reason
@@ -190,7 +190,7 @@ class MissedFiring:
 
 @dataclass(frozen=True, slots=True)
 class FirePlan:
-    """What is to be done now, and the moment to wait for next."""
+    """What to do now, and the next fire time."""
 
     fire: tuple[datetime, ...]
     missed: tuple[MissedFiring, ...]
@@ -199,7 +199,7 @@ class FirePlan:
 
 @dataclass(frozen=True, slots=True)
 class _FirePlanInputs:
-    """Everything a plan depends on."""
+    """Everything that a plan depends on."""
 
     cron: Cron
     zone: str
@@ -228,10 +228,10 @@ def plan(
     catch_up: timedelta,
     limits: Limits,
 ) -> FirePlan:
-    """The plan for a schedule that waits for ``due``.
+    """The plan for a schedule whose next fire time is ``due``.
 
-    That moment was promised when it was stored, so it counts even if the rules of its zone
-    have changed meanwhile. When the clock was set back it lies ahead, and nothing happens.
+    ``due`` was stored earlier, so it counts even if the rules of its time zone have changed since.
+    When the clock was set back it is in the future, and nothing happens.
     """
     if due > now:
         return FirePlan((), (), due)
@@ -250,8 +250,8 @@ def plan(
 def overtaken(
     cron: Cron, zone: str, due: datetime, until: datetime, reason: Overtaking, limits: Limits
 ) -> tuple[MissedFiring, ...]:
-    """The moments from the promised one on and before another instant, which nobody fires any
-    more, because somebody changed the schedule first.
+    """The fire times from the stored one (inclusive) to another instant (exclusive) that will not
+    fire because the schedule was changed first.
     """
     case = _FirePlanInputs(cron, zone, due, until - TICK, "skip", timedelta(0))
     newest = _newest(case, limits.missed_records)
@@ -259,8 +259,8 @@ def overtaken(
 
 
 def _newest(case: _FirePlanInputs, most: int) -> list[datetime]:
-    """The last moments up to now, the oldest of them first."""
-    # Twice as far back each time, until enough of them lie within reach.
+    """The last fire times up to now, oldest first."""
+    # Double the period each time, until it contains enough fire times.
     span, until = timedelta(hours=1), case.now + TICK
     while until - span > case.due and count(case.cron, case.zone, until - span, until) < most:
         span *= 2
@@ -289,7 +289,7 @@ def _find_fire_times(
 def _find_missed(
     case: _FirePlanInputs, unfired: Sequence[datetime], fire: Sequence[datetime], limits: Limits
 ) -> Iterator[MissedFiring]:
-    """Everything before the first that fires."""
+    """All fire times before the first that fires."""
     single = unfired[max(len(unfired) - limits.missed_records, 0) :]
     cut = single[0] if single else fire[0] if fire else case.now + TICK
     yield from _together(case, cut)
@@ -298,10 +298,10 @@ def _find_missed(
 
 
 def _together(case: _FirePlanInputs, until: datetime) -> Iterator[MissedFiring]:
-    """Moments too many to name, in one record for each reason."""
+    """Fire times that are too many to list, as one record per reason."""
     edge = case.due if case.misfire == "skip" else max(case.edge, case.due)
     for first, end in ((case.due, min(edge, until)), (edge, until)):
-        # Between the promised moment and the next there is nothing.
+        # There is no fire time between the stored one and the next.
         promised = first == case.due
         begin = first + TICK if promised else first
         if first >= end:

@@ -1,9 +1,8 @@
-"""Housekeeping: whatever grows with use is taken back when its time is over.
+"""Housekeeping: hourly deletion of expired data.
 
-Once an hour each chore deletes what nobody keeps any more: runs with their steps and calls,
-expired keys, events, artifacts, messages that were read, sign-ins that nobody came back from,
-and proposals that nobody decided on. Any number of processes may do this beside each other. A
-chore that fails is told and does not hold up the others; the next hour tries it again.
+Each task deletes expired data: runs with their steps and calls, dedup keys, events, artifacts, read
+messages, abandoned sign-ins and undecided proposals. Any number of processes may do this
+concurrently. A failed task is logged and does not stop the others; it is retried an hour later.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HOUR = 3600.0
-# Soon after the start, and not at once: a start has other things to do.
+# Soon after the start, but not immediately: start-up has priority.
 _FIRST_SECONDS = (60.0, 600.0)
 _MESSAGE_DAYS = 90
 
 
 @dataclass(slots=True)
 class CleanupReport:
-    """What one round took away, and which chores failed."""
+    """What one round deleted, and which tasks failed."""
 
     runs: int = 0
     firings: int = 0
@@ -68,7 +67,7 @@ class CleanupReport:
 
 
 class Housekeeper:
-    """One process's share of the housekeeping."""
+    """Runs the housekeeping tasks of one process."""
 
     def __init__(self, database: Database, blobs: BlobStore, clock: Clock, limits: Limits) -> None:
         self._database = database
@@ -77,7 +76,7 @@ class Housekeeper:
         self._limits = limits
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keeps house until it is stopped; a batch under way is then undone."""
+        """Run until stopped; the current batch is then rolled back."""
         pause = random.uniform(*_FIRST_SECONDS)
         while not await _is_set_within(stop, pause):
             round_ = asyncio.create_task(self.once(self._clock.now()))
@@ -89,7 +88,7 @@ class Housekeeper:
             pause = HOUR * random.uniform(0.9, 1.1)
 
     async def once(self, now: datetime) -> CleanupReport:
-        """One round of every chore, told in one line when it removed anything."""
+        """One round of all tasks, logged in one line when it deleted anything."""
         removed = CleanupReport()
         for name, chore in self._chores(now, removed):
             try:

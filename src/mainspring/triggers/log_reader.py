@@ -1,14 +1,13 @@
-"""Reading the event log to its end, for ever: each event's effects commit once.
+"""Event log readers: process every event in order, with effects that commit once.
 
-A consumer has one cursor. Its reader reads what comes next and prepares what it will do
-while it holds nothing; then it locks the cursor and, if that still stands where the batch
-begins, lets the handler act in the same transaction and moves the cursor: killed anywhere,
-either all of that happened or none of it. Any number of processes may read for one
-consumer; one of them holds the cursor at a time and the others look again a moment later.
+A consumer has one cursor. Its reader reads the next events and prepares their effects without
+holding a lock; then it locks the cursor and, if it is still at the start of the batch, lets the
+handler act and moves the cursor in the same transaction: after a kill, either all of that happened
+or none of it. Any number of processes may read for one consumer; one of them holds the cursor lock
+at a time and the others retry shortly after.
 
-A batch that fails is tried again in smaller portions until the event that breaks it stands
-alone; that one is passed over, with a record, so that no event holds up the next ones for
-long.
+A batch that fails is retried in smaller parts until the failing event is alone; that event is
+skipped, with a record, so that no event blocks the following ones for long.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
 
 # How much of the event log is handled at once.
 
-# How often one event alone may lose the connection to a server that is still there.
+# How often a single event may lose the connection to a running server.
 _MOST_LOST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """The next entries, where the cursor stood when they were read, and in which server."""
+    """The next entries, the cursor position when they were read, and the server's start time."""
 
     place: EventPosition
     server: datetime
@@ -55,19 +54,19 @@ class EventBatch:
 
 
 class EventBatchSizer:
-    """The size of the next batch, from what became of the ones before."""
+    """Adapts the batch size to the outcome of previous batches."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.size = most
-        # The batch that is being handled, the one that could not be, and how often the
-        # connection was lost over one event.
+        # The current batch, the one that failed, and how often the connection was lost over one
+        # event.
         self._under_way: EventBatch | None = None
         self._lost: EventBatch | None = None
         self._lost_alone = 0
 
     def begin(self, batch: EventBatch | None) -> None:
-        """Lost from here on, the connection may have been lost because of this batch."""
+        """Start a batch: a connection lost from here on may have been lost because of it."""
         self._under_way = batch
 
     def passed(self) -> None:
@@ -77,7 +76,7 @@ class EventBatchSizer:
         self.size = max(self.size // 2, 1)
 
     def lighter(self, batch: EventBatch) -> EventBatch:
-        """Half of what could not be handled before, if the same server is still there."""
+        """Half the size of the failed batch, if the same server is still running."""
         lost, self._lost = self._lost, None
         if lost is None or (lost.place, lost.server) != (batch.place, batch.server):
             self._lost_alone = 0
@@ -86,21 +85,21 @@ class EventBatchSizer:
         return replace(batch, entries=batch.entries[: self.size])
 
     def note_lost(self, error: Exception) -> None:
-        """Remembers what was being handled; a full disk or a collision is never its fault."""
+        """Record a lost batch; a full disk or a conflict is never caused by its events."""
         self._lost = self._under_way
         alone = self._lost is not None and len(self._lost.entries) == 1
         if alone and is_lost_connection(convert_driver_error(error)):
             self._lost_alone += 1
 
     def takes_blame(self) -> bool:
-        """Whether the event that stands alone has lost the connection often enough."""
+        """Whether the single event has lost the connection often enough to be skipped."""
         if self._lost_alone < _MOST_LOST:
             return False
         self._lost_alone = 0
         return True
 
 
-# Where one consumer stands in the event log.
+# The position of one consumer in the event log.
 
 _ZERO = UUID(int=0)
 _BEGINNING: EventPosition = ("0", _ZERO)
@@ -110,8 +109,8 @@ _BEGIN = """
     INSERT INTO event_cursors (consumer, xid, id) VALUES ($1, $2::text::xid8, $3)
     ON CONFLICT (consumer) DO NOTHING
 """
-# A database that was copied into another server counts its transactions anew; a cursor
-# from before would never see an event again.
+# Transaction ids restart in a restored database; a cursor from before would never see another
+# event.
 _BEGIN_ANEW = """
     UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now()
     WHERE consumer = $1 AND xid > $2::text::xid8
@@ -134,11 +133,11 @@ class EventCursor:
         self._database = database
         self._consumer = consumer
         self._from_beginning = from_beginning
-        # Where it was when last seen; another reader may have moved it on.
+        # The last seen position; another reader may have moved it since.
         self.place: EventPosition | None = None
 
     async def begin(self) -> EventPosition:
-        """Makes sure that there is a cursor: what happens from here on will be read."""
+        """Create the cursor if there is none: later events will be read."""
         async with self._database.transaction() as tx:
             now = str(await tx.fetchval(_NOW))
             start = _BEGINNING if self._from_beginning else (now, _ZERO)
@@ -150,7 +149,7 @@ class EventCursor:
         return place
 
     async def look(self, tx: Transaction) -> tuple[EventPosition, datetime] | None:
-        """Where it is and since when the server has been up; nothing is held."""
+        """The position and the server's start time, without a lock."""
         row = await tx.fetchrow(_WHERE, self._consumer)
         if row is None:
             return None
@@ -158,7 +157,7 @@ class EventCursor:
         return place, row["server"]
 
     async def hold(self, tx: Transaction) -> EventPosition | None:
-        """Where it is, kept there until the transaction ends; None if another holds it."""
+        """The position, locked until the transaction ends; None if another reader holds it."""
         row = await tx.fetchrow(_HOLD, self._consumer)
         if row is None:
             return None
@@ -166,7 +165,7 @@ class EventCursor:
         return self.place
 
     async def move(self, tx: Transaction, place: EventPosition) -> None:
-        """To where it is once the transaction is committed."""
+        """Set the position to take effect when the transaction commits."""
         await tx.execute(_MOVE, self._consumer, *place)
 
 
@@ -177,41 +176,40 @@ AfterCommit = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class PartialBatch:
-    """The answer of a handler that took the first events of a batch, one at least."""
+    """The result of a handler that processed only the first events of a batch, at least one."""
 
     taken: int
     after: AfterCommit | None = None
 
 
 class StalePreparation(Exception):
-    """Raised by a handler: what was prepared no longer holds, so it is prepared anew."""
+    """Raised by a handler when its preparation is outdated and must be repeated."""
 
 
-# Acts on events inside the transaction that moves the cursor; what it answers is called
-# after the commit.
+# Processes events inside the transaction that moves the cursor; its result is called after the
+# commit.
 Handle = Callable[["Transaction", Sequence[Event]], Awaitable[PartialBatch | AfterCommit | None]]
-# Does what takes long before any transaction begins, and answers how to act on the events.
+# Does slow work before the transaction begins, and returns the handler of the events.
 Prepare = Callable[[Sequence[Event]], Awaitable[Handle]]
-# Leaves a record of an event that could not be handled, in the transaction that passes it.
+# Records an event that could not be handled, in the transaction that skips it.
 PassedOver = Callable[["Transaction", EventLogEntry, Problem], Awaitable[None]]
 Hook = Callable[[str], None]
 
 MOST = 500
-# Seconds between two looks for what is new, where somebody waits for it.
+# The poll interval when a caller waits for new events.
 SPACING = 0.02
-# How soon to look again: nothing there; something was there a moment ago; something is
-# there and an older transaction is still open.
+# The poll intervals: idle; recently busy; entries that wait for an older open transaction.
 _IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
 _BUSY_LOOKS = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
-# Not the event's fault: the same batch is tried again when the database has recovered.
+# Not caused by the event: the same batch is retried when the database has recovered.
 _PASSING = frozenset(
     {"database_unavailable", "storage_full", "database_collision", "database_slow"}
 )
 
 
 async def only_log(tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
-    """For consumers whose missed events are nobody's to read of."""
+    """For consumers whose skipped events need no record."""
     del tx, entry, problem
 
 
@@ -220,10 +218,9 @@ def no_hook(point: str) -> None:
 
 
 class EventLogReader:
-    """One consumer's way through the log.
+    """Reads the log for one consumer.
 
-    A consumer that never read before begins with what happens from now on, or with the
-    oldest event that is still there.
+    A new consumer begins with the next event, or with the oldest event in the log.
     """
 
     def __init__(
@@ -252,12 +249,12 @@ class EventLogReader:
         self._hook = hook
         self._portions = EventBatchSizer(most)
         self._unsettled = False
-        # Events come in crowds: from one hint that is followed to the next it is this long.
+        # Events arrive in bursts: the minimum time between two wake-ups.
         self._spacing = spacing
         self._followed_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Reads until it is stopped; a database that is away is waited for."""
+        """Read until stopped; waits while the database is unavailable."""
         nudging = asyncio.create_task(self._nudge_at(stop), name="log-reader-stop")
         pause, looks = _FIRST_PAUSE, 0
         try:
@@ -282,11 +279,11 @@ class EventLogReader:
                 await self._listener.aclose()
 
     async def begin(self) -> None:
-        """Makes sure that there is a cursor: what happens from here on will be read."""
+        """Create the cursor if there is none: later events will be read."""
         await self._cursor.begin()
 
     async def once(self) -> int:
-        """Passes the next events; answers how many, 0 when there are none to pass now."""
+        """Process the next events; returns how many, 0 when there are none."""
         place = self._cursor.place or await self._cursor.begin()
         async with self._database.acquire() as connection:
             coming = await self._events.peek(connection, place)
@@ -304,11 +301,11 @@ class EventLogReader:
                 return passed
 
     async def _tried(self, batch: EventBatch) -> int | None:
-        """How many events were passed; None if less of it is to be tried, or once more."""
+        """The number of processed events; None if the batch must be retried or reduced."""
         try:
             passed = await self._pass(batch)
         except StalePreparation:
-            # The less there is to prepare, the sooner it is done and the longer it holds.
+            # A smaller batch is prepared faster, and its preparation is less likely to be outdated.
             self._portions.halve()
             return None
         except Exception as error:
@@ -324,7 +321,7 @@ class EventLogReader:
         return passed
 
     async def _read(self) -> EventBatch | None:
-        """What comes after the cursor; nothing is held."""
+        """Read the entries after the cursor, without a lock."""
         async with self._database.acquire() as connection:
             found = await self._cursor.look(connection)
             if found is None:
@@ -334,7 +331,7 @@ class EventLogReader:
         return self._portions.lighter(EventBatch(place, server, entries)) if entries else None
 
     async def _pass(self, batch: EventBatch) -> int:
-        """One batch: its effects and the new place of the cursor, or nothing at all."""
+        """Process one batch: its effects and the cursor move commit together."""
         self._portions.begin(None)
         handle = await self._prepared(batch.events)
         async with self._database.transaction() as tx:
@@ -360,7 +357,7 @@ class EventLogReader:
     async def _act(
         self, tx: Transaction, handle: Handle | None, batch: EventBatch
     ) -> tuple[Sequence[EventLogEntry], AfterCommit | None]:
-        """The entries that were dealt with, and what is to be done after the commit."""
+        """The entries that were processed, and what to call after the commit."""
         entries, events = batch.entries, batch.events
         after = await handle(tx, events) if events and handle is not None else None
         if isinstance(after, PartialBatch):
@@ -371,7 +368,7 @@ class EventLogReader:
         return entries, after
 
     async def _pass_over(self, error: Exception) -> int:
-        """Leaves the next event behind; alone it could not be handled either."""
+        """Skip the next event, which failed even alone."""
         log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
         failed_at = self._cursor.place
         try:
@@ -382,7 +379,7 @@ class EventLogReader:
         return await self._step_over(failed_at, None)
 
     async def _step_over(self, failed_at: EventPosition | None, problem: Problem | None) -> int:
-        """Moves the cursor past one event, unless another reader has moved it already."""
+        """Move the cursor past one event, unless another reader has moved it already."""
         async with self._database.transaction() as tx:
             place = await self._cursor.hold(tx)
             if place is None or place != failed_at:

@@ -1,8 +1,7 @@
-"""A body mapped to inputs, without holding up anybody else.
+"""Maps webhook bodies to inputs within limits on steps and CPU time.
 
-All paths of a mapping share one number of steps and a fraction of a second of a processor.
-What is small is done at once; what may take longer is done on threads that serve nothing
-else, and only so many mappings wait for those.
+All paths of a mapping share one step limit and a fraction of a second of CPU time. Small bodies are
+mapped at once; larger ones on a dedicated thread pool with a bounded queue.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FEW_PATHS: Final = 16
 MAPPING_SECONDS: Final = 0.2
 THREADS: Final = 2
 MOST_WAITING: Final = 64
-# The clock is looked at after so many steps.
+# How many steps are taken between two clock checks.
 _STEPS_BETWEEN: Final = 500
 
 
@@ -37,7 +36,7 @@ class WebhookInputMapper:
         self._under_way = 0
 
     async def map_inputs(self, mapping: Mapping[str, str], value: Any, size: int) -> dict[str, Any]:
-        """The inputs; ``Invalid`` if they cannot be had, ``Exhausted`` if too many wait."""
+        """The inputs; ``Invalid`` if mapping fails, ``LimitExceeded`` if the queue is full."""
         if self._is_small(mapping, size):
             return map_payload(mapping, value, self._limits)
         if self._under_way >= MOST_WAITING:
@@ -63,7 +62,7 @@ class WebhookInputMapper:
 
 
 class _TimedMeter(PathMeter):
-    """A meter that runs out with the time of its own thread, too: a busy machine is no cost."""
+    """A meter that also limits the CPU time of its own thread."""
 
     __slots__ = ("_ends", "_next")
 
@@ -89,7 +88,7 @@ def _map_within(mapping: Mapping[str, str], value: Any, limits: Limits) -> dict[
 
 
 def _is_larger(value: Any, most: int) -> bool:
-    """Whether it is certainly longer as JSON; many paths may lead to the same large value."""
+    """Whether it is certainly longer as JSON; many paths may select the same large value."""
     size, waiting = 0, [value]
     while waiting:
         one = waiting.pop()

@@ -1,13 +1,12 @@
-"""The matcher: events become firings of the triggers whose filters let them through.
+"""The matcher: events fire the triggers whose filters match them.
 
-The filters of a workspace are kept in memory in one index, which holds as long as the
-workspace's epoch does; the epoch is read before the triggers, so an index is never older
-than it says. An event and a trigger make one key, so however often an event is looked at,
-and by however many matchers, there is one run.
+The filters of a workspace are cached in one index, which is valid as long as the workspace's epoch
+is unchanged; the epoch is read before the triggers, so an index is never older than it claims. An
+event and a trigger give one dedup key, so an event that is processed several times, by any number
+of matchers, starts one run.
 
-People write the filters and the events, so asking one about the other may take long. It is
-done in a thread, before any transaction begins; the transaction that fires only makes sure
-that no epoch has moved since.
+Filters and events come from users, so matching may take long. It runs in a thread, before any
+transaction begins; the transaction that fires only verifies that no epoch has changed since.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CONSUMER: Final = "triggers"
-# Firings of one transaction; the events of a batch that would make more wait for the next.
+# Firings of one transaction; the events of a batch that would exceed it wait for the next.
 MOST_FIRINGS: Final = 2_000
-# After this long, what was matched so far is fired; one event is always matched.
+# After this time, the matches so far are fired; at least one event is always matched.
 MOST_SECONDS: Final = 2.0
 
 _EPOCHS = """
@@ -65,7 +64,7 @@ _ARMED = """
 
 @dataclass(frozen=True, slots=True)
 class ArmedTrigger:
-    """An event trigger, or a preset over one, that is listening."""
+    """An enabled event trigger, or a preset."""
 
     id: UUID
     automation_id: UUID
@@ -78,7 +77,7 @@ class ArmedTrigger:
 
 @dataclass(frozen=True, slots=True)
 class TriggerMatch:
-    """A trigger that an event is for, or that could not say whether it is."""
+    """A trigger that an event matches, or whose filter raised."""
 
     trigger: ArmedTrigger
     event: Event
@@ -98,7 +97,7 @@ class WorkspaceTriggers:
         self.index = FilterIndex(self.limits)
 
     def add(self, trigger: ArmedTrigger) -> None:
-        """Keeps a trigger; one whose filter cannot be read listens to nothing."""
+        """Add a trigger; one with an invalid filter matches nothing."""
         try:
             self.index.add(trigger.id, trigger.event_type, trigger.filters)
         except Exception as error:
@@ -107,17 +106,17 @@ class WorkspaceTriggers:
             self.triggers[trigger.id] = trigger
 
     def match(self, event: Event) -> list[TriggerMatch]:
-        """Every trigger that the event sets off; it was told after they were armed.
+        """Every trigger that the event fires; the event must be newer than the trigger.
 
-        An event is as old as the transaction that told of it: one that had begun before a
-        trigger was armed does not set it off, even if it was committed later.
+        An event is as old as the transaction that appended it: one that had begun before a trigger
+        was enabled does not fire it, even if it was committed later.
         """
         if not self.triggers:
             return []
         broken: dict[UUID, Exception] = {}
         keys = self.index.match(event.type, event.payload, broken)
         found = [TriggerMatch(self.triggers[key], event) for key in keys]
-        # A filter that breaks on an event is the trouble of its own trigger only.
+        # A filter that raises on an event only affects its own trigger.
         found += [
             TriggerMatch(self.triggers[key], event, _broken(key, error))
             for key, error in broken.items()
@@ -127,11 +126,11 @@ class WorkspaceTriggers:
 
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
-    """What the first events of a batch set off, as of the epochs of their workspaces."""
+    """The matches of the first events of a batch, as of the epochs of their workspaces."""
 
     epochs: Mapping[UUID, int]
     found: Mapping[UUID, Sequence[TriggerMatch]]
-    # How many events that covers.
+    # How many events are covered.
     done: int
 
 
@@ -153,8 +152,8 @@ class EventMatcher:
         self._limits = limits
         self._kept = timedelta(days=limits.event_days + 1)
         self._listening: dict[UUID, WorkspaceTriggers] = {}
-        # From the beginning: a trigger may have been armed before anybody ever read, and
-        # what happened before it was armed does not set it off.
+        # From the beginning: a trigger may have been enabled before the first read, and earlier
+        # events do not fire it.
         self.reader = EventLogReader(
             database,
             CONSUMER,
@@ -167,7 +166,7 @@ class EventMatcher:
         )
 
     async def prepare(self, events: Sequence[Event]) -> Handle:
-        """Matches the events; what is answered fires what they set off."""
+        """Match the events; the result fires the matches."""
         spaces = {event.workspace_id for event in events}
         async with self._database.acquire() as connection:
             listening = await self._refresh(connection, spaces)
@@ -176,7 +175,7 @@ class EventMatcher:
     async def _fire(
         self, matched: MatchedBatch, tx: Transaction, events: Sequence[Event]
     ) -> PartialBatch | Callable[[], None] | None:
-        """Fires what a batch sets off, in the batch's own transaction."""
+        """Fire the matches of a batch, in the batch's own transaction."""
         if await _epochs(tx, {event.workspace_id for event in events}) != matched.epochs:
             raise StalePreparation
         made: list[DispatchResult | Problem] = []
@@ -184,7 +183,7 @@ class EventMatcher:
             space: await self._requests(tx, space, found)
             for space, found in sorted(matched.found.items())
         }
-        # Every trigger is held before the first lane is: locks go in one order everywhere.
+        # All triggers are locked before the first lane: the lock order is the same everywhere.
         for requests in fired.values():
             if requests:
                 made += await self._dispatcher.take(tx, requests)
@@ -231,7 +230,7 @@ class EventMatcher:
         )
 
     async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> dict[UUID, WorkspaceTriggers]:
-        """Who listens in each workspace; the triggers are read where the epoch has moved."""
+        """The triggers of each workspace; they are read again where the epoch has changed."""
         found: dict[UUID, WorkspaceTriggers] = {}
         for space, epoch in (await _epochs(tx, spaces)).items():
             known = self._listening.get(space)
@@ -259,7 +258,7 @@ class EventMatcher:
 
 
 def event_key(event_id: UUID) -> str:
-    """The key of the moment at which an event sets off a trigger."""
+    """The dedup key of an event and a trigger."""
     return f"event:{event_id}"
 
 
@@ -271,7 +270,7 @@ async def _epochs(tx: Transaction, spaces: set[UUID]) -> dict[UUID, int]:
 def _match_events(
     events: Sequence[Event], listening: Mapping[UUID, WorkspaceTriggers]
 ) -> MatchedBatch:
-    """What the events set off, as far as there is time and room for it."""
+    """Match the events within the limits of time and number."""
     epochs = {space: known.epoch for space, known in listening.items()}
     found: dict[UUID, list[TriggerMatch]] = defaultdict(list)
     total, deadline = 0, time.monotonic() + MOST_SECONDS

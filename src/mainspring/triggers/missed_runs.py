@@ -1,8 +1,8 @@
-"""Runs that an automation missed because its owner had left, and which of them are made up for.
+"""Runs that an automation missed while it had no owner, and which of them are caught up.
 
-Each is recorded as a skipped run with its payload. A webhook call or an event happened once, so
-each of them is made up for. A schedule says itself what happens to missed moments: none, the
-latest or all of them, as far back as its catch-up window reaches.
+Each is recorded as a skipped run with its payload. A webhook request or an event happened once, so
+each of them is caught up. A schedule has a policy for missed fire times: none, the latest or all of
+them, within its catch-up window.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 _SCHEDULE: Final = "schedule"
-# One that was replayed is not missed any more.
+# A replayed run is not missed any more.
 _MISSED = f"""
     SELECT r.id, r.trigger_id, r.trigger_type, r.created_at, t.config
     FROM runs r
@@ -35,12 +35,12 @@ _MISSED = f"""
 async def runs_to_make_up_for(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, now: datetime
 ) -> list[UUID]:
-    """The missed runs that the triggers of an automation make up for, the oldest first."""
+    """The missed runs that the triggers of an automation catch up, oldest first."""
     return choose_missed(await tx.fetch(_MISSED, workspace_id, automation_id), now)
 
 
 def choose_missed(newest_first: Iterable[Mapping[str, Any]], now: datetime) -> list[UUID]:
-    """Those that are made up for, by the policy of each trigger; the oldest first."""
+    """The runs to catch up, by the policy of each trigger; oldest first."""
     chosen: list[UUID] = []
     once: set[UUID | None] = set()
     for row in newest_first:

@@ -1,8 +1,8 @@
-"""Presets: triggers with a name of their own that are event triggers underneath.
+"""Presets: named triggers that are event triggers underneath.
 
-Each says which type of event it listens to and turns its own few settings into a filter over
-that event's payload. The matcher knows only the event and the filter, so the order, the
-record, the limits on chains and everything else are those of event triggers.
+Each has an event type and translates its own settings to a filter over that event's payload. The
+matcher only knows the event and the filter, so ordering, records, chain limits and everything else
+are those of event triggers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _schema(
                 "$ref": "#/$defs/filter",
             },
         },
-        # The filter's own references lead to the root, so its parts stand here.
+        # The filter schema's references start at the root, so its definitions are copied here.
         "$defs": FILTER_SCHEMA["$defs"],
         "examples": examples,
         "x-mainspring-anti-examples": [
@@ -162,12 +162,12 @@ _PRESETS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Filter]]]]
         PAGE_INGESTED_TRIGGER.type: (PAGE_INGESTED, _of_page),
     }
 )
-# Every type of trigger that the matcher serves.
+# Every trigger type that the matcher handles.
 LISTENING: Final = ("event", *_PRESETS)
 
 
 def listens_to(trigger_type: str, config: Mapping[str, Any]) -> tuple[str, Filter]:
-    """The type of event that a trigger is for, and the filter that its payload must pass."""
+    """The event type of a trigger, and the filter for its payload."""
     own = dict(config.get("filters") or {})
     if trigger_type not in _PRESETS:
         return str(config["event_type"]), own

@@ -1,9 +1,9 @@
-"""The schedule trigger: a cron expression, read in a time zone.
+"""The schedule trigger: a cron expression in a time zone.
 
-A run of a schedule is told three moments: when it was made, the moment it stands for, and
-``last_fired_at``, up to which earlier runs have succeeded. A run that fails does not move
-the last one, so the run after it is given the same stretch of time again and nothing
-falls between two runs. Before the first success it is when the automation was made.
+A scheduled run has three times: when it was created, the fire time it is for, and
+``last_fired_at``, up to which earlier runs have succeeded. A failed run does not advance the last
+one, so the next run covers the same period again and nothing is lost between two runs. Before the
+first success it is the creation time of the automation.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ TRIGGER: Final = TriggerKind(
 
 @dataclass(frozen=True, slots=True)
 class ScheduleConfig:
-    """The config of a schedule, read."""
+    """The parsed config of a schedule."""
 
     cron: Cron
     zone: str
@@ -125,7 +125,7 @@ class ScheduleConfig:
 
 
 def read_schedule(config: Any) -> ScheduleConfig:
-    """A stored config, or ``Invalid``: it was judged when it was saved, perhaps elsewhere."""
+    """Parse a stored config; ``Invalid`` when it was saved under other rules."""
     if not isinstance(config, Mapping):
         raise _damaged_config_error("is not an object")
     cron, zone = config.get("cron"), config.get("timezone")
@@ -141,12 +141,12 @@ def read_schedule(config: Any) -> ScheduleConfig:
 
 
 def key_of(timestamp: datetime) -> str:
-    """The key of a moment: whoever computes it comes to the same."""
+    """The dedup key of a fire time; deterministic."""
     return f"at:{rfc3339(timestamp)}"
 
 
 def payload_of(timestamp: datetime, fired_at: datetime, last_fired_at: datetime) -> dict[str, str]:
-    """What the run of a moment is told."""
+    """The payload of a scheduled run."""
     return {
         "fired_at": rfc3339(fired_at),
         "scheduled_for": rfc3339(timestamp),

@@ -1,13 +1,13 @@
-"""The scheduler: sees that the moments of schedules have come, and fires them.
+"""The scheduler: fires schedules when they are due.
 
-One transaction takes schedules that are due, starts their runs, records what was missed
-and moves the schedules on. So a scheduler that dies in the middle has done nothing, and
-any number of them work beside each other without a leader: what one holds the others
-pass over, and the key of a moment stops a second run whatever happens.
+One transaction locks due schedules, starts their runs, records what was missed and stores the next
+fire times. A scheduler that dies in the middle has done nothing, and any number of them work
+concurrently without a leader: locked rows are skipped, and the dedup key of a fire time prevents a
+second run.
 
-The database's clock says what is due. A schedule that cannot be read comes to rest with a
-record; one that cannot be fired for another reason is left for a while and stays overdue,
-where it can be seen. Neither holds up the others.
+The database's clock determines what is due. A schedule that cannot be parsed is disabled with a
+record; one that cannot be fired for another reason is backed off and stays overdue, where it is
+visible. Neither blocks the others.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Foresight: while nothing is due, what will be due soon is made ready.
+# Prefetching: while nothing is due, the versions that will be due soon are loaded.
 
 AHEAD = timedelta(seconds=30)
-# As many as are kept ready in memory.
+# At most as many as the cache holds.
 MOST = 5_000
-# Nothing is begun this close to a moment: punctuality comes first.
+# No prefetch starts this close to a fire time: punctuality comes first.
 _QUIET_SECONDS = 0.1
 
 
 class VersionPrefetcher:
-    """Makes ready the versions that schedules are about to run."""
+    """Loads the versions that schedules are about to run."""
 
     def __init__(self, database: Database, versions: VersionCache) -> None:
         self._database = database
         self._versions = versions
 
     async def look(self, now: datetime, seconds: float) -> None:
-        """Uses the time until the next moment, which is so many seconds ahead."""
+        """Prefetch during the time until the next fire time."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds - _QUIET_SECONDS
         if loop.time() >= end:
@@ -68,7 +68,7 @@ class VersionPrefetcher:
         for workspace_id, automation_id, version in found:
             if loop.time() >= end:
                 return
-            # What cannot be read is told when its moment comes.
+            # A version that cannot be loaded is reported at its fire time.
             with contextlib.suppress(Problem):
                 await self._versions.get(workspace_id, automation_id, version)
 
@@ -77,24 +77,24 @@ log = logging.getLogger(__name__)
 
 Time = Callable[["Transaction"], Awaitable[datetime]]
 
-# Schedules of one transaction, and about as many runs and records as they may come to.
+# Schedules of one transaction, and roughly its maximum number of runs and records.
 BATCH = 500
 _MOST_ROWS = 5_000
-# Runs whose inputs are costly to judge start as they are ready, not when all of them are.
+# Runs whose inputs are slow to validate start as they are ready, not when all of them are.
 _MOST_SECONDS = 1.0
-# New schedules are seen after this time, also by a scheduler that sleeps longer.
+# The poll interval at which new schedules are noticed.
 POLL_SECONDS = 1.0
-# A moment after the due time, so that the database's clock has passed it as well.
+# Shortly after the due time, so that the database's clock has passed it as well.
 _SLACK = 0.002
-# What is due and held by another scheduler is asked for again.
+# The retry interval for due schedules that another scheduler has locked.
 _HELD_SECONDS = 0.05
 _AWAY_SECONDS = 0.2
-# How long a schedule that could not be fired is left alone.
+# The backoff of a schedule that could not be fired.
 _ASIDE_SECONDS = 30.0
 
 
 async def database_time(tx: Transaction) -> datetime:
-    """One clock for all schedulers, whatever the clocks of their machines say."""
+    """One clock for all schedulers, independent of the clocks of their machines."""
     row = await tx.fetchrow("SELECT now() AS now")
     assert row is not None
     now: datetime = row["now"]
@@ -103,7 +103,7 @@ async def database_time(tx: Transaction) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _ScheduleDecision:
-    """A schedule that is due and what is done about it."""
+    """A due schedule and the plan for it."""
 
     schedule: DueSchedule
     plan: FirePlan
@@ -116,7 +116,7 @@ class _ScheduleDecision:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether it says nothing about the schedules, so that they are tried again as they are."""
+    """Whether an error is transient and unrelated to the schedules, so that they are retried."""
     return is_lost_connection(error) or is_collision(error) or is_storage_full(error)
 
 
@@ -141,11 +141,11 @@ class Scheduler:
         self._time = time
         self._poll = poll
         self._hook = hook
-        # Schedules that are left alone, and until when by the steady clock.
+        # Schedules in backoff, and until when by the monotonic clock.
         self._aside: dict[UUID, float] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Fires what becomes due until it is told to stop; no trouble ends it."""
+        """Fire due schedules until stopped; no error ends it."""
         while not stop.is_set():
             pause = await self._round()
             with contextlib.suppress(TimeoutError):
@@ -153,7 +153,7 @@ class Scheduler:
                     await stop.wait()
 
     async def once(self, now: datetime | None = None) -> int:
-        """Fires what is due, one batch of it; answers how many schedules that were."""
+        """Fire one batch of due schedules; returns how many."""
         try:
             return await self._batch(now, BATCH)
         except Exception as error:
@@ -163,7 +163,7 @@ class Scheduler:
         return await self._one_by_one(now)
 
     async def _round(self) -> float:
-        """Does what there is to do; answers how long to sleep then."""
+        """One round; returns how long to sleep."""
         try:
             seconds = await self._until_due()
             if seconds > 0:
@@ -185,11 +185,11 @@ class Scheduler:
         seconds = (first - now).total_seconds()
         if self._foresight is not None:
             await self._foresight.look(now, seconds)
-        # What was done meanwhile has taken some of that time.
+        # Subtract the time that the prefetch has taken.
         return seconds - (_steady() - began)
 
     async def _one_by_one(self, now: datetime | None) -> int:
-        """Finds the one that spoils a batch, and leaves it alone for a while."""
+        """Fire one schedule at a time to isolate the failing one, and back it off."""
         fired = 0
         for _ in range(BATCH):
             held: list[UUID] = []
@@ -216,7 +216,7 @@ class Scheduler:
                 return 0
             self._hook("due")
             missed = [entry for decision in decisions for entry in decision.missed]
-            # The same order everywhere, as each workspace's lanes are locked on the way.
+            # A fixed order, because the lanes of each workspace are locked on the way.
             requests = sorted(
                 (request for decision in decisions for request in decision.requests),
                 key=attrgetter("workspace_id"),
@@ -237,7 +237,7 @@ class Scheduler:
     async def _affordable(
         self, due: Sequence[DueSchedule], now: datetime
     ) -> AsyncIterator[_ScheduleDecision]:
-        """What one transaction can bear; the rest is still due after it."""
+        """What fits into one transaction; the rest is still due afterwards."""
         rows, end = 0, _steady() + _MOST_SECONDS
         for schedule in due:
             decision = self._decide(schedule, now)
@@ -307,7 +307,7 @@ def _to_missed_fire_time(
 def _record_refused(
     asked: Sequence[RunRequest], answers: Sequence[DispatchResult | Problem]
 ) -> list[MissedFireTime]:
-    """Moments that could not even become a failed run leave a record too."""
+    """Record the fire times that could not even become a failed run."""
     return [
         MissedFireTime(request.workspace_id, request.source_id, request.key or "", answer.code)
         for request, answer in zip(asked, answers, strict=True)

@@ -1,4 +1,4 @@
-"""The size of the installation, as a capability for those who look after it."""
+"""The storage size of the installation, as a capability for administrators."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 
-# How large the installation is, how fast it grows, and what housekeeping will take back.
+# The size of the installation, its growth, and what housekeeping will delete.
 
-# Tables that grow together are told together; what is named nowhere is told as the rest.
+# Tables that grow together are reported together; all others as the rest.
 _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "runs": ("runs", "step_starts", "run_tokens", "reservations", "spend", "rehearsals"),
     "steps": ("steps", "run_output"),
@@ -66,11 +66,11 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _REST: Final = "rest"
 _GROUP_OF: Final = {table: group for group, tables in _GROUPS.items() for table in tables}
-# Whoever has measured for less than this does not know yet how fast something grows.
+# The minimum observation time for a growth rate.
 _LEAST_MEASURED: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 
-# A partition counts with the table that it is a part of.
+# A partition counts with its table.
 _TABLES = """
     SELECT coalesce(parent.relname, c.relname) AS name,
         sum(pg_total_relation_size(c.oid))::int8 AS bytes,
@@ -108,7 +108,7 @@ _OLDEST = """
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """What Postgres knows of one table, its partitions counted in."""
+    """Postgres's statistics of one table, partitions included."""
 
     name: str
     bytes: int
@@ -120,10 +120,10 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class TableAges:
-    """When what is there began, and what goes next by itself."""
+    """The oldest data, and what expires next."""
 
     now: datetime
-    # Since when Postgres has counted what came and went.
+    # Since when Postgres has counted inserts and deletes.
     since: datetime | None
     oldest: Mapping[str, datetime]
     removals: Mapping[str, datetime]
@@ -137,16 +137,16 @@ class TableGroup:
     bytes: int
     rows: int
     oldest_at: datetime | None
-    # What it has grown by on a day; None while that is not known yet.
+    # Growth per day; None while unknown.
     bytes_per_day: int | None
     kept_days: int | None
-    # When housekeeping takes the oldest of it.
+    # When housekeeping deletes the oldest of it.
     removal_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """The disk that the database grows on."""
+    """The disk of the database."""
 
     bytes: int
     free_bytes: int
@@ -168,7 +168,7 @@ class StorageReport:
 
     @property
     def days_until_full(self) -> int | None:
-        """At the pace of now; None where there is no such day, or the disk is another's."""
+        """At the current rate; None when it does not fill, or the disk is not ours."""
         pace = self.bytes_per_day
         if self.disk is None or pace is None or pace <= 0:
             return None
@@ -199,13 +199,13 @@ class StorageReport:
 
 
 def own_disk(settings: Settings) -> Path | None:
-    """The data folder, where the database lives in it; parts of a server know its address, too."""
+    """The data folder, if the database is in it; child processes of a server know its DSN, too."""
     url = settings.database_url
     return settings.home if url is None or str(settings.home) in unquote(url) else None
 
 
 async def read_size(database: Database, limits: Limits, home: Path | None) -> StorageReport:
-    """The report; ``home`` is the data folder where the database lives in it."""
+    """The report; ``home`` is the data folder if the database is in it."""
     tables = [TableSize(**dict(row)) for row in await database.fetch(_TABLES)]
     row = await database.fetchrow(_OLDEST)
     assert row is not None
@@ -254,10 +254,11 @@ def _group(name: str, tables: Sequence[TableSize], ages: TableAges, days: int | 
 
 
 def _pace(tables: Sequence[TableSize], ages: TableAges, oldest: datetime | None) -> int | None:
-    """Rows that came and stayed, at what a row of the table takes now."""
+    """Net inserted rows, at the current size per row of the table."""
     if ages.since is None:
         return None
-    # With a partition goes what was counted in it: what is there tells of its own time alone.
+    # Dropped partitions take their counters with them: the remaining ones only cover their own
+    # time.
     since = ages.since if oldest is None else max(ages.since, oldest)
     measured = ages.now - since
     if ages.now - ages.since < _LEAST_MEASURED:
@@ -344,7 +345,7 @@ _NOTHING: Final = build_object_schema(
 def size_capabilities(
     database: Database | None, limits: Limits, home: Path | None
 ) -> tuple[Capability, ...]:
-    """``home`` is the data folder, where the database lives in it."""
+    """``home`` is the data folder, if the database is in it."""
 
     async def show_size(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         del ctx, arguments

@@ -1,12 +1,12 @@
-"""Changes to automations that have triggers: whole, recorded, and tried again.
+"""Changes to automations with triggers: atomic, recorded, and retried.
 
-A schedule may be overdue when a person pauses or edits it, because no scheduler was awake or
-quick enough. Its moment will not fire then, and a moment that starts no run leaves a record.
-So every change goes through here: what the schedules waited for is read before it, and what
-they no longer wait for is recorded after it, in the same transaction.
+A schedule may be overdue when a person pauses or edits it, because no scheduler was running or fast
+enough. Its fire time will not fire then, and a fire time that starts no run must be recorded. Every
+change therefore goes through here: the pending fire times are read before it, and those that the
+schedules no longer wait for are recorded after it, in the same transaction.
 
-Names are held before automations, and those before triggers, each in one order. A change
-that the database still gave up in favour of another is made again.
+Locks are taken on names, then automations, then triggers, each in a fixed order. A change that the
+database aborted in favour of another one is retried.
 """
 
 from __future__ import annotations
@@ -47,10 +47,9 @@ async def change(
     automations: Sequence[UUID] = (),
     names: Sequence[str] | None = None,
 ) -> Made:
-    """Does the work in a transaction that holds the automations it changes.
+    """Run the work in a transaction that locks the automations it changes.
 
-    They are named by id or by name. Whoever may give out a name says so with ``names``, be
-    it with none of them.
+    They are given by id or by name. A caller that may assign names passes ``names``, even if empty.
     """
     for left in reversed(range(TRIES)):
         try:
@@ -78,7 +77,7 @@ async def change(
 async def record_overtaken(
     tx: Transaction, before: Sequence[WaitingSchedule], limits: Limits
 ) -> None:
-    """Records the moments that schedules waited for and that nobody will fire."""
+    """Record the pending fire times that will not fire any more."""
     if not before:
         return
     found = await schedules.list_superseded_schedules(tx, before)

@@ -1,6 +1,6 @@
-"""The watch: every loop that turns moments into firings, side by side in one process.
+"""Runs the loops of all triggers concurrently in one process.
 
-Any number of processes may keep watch; what one does, the others find done.
+Any number of processes may run them; work done by one is skipped by the others.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Duty = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 
 
 async def keep_watch(duties: Mapping[str, Duty], stop: asyncio.Event) -> None:
-    """Runs all duties until ``stop`` is set.
+    """Run all loops until ``stop`` is set.
 
-    A duty lives through what it expects to go wrong. One that ends all the same takes the
-    others with it, so that whoever started the process sees it and starts it again.
+    A loop survives expected errors. One that ends anyway stops the others, so that the supervisor
+    notices and restarts the process.
     """
     tasks = {asyncio.create_task(duty(stop), name=name) for name, duty in duties.items()}
     try:

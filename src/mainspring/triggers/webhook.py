@@ -1,4 +1,4 @@
-"""The webhook trigger: somebody's POST, its body mapped to inputs."""
+"""The webhook trigger: a POST request whose body is mapped to inputs."""
 
 from __future__ import annotations
 

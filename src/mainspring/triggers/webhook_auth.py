@@ -1,7 +1,7 @@
-"""Who may come in: the caller of a webhook, its signature, and how often it may call.
+"""Webhook authentication: tokens, signatures and rate limits.
 
-Who calls is looked up before the body is read, and the limits of a webhook are spent by its
-own callers alone. Whoever may not come in gets one answer, whatever the reason is.
+The webhook is looked up before the body is read, and its rate limit only counts authenticated
+requests. Unauthenticated callers get the same response, whatever the reason is.
 """
 
 from __future__ import annotations
@@ -307,13 +307,13 @@ _PREFIX: Final = "whsec_"
 _VERSION: Final = b"v1,"
 _ID: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _TIMESTAMP: Final = re.compile(r"[0-9]{1,12}")
-# Nobody has more keys than this in turn; the rest of the header is not looked at.
+# The maximum number of signatures that are checked, for key rotation; further ones are ignored.
 _MOST_SIGNATURES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSignature:
-    """The three headers of a signed call."""
+    """The three headers of a signed request."""
 
     id: str
     timestamp: str
@@ -321,7 +321,7 @@ class WebhookSignature:
 
 
 def read_secret(text: str) -> bytes | None:
-    """The key in a secret: base64, after ``whsec_`` or without it. None: it is not one."""
+    """The key of a secret: base64, with or without ``whsec_``. None when it is invalid."""
     written = text.strip().removeprefix(_PREFIX).rstrip("=")
     try:
         key = base64.b64decode(written + "=" * (-len(written) % 4), validate=True)
@@ -331,13 +331,13 @@ def read_secret(text: str) -> bytes | None:
 
 
 def is_genuine(signature: WebhookSignature, body: bytes, key: bytes, now: datetime) -> bool:
-    """Whether the holder of the key sent this body, and not long ago."""
+    """Whether the body was recently signed with this key."""
     if not _ID.fullmatch(signature.id) or not _TIMESTAMP.fullmatch(signature.timestamp):
         return False
     signed = f"{signature.id}.{signature.timestamp}.".encode() + body
     right = base64.b64encode(hmac.digest(key, signed, hashlib.sha256))
     shown = [text.encode("utf-8", "replace") for text in signature.signatures.split(" ")]
-    # Every one is compared, so that the time taken does not tell how many were wrong.
+    # Compare all of them, so that the timing does not reveal how many were wrong.
     matches = [
         hmac.compare_digest(one.removeprefix(_VERSION), right)
         for one in shown[:_MOST_SIGNATURES]
@@ -346,22 +346,20 @@ def is_genuine(signature: WebhookSignature, body: bytes, key: bytes, now: dateti
     return any(matches) and abs(now.timestamp() - int(signature.timestamp)) <= TOLERANCE_SECONDS
 
 
-# A call of a webhook on its way to becoming a moment: what it shows, and its key.
+# The lookup of webhooks by request credentials, before any of the body is read.
 
-# Who a caller is, found out before anything of the call's body is read.
-
-# Where a call is recorded, its webhook is compared with what is remembered of it.
+# The cached webhook is compared with the row when a request is recorded.
 WEBHOOK_CACHE_SECONDS: Final = 60.0
 _MOST_WEBHOOKS: Final = 10_000
 _TOGETHER: Final = 256
 _PATIENCE_SECONDS: Final = 30.0
 
-# The hash of a token, or the automation and the slug that a call names.
+# The hash of a token, or the automation and the slug of a request.
 Source = bytes | tuple[UUID, str]
 
 
 class WebhookCache:
-    """Webhooks by what their callers show."""
+    """A cache of webhooks by the credentials of their callers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -371,31 +369,31 @@ class WebhookCache:
 
     @property
     def waiting(self) -> int:
-        """Callers that nobody has begun to look up."""
+        """Lookups that have not started yet."""
         return len(self._asked)
 
     async def find(self, source: Source) -> WebhookTrigger | None:
-        """As it is now, or was a moment ago."""
+        """The webhook, possibly cached."""
         webhook, since = self._kept.get(source, (None, 0.0))
         age = time.monotonic() - since
         if webhook is None or age >= WEBHOOK_CACHE_SECONDS:
             return await self.look(source)
-        # Whatever else was true a moment ago, the time was not.
+        # The entry holds the database time of its lookup: advance it by the age of the entry.
         return replace(webhook, now=webhook.now + timedelta(seconds=age))
 
     async def look(self, source: Source) -> WebhookTrigger | None:
-        """As it is now."""
+        """The webhook as it is now."""
         asked = self._asked.get(source)
         if asked is None:
             asked = self._asked[source] = asyncio.get_running_loop().create_future()
             asked.add_done_callback(_consume_exception)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._answer(), name="look-up-callers")
-        # Whoever waits may be cancelled; the others still want the answer.
+        # A waiting task may be cancelled; others still need the result.
         return await asyncio.shield(asked)
 
     def keep(self, source: Source, webhook: WebhookTrigger | None) -> None:
-        """For whoever has just looked; one that is not there is forgotten."""
+        """Cache a fresh result; a missing webhook is removed."""
         if webhook is None:
             self._kept.pop(source, None)
             return
@@ -445,7 +443,7 @@ async def find_all(tx: Transaction, sources: Iterable[Source]) -> dict[Source, W
 
 
 def _consume_exception(asked: asyncio.Future[WebhookTrigger | None]) -> None:
-    """An answer that nobody waits for any more is no news for the log."""
+    """Suppress the log message for a failed lookup that no task waits for."""
     if not asked.cancelled():
         asked.exception()
 
@@ -457,34 +455,34 @@ _FORM: Final = "1 to 255 visible ASCII characters, without spaces"
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """One call, read but not yet judged."""
+    """One request, parsed but not authenticated."""
 
-    # None: what stands in the address is no id.
+    # None when the id in the path is invalid.
     automation_id: UUID | None
-    # The hash of whatever was shown as a token. None: the call names a slug instead.
+    # The hash of the presented token. None when the request names a slug instead.
     digest: bytes | None
     slug: str = ""
     value: Any = None
-    # The body as it came, where a signature has to be checked.
+    # The raw body, when a signature must be verified.
     raw: bytes = b""
     size: int = 0
     seal: WebhookSignature | None = None
     idempotency_keys: Sequence[str] = ()
-    # Whom it was found to be for, a moment ago.
+    # The webhook that was found for it.
     webhook: WebhookTrigger | None = None
-    # The id of the run it may start: the same knock written twice is one run.
+    # The id of the run it may start: the same request written twice is one run.
     run_id: UUID = field(default_factory=generate_id)
 
     @property
     def source(self) -> Source:
-        """Whom it says it is for; what cannot be anybody is looked up all the same."""
+        """The lookup key; an invalid one is looked up like any other and finds nothing."""
         if self.digest is not None:
             return self.digest
         usable = self.slug.isascii() and self.slug.isprintable()
         return (self.automation_id or _NOBODY, self.slug if usable else "")
 
     def may_be_for(self, webhook: WebhookTrigger) -> bool:
-        """Whether it shows what this webhook asks for; a signature is not looked into here."""
+        """Whether it presents the right token; a signature is not verified here."""
         if webhook.automation_id != self.automation_id:
             return False
         if self.digest is not None and not webhook.has_token(self.digest):
@@ -495,7 +493,7 @@ class WebhookRequest:
 
 
 def unknown_webhook() -> Unauthenticated:
-    """One answer for every way in which a call can fail to show that it may come in."""
+    """The single response to every failed authentication."""
     return Unauthenticated(
         "This needs the token of one of this automation's webhooks, or its signature.",
         code="unknown_webhook",
@@ -504,7 +502,7 @@ def unknown_webhook() -> Unauthenticated:
 
 
 def sender_key(headers: Sequence[str], value: Any) -> str | None:
-    """The idempotency key of a call: from its header, else from its body."""
+    """The idempotency key of a request: from its header, else from its body."""
     inside = None
     if isinstance(value, dict) and "idempotency_key" in value:
         inside = value["idempotency_key"]
@@ -530,7 +528,7 @@ def _invalid_request(pointer: str, detail: str) -> Invalid:
     return Invalid(detail, code="idempotency_key", findings=[finding])
 
 
-# The keys that signed calls are judged by, kept for a few seconds.
+# The signing keys, cached for a few seconds.
 
 SIGNING_KEY_SECONDS: Final = 5.0
 _MOST_KEYS: Final = 1_000
@@ -541,7 +539,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SigningKeyCache:
-    """Keys by owner and name of the secret; None where there is no usable one."""
+    """Signing keys by owner and secret name; None where there is no usable one."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -549,14 +547,14 @@ class SigningKeyCache:
         self._opening: dict[Name, asyncio.Task[bytes | None]] = {}
 
     async def read(self, name: Name, *, of_leaver: bool = False) -> bytes | None:
-        """The key of this secret; that of an owner who left only shows who called."""
+        """The key of this secret; the key of a removed owner only serves to authenticate."""
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() < kept[1]:
             return kept[0]
         opening = self._opening.get(name)
         if opening is None:
             opening = self._opening[name] = asyncio.create_task(self._keep(name, of_leaver))
-        # Whoever waits may be cancelled; the others still want the key.
+        # A waiting task may be cancelled; others still need the key.
         return await asyncio.shield(opening)
 
     async def _keep(self, name: Name, of_leaver: bool) -> bytes | None:
@@ -588,7 +586,7 @@ _TOO_OFTEN: Final = "This webhook was called more often than it may be."
 
 
 class WebhookAuthenticator:
-    """Finds the webhook of a call, or refuses whoever calls."""
+    """Finds the webhook of a request, or refuses the request."""
 
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
         self._rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
@@ -596,23 +594,23 @@ class WebhookAuthenticator:
             min(limits.webhook_beside_per_second, limits.webhook_per_second),
             max(limits.webhook_waiting // 2, 1),
         )
-        # Buckets of their own: nobody spends the limit of a webhook who may not call it.
+        # Separate buckets: an unauthenticated request never uses the rate limit of a webhook.
         self._strangers = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
         self._callers = WebhookCache(database)
         self._signing = SigningKeyCache(vault)
 
     @property
     def waiting(self) -> int:
-        """Calls whose webhook nobody has begun to look up."""
+        """Requests whose lookup has not started yet."""
         return self._callers.waiting
 
     async def find(self, request: WebhookRequest, *, fresh: bool = False) -> WebhookTrigger:
-        """The webhook that is called, as it is now or, unless it must be fresh, was just now."""
+        """The webhook of a request; possibly cached, unless it must be fresh."""
         try:
             async with asyncio.timeout(RECEIPT_SECONDS):
                 webhook = None if fresh else await self._callers.find(request.source)
                 if webhook is None or not request.may_be_for(webhook):
-                    # What was remembered lets in, and never keeps out.
+                    # A cached entry may authenticate a request but never refuses one.
                     webhook = await self._callers.look(request.source)
         except TimeoutError:
             raise receipt_timeout_error() from None
@@ -621,16 +619,17 @@ class WebhookAuthenticator:
         return webhook
 
     async def again(self, knock: WebhookRequest) -> WebhookRequest:
-        """The same call for the webhook as it is now."""
+        """The same request for the webhook as it is now."""
         webhook = await self.find(knock, fresh=True)
         await self.check_signature(knock, webhook)
         return replace(knock, webhook=webhook)
 
     async def check_signature(self, request: WebhookRequest, webhook: WebhookTrigger) -> None:
-        """Refuses a call that is not signed as its webhook asks; the body is there now."""
+        """Refuse a request without a valid signature, now that the body is available."""
         if await self._is_signed(request, webhook):
             return
-        # What was remembered lets in, and never keeps out: the secret and the time are others now.
+        # A cached key may authenticate a request but never refuses one: re-read the secret and the
+        # time.
         if not await self._is_signed(request, await self.find(request, fresh=True)):
             raise self._refused(request)
 
@@ -647,7 +646,7 @@ class WebhookAuthenticator:
         return is_genuine(request.seal, request.raw, key, webhook.now)
 
     async def charge(self, webhook: WebhookTrigger) -> None:
-        """Counts a call against the limits of its webhook; it may have to wait for its turn."""
+        """Count a request against the limits of its webhook; it may have to wait for a slot."""
         seconds = self._rate.closed_for(webhook.id)
         seconds = seconds or await self._neighbours.let_in(webhook.workspace_id, webhook.id)
         seconds = seconds or self._rate.take(webhook.id)
@@ -655,31 +654,33 @@ class WebhookAuthenticator:
             raise too_often(seconds)
 
     def closed_for(self, webhook: WebhookTrigger) -> float:
-        """Seconds until this webhook may be called again; mostly none."""
+        """Seconds until this webhook may be called again; usually zero."""
         return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
 
     def is_flooded(self, webhook: WebhookTrigger) -> bool:
-        """Whether this webhook is called as often as it may be."""
+        """Whether this webhook is at its rate limit."""
         return self._neighbours.is_behind(webhook.id) or self._rate.closed_for(webhook.id) > 0
 
     def forget(self, source: Source) -> None:
-        """Has the webhook of a source read anew by its next call."""
+        """Invalidate the cached webhook of a source."""
         self._callers.keep(source, None)
 
     async def aclose(self) -> None:
         await self._callers.aclose()
 
     def _refused(self, knock: WebhookRequest) -> Problem:
-        """The answer to whoever may not come in, and to a flood of them."""
+        """The response to an unauthenticated request, rate limited for a flood of them."""
         seconds = self._strangers.take(knock.source)
         return too_often(seconds) if seconds else unknown_webhook()
 
 
 def too_often(seconds: float) -> Problem:
-    """The answer to whoever calls more often than the limits of a webhook allow."""
+    """The response to a request over the rate limit of a webhook."""
     return too_many_requests_error(_TOO_OFTEN, seconds)
 
 
 def is_too_often(problem: Problem) -> bool:
-    """Whether a rate is used up: until it is over, no other call of the same caller comes in."""
+    """Whether the problem is a rate limit: no request of the same caller is accepted until it is
+    over.
+    """
     return problem.detail == _TOO_OFTEN

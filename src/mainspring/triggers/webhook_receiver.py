@@ -1,21 +1,21 @@
-"""The desk where webhooks are taken in.
+"""Receives webhook requests and records them durably before they are acknowledged.
 
-Whoever calls waits for one thing: that the call is on record. Calls that come together are
-recorded together, so that a hundred of them pay for one flush to disk. Nobody waits for a
-run to be worked on.
+The sender only waits until the request is recorded. Requests that arrive together are recorded in
+one group commit, so that a hundred of them share one flush to disk. The response does not wait for
+the run.
 
-Who calls is looked up before the body is read, and the limits of a webhook are spent by its
-own callers alone. Everything that may take long (the mapping of the body, the judging of the
-inputs) is done before a call joins a group: nothing in the transaction of a group depends on
-what one sender sent. There the webhook is looked up once more, and held: if it is not what
-the call was prepared for, the call is prepared again.
+The webhook is authenticated before the body is read, and its rate limit only counts authenticated
+requests. Everything that may take long (mapping the body, validating the inputs) is done before a
+request joins a group: nothing in the transaction of a group depends on what one sender sent. Inside
+the transaction the webhook is read again and locked: if it has changed since the request was
+prepared, the request is prepared again.
 
-What came in is a moment of its trigger; the key of the moment is the sender's idempotency
-key, the id of a signed message, or one made here. A group whose commit was lost from sight
-is written again and finds its own moments.
+Each request is a firing of its trigger; the dedup key is the sender's idempotency key, the id of a
+signed message, or a generated one. A group whose commit result was lost is written again and finds
+its own firings.
 
-A call whose inputs do not fit what the automation expects is a moment as well: it is kept as
-a failed run, and its sender is told what did not fit.
+A request whose inputs do not match the automation's schema is a firing as well: it is recorded as a
+failed run, and the sender receives the findings.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import DedicatedConnection
 
 
-# Recording calls of webhooks together: what a group of them is answered.
+# Group commit of webhook requests: the results of a group.
 
 _ERRORS = """
     SELECT r.id, r.error FROM unnest($1::uuid[], $2::uuid[]) AS k(workspace_id, id)
@@ -75,20 +75,20 @@ _ERRORS = """
 
 @dataclass(frozen=True, slots=True)
 class WebhookReceipt:
-    """The run that stands for a call."""
+    """The run that a request created."""
 
     run_id: UUID
     status: str
     reason: str | None = None
-    # The sender's key was there before.
+    # The sender's idempotency key was already known.
     repeated: bool = False
-    # Its inputs did not fit, or the webhook is stopped; the run keeps the call.
+    # Its inputs were invalid, or the webhook is stopped; the run keeps the request.
     problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedWebhook:
-    """A knock that may come in, prepared for the webhook as it was found."""
+    """An authenticated request, prepared for the webhook as it was when it was looked up."""
 
     knock: WebhookRequest
     webhook: WebhookTrigger
@@ -99,7 +99,7 @@ Answer = WebhookReceipt | Problem | TriggerChanged
 
 
 class WebhookRecorder:
-    """Writes groups of calls; ``forget`` drops what is remembered of a webhook."""
+    """Writes groups of requests; ``forget`` invalidates a cached webhook."""
 
     def __init__(self, dispatcher: Dispatcher, forget: Callable[[Source], None]) -> None:
         self._dispatcher = dispatcher
@@ -108,11 +108,11 @@ class WebhookRecorder:
     async def flush(
         self, connection: DedicatedConnection, prepared: Sequence[PreparedWebhook]
     ) -> Sequence[Answer]:
-        """What became of each; a group whose commit was lost from sight finds its own."""
+        """The result of each request; a group whose commit result was lost finds its own runs."""
         made = await self._dispatcher.record(connection, [one.request for one in prepared])
         problems = await _input_problems(connection, prepared, made)
         for one in prepared:
-            # The inputs of the next call begin where this one has ended.
+            # Invalidate the cached last fire time, which the inputs of the next request may use.
             if one.request.prepared is not None and one.request.prepared.timed:
                 self._forget(one.knock.source)
         return [_answer(one, problems) for one in made]
@@ -123,7 +123,7 @@ async def _input_problems(
     prepared: Sequence[PreparedWebhook],
     made: Sequence[Recorded],
 ) -> dict[UUID, Problem]:
-    """What was wrong with the inputs of runs that failed before they began."""
+    """The input problems of runs that failed before they started."""
     failed = {
         (moment.webhook.workspace_id, one.run_id)
         for moment, one in zip(prepared, made, strict=True)
@@ -139,7 +139,7 @@ async def _input_problems(
 
 def _answer(made: Recorded, problems: Mapping[UUID, Problem]) -> Answer:
     if isinstance(made, NotFound):
-        # Archived in between: like a token that is gone.
+        # Archived in the meantime: the same as an unknown token.
         return unknown_webhook()
     if isinstance(made, (Problem, TriggerChanged)):
         return made
@@ -157,16 +157,16 @@ def _suspended_webhook_error() -> Problem:
     )
 
 
-# Calls of one source that may be recorded together; the others of it wait their turn.
+# Requests of one source that may be recorded together; further ones are queued.
 SHARE: Final = 64
-# How long calls of a flood wait for others to be recorded with.
+# How long requests of a burst wait for others to share a commit.
 _GATHER_SECONDS: Final = 0.1
-# How often a call whose webhook changes under it is prepared.
+# How often a request is prepared again when its webhook changes concurrently.
 _TRIES: Final = 3
 
 
 class WebhookReceiver:
-    """Takes in calls of webhooks, for one process."""
+    """Receives webhook requests, for one process."""
 
     def __init__(
         self, database: Database, dispatcher: Dispatcher, vault: Vault, limits: Limits
@@ -176,17 +176,17 @@ class WebhookReceiver:
         self._entrance = WebhookAuthenticator(database, vault, limits)
         self._mapper = WebhookInputMapper(limits)
         recorder = WebhookRecorder(dispatcher, self._entrance.forget)
-        # A flood is written beside everybody else, in groups that are worth a flush to disk:
-        # nobody waits for them, and they take little from others.
+        # Bursts have a writer of their own, with groups that are worth a flush to disk: they do not
+        # delay other senders.
         self._writer, self._floods = (
             GroupWriter[PreparedWebhook, Answer](
                 database, recorder.flush, patience=ConnectionLossPolicy(), gather=seconds
             )
             for seconds in (0.0, _GATHER_SECONDS)
         )
-        # How many calls of a source are with the writer of floods.
+        # How many requests of a source are queued at the burst writer.
         self._flooding: Counter[UUID] = Counter()
-        # A source prepares one call after the other; what is quick never stands in line.
+        # A source prepares one request at a time; cheap requests skip the queue.
         self._preparing = SourceConcurrencyLimiter(1)
         self._turns = SourceConcurrencyLimiter(SHARE)
         self._read = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
@@ -194,14 +194,14 @@ class WebhookReceiver:
 
     @property
     def waiting(self) -> int:
-        """Calls that are not being recorded yet."""
+        """Requests that are not being recorded yet."""
         lines = self._entrance.waiting + self._preparing.waiting + self._turns.waiting
         return self._writer.waiting + self._floods.waiting + lines
 
     async def receive(self, request: WebhookRequest) -> WebhookRequest:
-        """Finds out who calls, from what stands before the body, and charges their limit.
+        """Authenticate the request by its headers and charge its rate limit.
 
-        A webhook that asks for a signature is charged by ``admit``, when there is one.
+        A webhook that requires a signature is charged by ``admit``, once the signature is verified.
         """
         self._check_waiting()
         webhook = await self._entrance.find(request)
@@ -210,22 +210,24 @@ class WebhookReceiver:
         return replace(request, webhook=webhook)
 
     def closed_for(self, request: WebhookRequest) -> float:
-        """Seconds until the next call of the same webhook could be let in; mostly none."""
+        """Seconds until the next request of the same webhook is allowed; usually zero."""
         return 0.0 if request.webhook is None else self._entrance.closed_for(request.webhook)
 
     def reading(self, request: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
-        """What counts the bytes of a body as they come; ``Exhausted`` when they are too many."""
+        """Counts the bytes of a body as it arrives; raises ``LimitExceeded`` when there are too
+        many.
+        """
         return self._read.held(request.source if request.webhook is None else request.webhook.id)
 
     async def admit(self, request: WebhookRequest) -> None:
-        """Looks at the signature, if the webhook asks for one: the body is there now."""
+        """Verify the signature, if the webhook requires one, now that the body is available."""
         webhook = request.webhook
         if webhook is not None and webhook.signing_secret is not None:
             await self._entrance.check_signature(request, webhook)
             await self._entrance.charge(webhook)
 
     async def take(self, request: WebhookRequest) -> WebhookReceipt:
-        """Records a call; returns when its run is on disk."""
+        """Record a request; returns when its run is durable."""
         self._check_waiting()
         source, size = request.source, request.size
         self._kept.take(source, size)
@@ -235,8 +237,8 @@ class WebhookReceiver:
                 for _ in range(_TRIES):
                     moment = await self._prepared(request)
                     written = await self._handed_in(moment)
-                    # It goes on when nobody waits for it any more: its sender may come
-                    # again by its key.
+                    # Continues when the sender disconnects: it may retry with the same idempotency
+                    # key.
                     await asyncio.wait((written,))
                     answer = written.result()
                     if isinstance(answer, WebhookReceipt):
@@ -254,7 +256,7 @@ class WebhookReceiver:
                 written.add_done_callback(lambda _: self._kept.give(source, size))
 
     async def aclose(self) -> None:
-        """Records what is waiting, then ends."""
+        """Record everything that is queued, then stop."""
         await self._writer.aclose()
         await self._floods.aclose()
         await self._entrance.aclose()
@@ -265,7 +267,7 @@ class WebhookReceiver:
             raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
 
     async def _prepared(self, webhook_request: WebhookRequest) -> PreparedWebhook:
-        """The moment of a call; nothing is held while it is made, and much may be done."""
+        """Prepare the firing of a request; no lock or connection is held meanwhile."""
         if webhook_request.webhook is None:
             webhook_request = await self._entrance.again(webhook_request)
         webhook = webhook_request.webhook
@@ -324,8 +326,8 @@ class WebhookReceiver:
         source = prepared.webhook.id
         if not self._turns.begin(source):
             await self._turns.wait_for_slot(source)
-        # Whoever calls as often as a webhook may is a flood for now; a later call does not
-        # overtake those that are written as one.
+        # A webhook at its rate limit counts as a burst for now; later requests must not overtake
+        # those in the burst writer.
         if source in self._flooding or self._entrance.is_flooded(prepared.webhook):
             self._flooding[source] += 1
             written = self._floods.submit(prepared)
