@@ -13,7 +13,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MOST: Final = 50
 _USUAL: Final = 10
 
-# What a trial came to says nothing about how the automation fares.
+# The result of a trial says nothing about the automation's health.
 _RECENT = """
     SELECT id, status, reason, finished_at, error FROM runs
     WHERE workspace_id = $1 AND automation_id = $2 AND id <> $3 AND mode = 'live'
@@ -23,7 +23,7 @@ _RECENT = """
 
 
 def capabilities() -> tuple[Capability, ...]:
-    """Everything this room offers."""
+    """The capabilities of this package."""
     return (_recent_failures(),)
 
 

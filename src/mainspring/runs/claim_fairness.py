@@ -1,20 +1,21 @@
-"""Whose turn it is: where a claim begins to look, and who has to wait for others.
+"""Fairness of claims: where a claim starts to scan, and which workspaces are throttled.
 
-Runs are taken by their due times, oldest first. Three things would make that unfair or slow.
+Runs are claimed by their due times, oldest first. Three cases would make that unfair or slow.
 
-One workspace may have thousands waiting, and whoever comes after it would wait for all of them.
-So a workspace that holds half of a worker's slots, or had half of what was taken lately, is a
-crowd: everybody else is served before it. While others are about it leaves half of the slots to
-them, and comes in small portions: what a worker has begun to compute, others have to wait for. When
-they had to wait all the same, the portions come less often, and more often again when they had not.
+One workspace may have thousands of due runs, and all later ones would wait for them. A workspace
+that holds half of a worker's slots, or had half of the recent claims, is therefore a crowd: all
+others are claimed before it. While others are active it leaves half of the slots to them, and is
+claimed in small batches, because others wait for whatever a worker has begun to execute. When
+others had to wait anyway, the interval between batches grows, and it shrinks again when they did
+not.
 
-Queues are served in their order. One that never runs dry would keep those after it waiting for
-ever, so while there is more than can be taken, each of them comes first now and then, for a few.
+Queues are claimed in priority order. One that is never empty would starve the later ones, so while
+there is more than can be claimed, each of them occasionally comes first, for a few runs.
 
-And while somebody keeps a transaction open for long, Postgres cannot forget the places in the
-queue that are long empty; a claim would walk past each of them. So a worker remembers how far it
-has come, and begins there. What may have come in behind it, such as the run of a transaction
-that took its time, is found by a look at everything, which is taken as often as it is cheap.
+While another session keeps a long transaction open, Postgres cannot remove dead index entries of
+the queue, and a claim would scan past all of them. A worker therefore remembers how far it has
+claimed, and starts there. Runs that appeared behind that position, such as those of a slow
+transaction, are found by a full scan, which runs as often as it is cheap.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ from typing import Final, Protocol
 from uuid import UUID
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# What is handed in becomes visible a moment after its due time: when its transaction ends.
+# A new run becomes visible after its due time: when its transaction ends.
 _SLACK: Final = timedelta(seconds=1)
-# A look at everything takes at most this share of the time, and comes at least so often.
+# A full scan takes at most this share of the time, and has a minimum frequency.
 _SHARE: Final = 0.01
 _SECONDS_BETWEEN: Final = 3.0
-# How long others count as being about after their last run was taken, and what was taken as lately.
+# How long others count as active after their last claim, and how long claims count as recent.
 _COMPANY_SECONDS: Final = 2.0
-# Between two portions of a crowd, at least and at most; and what others may wait for meanwhile.
+# The minimum and maximum interval between batches of a crowd, and the acceptable wait of others.
 _SOONEST, _LATEST = 0.01, 0.08
 _WAIT: Final = timedelta(milliseconds=5)
-# Of so many claims that could not take everything, one begins with a queue that stands behind: as
-# long as those hold less than a quarter of the slots, and for an eighth of them.
+# One in this many incomplete claims begins with a lower-priority queue, as long as those queues
+# hold less than a quarter of the slots, and for an eighth of them.
 _BEHIND_FIRST, _BEHIND_MOST, _BEHIND_PART = 4, 4, 8
 
 
 class ClaimedRunInfo(Protocol):
-    """What a claim brought, as far as this room minds."""
+    """A claimed run, as far as fairness needs it."""
 
     @property
     def workspace_id(self) -> UUID: ...
@@ -55,7 +56,7 @@ class ClaimedRunInfo(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClaimQuery:
-    """One claim: how many of whom, and from which due time in each queue, one after the other."""
+    """One claim: how many runs of whom, and from which due time in each queue, in order."""
 
     queues: tuple[str, ...]
     most: int
@@ -67,7 +68,7 @@ class ClaimQuery:
 
 
 def everything(queues: Sequence[str], most: int) -> ClaimQuery:
-    """A look without memory."""
+    """A full scan without remembered positions."""
     longest = (LONG_AGO,) * len(queues)
     return ClaimQuery(tuple(queues), most, longest, (), 0, longest)
 
@@ -78,24 +79,24 @@ class ClaimFairness:
     def __init__(self, queues: Sequence[str], slots: int) -> None:
         self._queues = tuple(queues)
         self._slots = slots
-        # How far everybody's runs are taken, and those of workspaces that were a crowd.
+        # The claimed positions of all workspaces, and those of workspaces that were a crowd.
         self._rest = dict.fromkeys(self._queues, LONG_AGO)
         self._apart: dict[UUID, dict[str, datetime]] = {}
         self._crowded: frozenset[UUID] = frozenset()
         self._held = 0
-        # Whose the last runs were, as many as there are slots.
+        # The workspaces of the last claimed runs, as many as there are slots.
         self._lately: deque[UUID] = deque(maxlen=slots)
         self._lately_at = 0.0
-        # Whether there was more of a crowd than it was given.
+        # Whether a crowd had more runs than it was given.
         self._kept_waiting = False
         self._company_until = 0.0
-        # When a crowd may have its next portion, and how long it is from one to the next.
+        # When a crowd may have its next batch, and the interval between batches.
         self._portion_at = 0.0
         self._between = _SOONEST
         self._whole_at = 0.0
-        # Claims after which something was left, or may have been.
+        # The number of claims that left, or may have left, runs behind.
         self._full = 0
-        # Runs in hand, by their queues.
+        # Runs of this worker, by queue.
         self._in_hand: Counter[str] = Counter()
 
     def begun(self, queue: str) -> None:
@@ -105,11 +106,11 @@ class ClaimFairness:
         self._in_hand[queue] -= 1
 
     def look(self, holding: Mapping[UUID, int], free: int, at: float) -> ClaimQuery:
-        """The next claim, for a worker that holds so many runs of each workspace."""
+        """The next claim, for a worker with this many runs of each workspace."""
         self._reckon(holding, at)
         queues = self._in_order()
         turned = queues != self._queues
-        # A look at everything goes in order: it is to find what has come in behind.
+        # A full scan uses the normal order: it must find what appeared behind.
         whole = at >= self._whole_at and not turned
         if turned:
             free = min(free, max(self._slots // _BEHIND_PART, 1))
@@ -142,7 +143,7 @@ class ClaimFairness:
         at: float,
         cost: float,
     ) -> None:
-        """What came of it: taken at a time of the database, for so many seconds."""
+        """Record the result: the database time of the claim, and its duration."""
         if taken:
             self._lately.extend(one.workspace_id for one in taken)
             self._lately_at = at
@@ -163,7 +164,7 @@ class ClaimFairness:
         if room:
             reached = _advance_floors(look.queues, theirs, len(theirs) < room, now)
             for one in look.crowded:
-                # Runs that ended meanwhile may have made it one of many again.
+                # Runs that ended meanwhile may have turned a crowd back into a normal workspace.
                 if one in self._apart:
                     _move(self._apart[one], reached, look.whole)
         self._full += len(ours) == look.most or 0 < room == len(theirs)
@@ -171,24 +172,24 @@ class ClaimFairness:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 
     def _mind(self, waited: timedelta) -> None:
-        """Others had to wait that long, beside a crowd."""
+        """Record how long others had to wait next to a crowd."""
         between = self._between * 2 if waited > _WAIT else self._between * 0.8
         self._between = min(max(between, _SOONEST), _LATEST)
 
     def holds_back(self, holding: Mapping[UUID, int], at: float) -> bool:
-        """Whether a crowd is kept waiting and could now have some more."""
+        """Whether a crowd is throttled and could now have some more."""
         if not self._kept_waiting:
             return False
         self._reckon(holding, at)
         return self._room(1, at) > 0
 
     def pause(self, holding: Mapping[UUID, int], at: float) -> float | None:
-        """After how many seconds a crowd gets its next portion; None: not before somebody goes."""
+        """Seconds until a crowd gets its next batch; None: not before a slot is free."""
         soon = max(at, self._portion_at)
         return max(soon - at, _SOONEST) if self.holds_back(holding, soon) else None
 
     def _reckon(self, holding: Mapping[UUID, int], at: float) -> None:
-        """A crowd stays one until it has little: it must not fill all slots in between."""
+        """A crowd stays one until it has few runs, so that it never fills all slots."""
         many, few = max(self._slots // 2, 1), max(self._slots // 4, 1)
         if at >= self._lately_at + _COMPANY_SECONDS:
             self._lately.clear()
@@ -213,7 +214,7 @@ class ClaimFairness:
         return all(self._apart[one][name] >= self._rest[name] for name in self._queues)
 
     def _room(self, free: int, at: float) -> int:
-        """What a crowd may take. Among others it waits for some room: a claim is a commit."""
+        """The slots for a crowd. Next to others it waits for several: a claim is a commit."""
         if not self._crowded or at >= self._company_until:
             return free
         portion = max(self._slots // 8, 1)
@@ -234,8 +235,8 @@ class ClaimFairness:
 def _advance_floors(
     queues: Sequence[str], taken: Sequence[ClaimedRunInfo], all_taken: bool, now: datetime
 ) -> dict[str, datetime]:
-    """Up to where nothing is left in each queue. Queues are gone through one by one: where
-    there was more than could be taken, those after the last one were not looked at.
+    """Up to where nothing is left in each queue. Queues are scanned in order: when there was more
+    than could be claimed, those after the last one were not scanned.
     """
     if all_taken:
         return dict.fromkeys(queues, now - _SLACK)
@@ -250,6 +251,6 @@ def _advance_floors(
 
 
 def _move(floors: dict[str, datetime], reached: Mapping[str, datetime], whole: bool) -> None:
-    """Forward; and back, if a look at everything found more than it could take far behind."""
+    """Move forward; and back, if a full scan found more than it could claim far behind."""
     for name, until in reached.items():
         floors[name] = until if whole else max(floors[name], until)

@@ -1,4 +1,4 @@
-"""Living with runs: cancelling one, and sending one round again from where it failed."""
+"""Operations on runs: cancelling one, and retrying one from where it failed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CANCEL_NOW = """
 _CANCEL_SOON = """
     UPDATE runs SET cancel_at = coalesce(cancel_at, now()) WHERE workspace_id = $1 AND id = $2
 """
-# The records of finished steps stay; the walk finds them and begins at the failed one.
+# The records of finished steps stay; the execution replays them and starts at the failed one.
 _AGAIN = """
     UPDATE runs SET status = 'pending', reason = NULL, outcome = NULL, error = NULL,
         output = NULL, finished_at = NULL, cancel_at = NULL, takeovers = 0, losses = 0,
@@ -45,7 +45,7 @@ _AGAIN_FROM = frozenset({"failed", "timed_out", "cancelled", "dead"})
 
 
 class RunControl:
-    """What a person may do to a run."""
+    """The operations that a person may perform on a run."""
 
     def __init__(
         self, database: Database, waker: WakeupSender, hints: HintSender | None = None
@@ -55,7 +55,7 @@ class RunControl:
         self._hints = hints or PostgresHintSender(waker)
 
     async def cancel(self, workspace_id: UUID, run_id: UUID) -> str:
-        """Ends a run that waits at once; asks the worker of one that is under way to stop."""
+        """End a waiting run at once; ask the worker of a running one to stop."""
         async with self._database.transaction() as tx:
             lanes = await self._lanes(tx, workspace_id, run_id)
             row = await self._row(tx, workspace_id, run_id)
@@ -73,15 +73,15 @@ class RunControl:
             )
             await append_events(tx, [] if event is None else [event])
             await release_lanes(tx, lanes)
-        # Whoever stood behind it may go now.
+        # The next run in its lane is released.
         self._hints.due([(row["queue"], run_id)])
         self._waker.wake(EVENTS_CHANNEL)
         return "cancelled"
 
     async def retry(self, workspace_id: UUID, run_id: UUID) -> None:
-        """Sends a run that broke off round again; finished steps are not repeated."""
+        """Retry a failed run; finished steps are not repeated."""
         async with self._database.transaction() as tx:
-            # Before anything else is held: its month may be on its way out.
+            # Before anything else is locked: its month may be about to be dropped.
             await lock_month_shared(tx, run_id)
             lanes = await self._lanes(tx, workspace_id, run_id)
             row = await self._row(tx, workspace_id, run_id)
@@ -102,13 +102,13 @@ class RunControl:
     async def _row(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> Any:
         row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
         if row is None:
-            # History took it away since it was looked for.
+            # Retention deleted it since it was looked up.
             raise NotFound("There is no such run.", code="no_run")
         return row
 
 
 def _check_again(row: Any) -> None:
-    """A retry goes on where a run broke off; some runs have no such place."""
+    """A retry continues where a run failed; some runs have no such place."""
     if row["status"] not in _AGAIN_FROM:
         raise Conflict(
             f"Only a run that broke off can be retried; this one is {row['status']}.",

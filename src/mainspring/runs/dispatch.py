@@ -1,8 +1,8 @@
 """Dispatch: a firing becomes a run row, or a record of why it did not.
 
-One transaction holds everything that makes a run accepted: the key that stops a second
-run for the same moment, the place in its lane, and the row itself. Waking a worker comes
-after the commit and is only a hint.
+One transaction contains everything that makes a run accepted: the dedup key that prevents a second
+run for the same firing, the position in its lane, and the row itself. Waking a worker happens after
+the commit and is only a hint.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ if TYPE_CHECKING:
     from mainspring.store.database import DedicatedConnection
 
 
-# What a run is given: inputs filled in and judged, and the lane that follows from them.
+# The prepared parts of a run: inputs with defaults, validated, and the lane that depends on them.
 
-# A schema of more than this may take long to judge by; its inputs are judged on a thread.
+# Validation with a larger schema may take long and runs on a thread.
 _HEAVY_BYTES: Final = 4_096
-# How old a fact about an automation may be: what is taken is checked against the row anyway, and
-# one that proves wrong is forgotten.
+# The maximum age of a cached entry about an automation: it is checked against the row when it is
+# used, and an outdated entry is invalidated.
 _FACT_SECONDS: Final = 60.0
 _MOST_FACTS: Final = 5_000
 
@@ -91,14 +91,14 @@ _FACTS: Final = "SELECT version, created_at FROM automations WHERE workspace_id 
 
 @dataclass(frozen=True, slots=True)
 class ActiveVersion:
-    """The version in force a moment ago, and when the automation was made."""
+    """The recently active version, and when the automation was created."""
 
     version: int
     created_at: datetime
 
 
 class ActiveVersionCache:
-    """Facts about automations, each read at most once in a while."""
+    """A cache of facts about automations with a time to live."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -121,24 +121,24 @@ class ActiveVersionCache:
         return fact
 
     def forget(self, workspace_id: UUID, automation_id: UUID) -> None:
-        """For whoever found that it is not so any more."""
+        """Invalidate an entry that turned out to be outdated."""
         self._kept.pop((workspace_id, automation_id), None)
 
 
 def is_heavy(loaded: LoadedVersion) -> bool:
-    """Whether judging inputs may take long."""
+    """Whether validating inputs may take long."""
     return loaded.inputs_bytes > _HEAVY_BYTES
 
 
 def fill(
     request: RunRequest, loaded: LoadedVersion, version: int, created_at: datetime, limits: Limits
 ) -> PreparedRun:
-    """Inputs and lane; what is wrong with a trigger's payload becomes a failed run."""
+    """Inputs and lane; problems of a trigger's payload become a failed run."""
     try:
         if request.problem is not None:
             raise request.problem
         _check_size(request, limits)
-        # A trigger's inputs were judged with the definition, a replay's with their first run.
+        # A trigger's inputs were validated with the definition, a replay's with their first run.
         earlier = request.replay_of or request.rehearses
         if request.trigger_type == "manual" and earlier is None:
             check_declared(request.inputs, loaded.program.definition.inputs.shape)
@@ -168,7 +168,7 @@ def _check_size(request: RunRequest, limits: Limits) -> None:
 def _inputs(
     request: RunRequest, loaded: LoadedVersion, created_at: datetime
 ) -> tuple[Mapping[str, Any], bool]:
-    """The inputs, and whether the moment of the last firing is among them."""
+    """The inputs, and whether they include the last fire time."""
     tokens = RuntimeTokens(
         last_fired_at=request.last_fired_at,
         created_at=created_at,
@@ -194,14 +194,13 @@ def _lane(
     return lane_of(request.automation_id, key)
 
 
-# What was prepared a moment ago is written by one statement, if nothing has changed since.
+# Requests that were prepared shortly before are written by one statement, if nothing has changed.
 
-# The triggers are locked, as when a run is decided: a change of them waits, and nothing starts
-# after that. A trigger's mark is another one once it is not what the run was prepared for; and
-# where we had to wait for a change of it, what was read beside it is too old. Keys that are known,
-# or were and have expired, are left to be decided. A run that is there already was written by the
-# same call, when its group was sent for the first time. When a trigger fired last is noted on the
-# way, to the second, unless its row is locked.
+# The triggers are locked, as when a run is decided: a change to them waits, and nothing starts
+# after it. A trigger's mark differs once it has changed since the run was prepared; where we had to
+# wait for such a change, other data read before is outdated. Known and expired keys are left to be
+# decided separately. A run that already exists was written by the same request, when its group was
+# first sent. The last fire time of a trigger is updated to the second, unless its row is locked.
 _UNCHANGED = f"""
     WITH held AS MATERIALIZED (
         SELECT t.workspace_id, t.id, t.automation_id, t.config ? 'signature' AS signed, w.mark
@@ -280,12 +279,12 @@ def _unchanged_columns(run: NewRun) -> tuple[Any, ...]:
     )
 
 
-# How much later the last firing may have been than the one that a call was prepared with.
+# How much the last fire time may differ from the one that a request was prepared with.
 _LATEST: Final = timedelta(seconds=2)
 
 
 def _is_current(request: RunRequest, held: HeldWebhook | None) -> bool:
-    """Whether the webhook is what the request was prepared for."""
+    """Whether the webhook is unchanged since the request was prepared."""
     if held is None or held.mark != request.trigger_mark:
         return False
     given, last = request.prepared, held.last_fired_at
@@ -296,28 +295,28 @@ def _is_current(request: RunRequest, held: HeldWebhook | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DispatchResult:
-    """The run that stands for a request."""
+    """The run that a request created or found."""
 
     run_id: UUID
     status: str
     reason: str | None = None
     existed: bool = False
-    # The queue of a run that is due now: where a worker should look.
+    # The queue of a run that is due now, for the hint to workers.
     queue: str | None = None
     # Its trigger only records what it misses.
     suspended: bool = False
 
 
 class TriggerChanged:
-    """The trigger is not what a firing was prepared for: it has to be prepared again."""
+    """The trigger has changed since a firing was prepared: it must be prepared again."""
 
 
 Recorded = DispatchResult | Problem | TriggerChanged
 
 
-# One question for everything that is known about a batch. The triggers that are armed are
-# held: whoever pauses them waits, and nothing starts after that. What an automation spent is
-# only looked at where something was ever spent.
+# One query for everything about a batch. Enabled triggers are locked: pausing them waits, and
+# nothing starts after it. The spending of an automation is only read where something was ever
+# spent.
 _AROUND = """
     WITH held AS MATERIALIZED (
         SELECT id, suspended_at FROM triggers
@@ -357,9 +356,9 @@ class _BatchContext:
     allowances: Mapping[UUID, CostAllowance]
     chains: Mapping[UUID, RunChain]
     armed: set[UUID]
-    # Those of the armed triggers that only record what they miss.
+    # The enabled triggers that only record what they miss.
     suspended: set[UUID]
-    # Of those that are rehearsed: what the version in force lets them spend in a day.
+    # For rehearsals: the daily cap of the active version.
     day_caps: Mapping[UUID, Decimal]
 
 
@@ -376,7 +375,9 @@ class Dispatcher:
         self._facts = ActiveVersionCache(database)
 
     async def dispatch(self, request: RunRequest) -> DispatchResult:
-        """One request; a person's bad inputs are answered, a trigger's are recorded."""
+        """One request; a person's invalid inputs are returned as an error, a trigger's are
+        recorded.
+        """
         (made,) = await self.dispatch_all([request])
         return made
 
@@ -391,10 +392,11 @@ class Dispatcher:
     async def take(
         self, tx: Transaction, requests: Sequence[RunRequest]
     ) -> list[DispatchResult | Problem]:
-        """Requests of one workspace, inside the caller's transaction; wake after its commit.
+        """Requests of one workspace, inside the caller's transaction; call ``wake`` after its
+        commit.
 
-        What is wrong with one request is its own answer and leaves the others alone. Locks
-        are taken in one order everywhere: triggers, then lanes.
+        A problem with one request is its own result and does not affect the others. The lock order
+        is the same everywhere: triggers, then lanes.
         """
         around = await self._look(tx, requests)
         judged = [
@@ -407,10 +409,10 @@ class Dispatcher:
     async def record(
         self, connection: DedicatedConnection, requests: Sequence[RunRequest]
     ) -> list[Recorded]:
-        """Prepared calls of webhooks, of any workspaces: what became of each.
+        """Record prepared webhook requests of any workspaces; returns the result of each.
 
-        Most need no more than their row, and one statement writes them. The others are decided
-        with their triggers locked. A group whose commit was lost from sight may be sent again.
+        Most only need their row, and one statement writes them. The others are decided with their
+        triggers locked. A group whose commit result was lost may be sent again.
         """
         unchanged = await self.insert_unchanged(connection, requests)
         self.wake(list(unchanged.values()))
@@ -423,7 +425,7 @@ class Dispatcher:
     async def insert_unchanged(
         self, tx: Transaction, requests: Sequence[RunRequest]
     ) -> dict[UUID, DispatchResult]:
-        """Writes those that need only their row and whose webhooks still bear their marks."""
+        """Write those that only need their row and whose webhooks are unchanged."""
         plain = [await self._plain(one) for one in requests if _needs_only_its_row(one)]
         queues = {run.id: run.queue for run in plain if run is not None}
         if not queues:
@@ -441,7 +443,7 @@ class Dispatcher:
     async def _decide(
         self, connection: DedicatedConnection, requests: Sequence[RunRequest]
     ) -> dict[UUID | None, Recorded]:
-        """Locks the webhooks, then takes the requests of one workspace after another."""
+        """Lock the webhooks, then accept the requests of one workspace after another."""
         names = {(one.workspace_id, one.trigger_id) for one in requests if one.trigger_id}
         made: dict[UUID | None, Recorded] = {}
         groups: dict[UUID, list[RunRequest]] = defaultdict(list)
@@ -459,7 +461,7 @@ class Dispatcher:
                         last_fired_at=webhook.last_fired_at,
                     )
                 )
-            # In one order everywhere.
+            # A fixed lock order.
             for workspace_id in sorted(groups):
                 group = groups[workspace_id]
                 for one, what in zip(group, await self.take(connection, group), strict=True):
@@ -492,15 +494,15 @@ class Dispatcher:
         )
 
     def wake(self, made: Sequence[DispatchResult | Problem]) -> None:
-        """Tells the workers, once the runs are committed."""
+        """Send the hints to workers, once the runs are committed."""
         found = (one for one in made if isinstance(one, DispatchResult) and one.status == "pending")
         self._hints.due((one.queue, one.run_id) for one in found if one.queue is not None)
 
     async def prepare(self, request: RunRequest) -> RunRequest:
-        """Works out what a run would be given, outside of any transaction.
+        """Prepare what a run would be given, outside of any transaction.
 
-        That may take a while, and reads a version with a connection of its own: neither is
-        to be done by many who each hold a connection and locks already.
+        This may take a while, and reads a version on a connection of its own: neither should happen
+        while the caller holds a connection and locks.
         """
         try:
             facts = await self._facts.of(request.workspace_id, request.automation_id)
@@ -509,19 +511,19 @@ class Dispatcher:
         except Problem as problem:
             if is_lost_connection(problem):
                 raise
-            # Said where the request is taken, with everything else that is known then.
+            # Reported when the request is accepted, with everything that is known then.
             return request
         work = partial(fill, request, loaded, version, facts.created_at, self._limits)
         try:
             prepared = await asyncio.to_thread(work) if is_heavy(loaded) else work()
         except Problem:
-            # It may fit the version in force by now; that is looked at where it is taken.
+            # It may match the active version by now; that is checked when it is accepted.
             self._facts.forget(request.workspace_id, request.automation_id)
             return request
         return replace(request, prepared=prepared)
 
     async def _loaded(self, request: RunRequest, version: int) -> LoadedVersion:
-        """What the run would be of: a version, or what a rehearsal tries."""
+        """What the run executes: a version, or the candidate of a rehearsal."""
         if request.rehearsal_id is not None:
             return await self._versions.load_rehearsal(request.workspace_id, request.rehearsal_id)
         return await self._versions.get(request.workspace_id, request.automation_id, version)
@@ -582,7 +584,7 @@ class Dispatcher:
         except Problem as problem:
             if request.by_hand or is_lost_connection(problem):
                 raise
-            # One version that cannot be read must not hold up the moments of the others.
+            # One version that cannot be loaded must not block the firings of the others.
             return _unreadable(request, version, chain, problem)
         refusal = self._refusal(request, row, loaded, around, chain)
         given = request.prepared
@@ -615,7 +617,7 @@ class Dispatcher:
     ) -> AdmissionRefusal | None:
         spending = around.allowances.get(request.automation_id, CostAllowance())
         if request.rehearsal_id is not None:
-            # What runs of another version usually cost says nothing about what is tried.
+            # The usual cost of another version says nothing about the candidate.
             today = replace(spending, usual=None)
             bounds = limit_to_day_cap(
                 loaded.program.execution, around.day_caps[request.automation_id]
@@ -630,7 +632,7 @@ class Dispatcher:
     async def _accept(
         self, tx: Transaction, judged: Sequence[NewRun], around: _BatchContext
     ) -> list[DispatchResult | Problem]:
-        """Under the locks of the lanes: known keys first, then the order in each lane."""
+        """With the lanes locked: known keys first, then the order in each lane."""
         lanes = {_lane_of(run) for run in judged} - {None}
         locked = sorted(lane for lane in lanes if lane is not None)
         await lock_lanes(tx, locked)
@@ -645,7 +647,7 @@ class Dispatcher:
         return [_one_of(run, firsts[run.id], made, known) for run in judged]
 
     async def _place_in_lane(self, run: NewRun, full: set[Lane]) -> NewRun:
-        """The run with its place: free to go, behind another, or dropped."""
+        """The run with its position: free to run, behind another, or dropped."""
         lane = _lane_of(run)
         if lane is None or run.refusal is not None:
             return run
@@ -673,7 +675,7 @@ async def _note_fired(
     groups: Mapping[UUID, Sequence[RunRequest]],
     held: Mapping[UUID, HeldWebhook],
 ) -> None:
-    """Best effort, after the commit: the runs are there, whatever becomes of this."""
+    """Best effort, after the commit: the runs exist regardless of the result."""
     late = timedelta(seconds=FIRED_SECONDS)
     due = {
         (workspace_id, one.trigger_id)
@@ -698,15 +700,15 @@ def _awake(request: RunRequest, row: Mapping[str, Any], around: _BatchContext) -
 
 
 def _waits_for_takeover(request: RunRequest, row: Mapping[str, Any], around: _BatchContext) -> bool:
-    """Whether it waits for somebody to take it over."""
+    """Whether it waits for a new owner."""
     stopped = row["state"] == "paused" and row["paused_reason"] == OWNER_LEFT
     return stopped or request.trigger_id in around.suspended
 
 
 def _lacks_consent(request: RunRequest, row: Mapping[str, Any]) -> bool:
-    """Whether this would do what nobody has agreed to; a dry run changes and sends nothing.
+    """Whether it would do what nobody has consented to; a dry run changes and sends nothing.
 
-    Another version than the one in force was looked at where it was asked for.
+    A version other than the active one was checked where it was requested.
     """
     if request.mode == "dry_run" or request.rehearsal_id is not None or request.own_file:
         return False
@@ -719,7 +721,7 @@ def _lacks_consent(request: RunRequest, row: Mapping[str, Any]) -> bool:
 async def _explain_refusal(
     tx: Transaction, request: RunRequest, one: NewRun | Problem
 ) -> NewRun | Problem:
-    """A refusal for want of agreement, with what a person has to agree to."""
+    """A refusal for missing consent, with what a person has to agree to."""
     if not isinstance(one, ConsentRequired):
         return one
     at = (request.workspace_id, request.automation_id, int(one.consent["version"]))
@@ -731,7 +733,7 @@ def _lane_of(run: NewRun) -> Lane | None:
 
 
 def _failures(runs: Sequence[NewRun], around: _BatchContext) -> Iterator[EventRow]:
-    """A run that failed before it began is told of like any other failure."""
+    """A run that failed before it started is reported like any other failure."""
     for run in runs:
         if run.refusal is not None and run.status == "failed":
             end = RunEnd("failed", run.refusal.reason, run.refusal.outcome)
@@ -769,7 +771,7 @@ def _one_of(
     made: Mapping[UUID, DispatchResult],
     known: Mapping[UUID, Mapping[str, Any]],
 ) -> DispatchResult | Problem:
-    """What became of a run; each is compared with the body its key was first used with."""
+    """The result of a run; each body is compared with the first body of its key."""
     if first.id in known:
         return _same(run.request, known[first.id])
     if first is run:
@@ -786,7 +788,7 @@ def _same(request: RunRequest, row: Mapping[str, Any]) -> DispatchResult | Probl
 
 
 def _other_body(request: RunRequest, before: bytes | None) -> Problem | None:
-    """Another body under the same key is a mistake of the sender."""
+    """Another body under the same key is an error of the sender."""
     if request.body_hash is None or before in (None, request.body_hash):
         return None
     return Invalid(

@@ -1,4 +1,4 @@
-"""What every execution needs, gathered once by the worker."""
+"""The dependencies of every execution, assembled once by the worker."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from mainspring.store.group_commit import GroupWriter
 
 @dataclass(frozen=True, slots=True)
 class LoadedVersion:
-    """One version of an automation, ready to run."""
+    """One version of an automation, compiled."""
 
     program: CompiledDefinition
     grants: tuple[Grant, ...]
     name: str
     created_by: UUID
-    # The size of the inputs' schema, which says how long judging by it may take.
+    # The size of the input schema, which determines how long validation may take.
     inputs_bytes: int = 0
     # The secrets that its definition names.
     secrets: frozenset[str] = frozenset()
     # Whether its runs may cost money.
     may_cost: bool = False
-    # The integrations that its steps are sure to need an account of.
+    # The integrations that its steps certainly need an account of.
     accounts: frozenset[str] = frozenset()
-    # The tools from outside that it was compiled with, by name; None for one that was not there.
+    # The MCP tools that it was compiled with, by name; None for one that was missing.
     tools: Mapping[str, Capability | None] = field(default_factory=dict)
 
 
@@ -44,18 +44,18 @@ async def _nothing(workspace_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts around an execution; none of them belongs to one run."""
+    """The dependencies of an execution; none of them belongs to one run."""
 
     gate: Gate
-    # True once a unit is durable; false when it was refused by its fence.
+    # True once a commit is durable; False when it was refused by its fencing token.
     writer: GroupWriter[RunCommit, bool]
     clock: Clock
     limits: Limits
     watch: Watcher
     hook: Hook
-    # A number in [0, 1) that spreads the pauses between attempts.
+    # A random number in [0, 1) for the jitter of backoff.
     chance: Callable[[], float]
-    # What came of a question that a step has asked.
+    # The result of a question that a step has asked.
     answers: Answers
-    # Loads what asking a model takes, for runs of a workspace that may do so.
+    # Loads what calling a model needs, for runs of a workspace that may do so.
     prepare_models: Callable[[UUID], Awaitable[None]] = _nothing

@@ -1,8 +1,8 @@
-"""Executing a run: walk the plan, record each step before the next begins, end.
+"""Executes a run: walks the plan and records each step before the next begins.
 
-An execution belongs to one claim of one run. It keeps one ``Unit`` of rows that wait to be
-committed; the unit is committed before a step begins and together with the run's end, so a
-step costs one commit and the last one shares it with the end.
+An execution belongs to one claim of one run. It collects the rows to commit in a ``RunCommit``,
+which is committed before a step begins and together with the run's end, so a step costs one commit
+and the last one shares it with the end.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def run_facts(
 ) -> RunFacts:
     """The fixed namespace ``run.*`` of a claimed run.
 
-    One that rehearses another is told what that one was told: which run it is, when it began
-    and what started it, so that whatever a plan makes of these is the same again.
+    A rehearsal sees the values of the run it rehearses: its id, start time and trigger, so that
+    whatever a plan derives from these is the same.
     """
     facts = RunFacts(
         id=run.id,
@@ -97,7 +97,7 @@ def run_facts(
     )
 
 
-# Whether and when to try again: a pure function of the problem and the attempt.
+# Retry policy: a pure function of the problem and the attempt.
 
 Backoff = Literal["none", "linear", "exponential"]
 FIRST_PAUSE = 1.0
@@ -105,14 +105,14 @@ SPREAD = 0.2
 
 
 def may_retry(problem: Problem, attempt: int, max_retries: int) -> bool:
-    """True while attempts are left and another one could end differently."""
+    """True while attempts are left and another one could succeed."""
     return problem.retryable and attempt <= max_retries
 
 
 def pause_before(
     attempt: int, backoff: Backoff, *, retry_after: float | None, chance: float, most: float
 ) -> float:
-    """Seconds to wait after failed attempt number ``attempt``; ``chance`` is in [0, 1)."""
+    """The backoff in seconds after failed attempt number ``attempt``; ``chance`` is in [0, 1)."""
     if backoff == "none":
         growing = 0.0
     elif backoff == "linear":
@@ -124,14 +124,14 @@ def pause_before(
 
 
 Interrupt = Literal["cancel", "hand_back", "lost"]
-# A pause longer than this frees the worker: the run waits in the table instead.
+# A longer pause releases the worker: the run waits in the table instead.
 LONGEST_NAP = 5.0
-# What on_failure gets when the plan has used up the run's time.
+# The time for on_failure when the plan has used up the run's time.
 _LAST_WORDS = 60.0
 
 
 class RunExecution:
-    """One run, from its claim to the moment it leaves this worker."""
+    """One run, from its claim until it leaves this worker."""
 
     def __init__(
         self,
@@ -149,9 +149,9 @@ class RunExecution:
         self.unit = RunCommit(run, automation=version.name)
         self.tally = EffectTally()
         self.interrupt: Interrupt | None = None
-        # Set when the worker stops: the step under way may finish, no other begins.
+        # Set when the worker stops: the current step may finish, no other begins.
         self.stopping = False
-        # Answers whether the worker's lease still lasts.
+        # Whether the worker's lease is still valid.
         self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
         if memory is not None:
@@ -171,9 +171,9 @@ class RunExecution:
             day_cap=Decimal(execution.cost_cap_daily_usd),
             token_cap=execution.max_llm_tokens,
         )
-        # The secrets that its calls have used; nothing that is kept of the run shows them.
+        # The secrets that its calls have used; they are masked in everything stored about the run.
         self.known = known or RunSecretMasker()
-        # What the run that it rehearses was answered; None: it rehearses nothing.
+        # The record of the run that it rehearses; None when it is not a rehearsal.
         self.memory = memory
         self._actor = Actor(run.workspace_id, "run", run.id)
         self._began = engine.clock.monotonic()
@@ -182,12 +182,12 @@ class RunExecution:
         self._on_trial = False
         # Set when the run leaves its worker to wait.
         self.asleep = False
-        # Whether the plan is over and on_failure has the word.
+        # Whether the plan has ended and on_failure is running.
         self._after = False
         self._remember()
 
     def _remember(self) -> None:
-        """Counts what earlier owners of the run did; their calls are the better witness."""
+        """Count the effects of earlier owners of the run; their call records are authoritative."""
         calls = self.journal.calls.values()
         for call in calls:
             self.tally.count(call.outcome)
@@ -197,7 +197,7 @@ class RunExecution:
         self.purse.tokens = used.tokens
 
     async def go(self) -> None:
-        """Runs to an end, a wait or a hand-over; never raises."""
+        """Run until the end, a wait or a return to the queue; never raises."""
         self._tell("run_resumed" if self.run.resumed else "run_started", detail=self)
         try:
             await self._end(await self._run_plan())
@@ -243,9 +243,9 @@ class RunExecution:
         )
 
     async def _unaffordable(self) -> RunEnd | None:
-        """A day's money may have been spent while the run stood in line; it does not begin then."""
+        """The daily budget may have been spent while the run was queued; it does not start then."""
         begun = self.journal.steps or self.journal.calls
-        # A rehearsal stands in no lane: all its runs may have been let in at once.
+        # A rehearsal has no lane: all its runs may have been accepted at once.
         if begun or not (self.version.may_cost or self.memory is not None):
             return None
         run = self.run
@@ -258,7 +258,7 @@ class RunExecution:
         )
 
     async def _shut_out(self) -> Problem | None:
-        """An account that the plan cannot do without is not let in: nothing is begun then."""
+        """A required account needs to be reconnected: nothing is started then."""
         begun = self.journal.steps or self.journal.calls
         if not self.version.accounts or begun or self.memory is not None:
             return None
@@ -267,7 +267,7 @@ class RunExecution:
         )
 
     async def _after_failure(self, scope: TemplateScope, failed: StepFailed) -> RunEnd:
-        """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
+        """Run on_failure; a failure in there is recorded in addition to the first."""
         self._deadline = max(self._deadline, self.engine.clock.monotonic() + _LAST_WORDS)
         facts = replace(
             run_facts(self.run, self.version, self.memory),
@@ -290,7 +290,7 @@ class RunExecution:
     async def _walk(
         self, steps: Sequence[CompiledStep], scope: TemplateScope, item: str
     ) -> dict[str, Any]:
-        """Runs steps in order; answers the outputs of those that ran, by name."""
+        """Run steps in order; returns the outputs of those that ran, by name."""
         outputs: dict[str, Any] = {}
         for step in steps:
             done, value = await self._step(step, scope, item)
@@ -303,7 +303,7 @@ class RunExecution:
     async def walk_item(
         self, steps: Sequence[CompiledStep], scope: TemplateScope, item: str
     ) -> dict[str, Any]:
-        """Nested steps of one item; their failure is the failure of the step around them."""
+        """Nested steps of one item; their failure is the failure of the enclosing step."""
         try:
             return await self._walk(steps, scope, item)
         except StepFailed as failed:
@@ -331,7 +331,7 @@ class RunExecution:
 
     @asynccontextmanager
     async def _apply_step_cap(self, step: CompiledStep, cap: Decimal) -> AsyncIterator[None]:
-        """The step's own cap holds while it is under way, whatever of it was done before."""
+        """The step's own cap applies to all of its attempts."""
         self.purse.bounds.append(StepBudget(step.step_id, cap, step.covers))
         try:
             await self._refresh_step_budgets(step, "")
@@ -340,7 +340,7 @@ class RunExecution:
             self.purse.bounds.pop()
 
     async def _refresh_step_budgets(self, step: CompiledStep, item: str) -> None:
-        """What the steps under way have spent stands in the ledger, whoever spent it."""
+        """What the current steps have spent according to the ledger, including other processes."""
         if self.purse.spent and self.purse.bounds:
             run = self.run
             ref = RunRef(run.id, run.automation_id, step.step_id, item, 1)
@@ -350,7 +350,7 @@ class RunExecution:
     async def _settled(
         self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep
     ) -> tuple[bool, Any] | None:
-        """What the record already says about a step; None when it has to be tried."""
+        """What the record already says about a step; None when it has to be executed."""
         if before.status == "succeeded":
             self.tally.answers += _answers(step, before.output)
             self.tally.failed_items += _count_failed_items(step, before.output)
@@ -374,7 +374,7 @@ class RunExecution:
         return None
 
     async def _answered(self, step: CompiledStep, item: str, before: RecordedStep) -> Any:
-        """What came of a question; it sleeps on while nobody has answered in time."""
+        """The result of a question; the run sleeps while it is unanswered."""
         run = self.run
         try:
             came = await self.engine.answers(
@@ -390,14 +390,14 @@ class RunExecution:
     async def _resolve_held_write(
         self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep
     ) -> tuple[bool, Any] | None:
-        """What came of a held write; the run waits on while nobody has answered in time."""
+        """The result of a held write; the run waits while it is undecided."""
         draft_id = UUID(before.output["draft_id"])
         came = await self.engine.gate.came_of(self.run.workspace_id, draft_id)
         if came.until is not None:
             raise DraftWait(came.until)
         if came.problem is not None:
             if before.run_attempt != self.run.attempt:
-                # A person retried the run: the write is held once more.
+                # A person retried the run: the write is held again.
                 return None
             self._count_answered(step, item, before.attempt, "discarded")
             self._fail(step, item, before.attempt, 0, came.problem)
@@ -411,7 +411,7 @@ class RunExecution:
         return True, value
 
     def _count_answered(self, step: CompiledStep, item: str, attempt: int, came_to: str) -> None:
-        """A held write that was answered is no draft any more, whatever its call says."""
+        """A decided write is not a draft any more, whatever its call record says."""
         call = self.journal.calls.get((step.step_id, item, attempt, 1))
         if step.hold.waits and call is not None and call.outcome == "held":
             self.tally.count(came_to)
@@ -420,7 +420,7 @@ class RunExecution:
         self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep | None
     ) -> Any:
         attempt = _next(before)
-        # A run that was sent round again starts with a full set of attempts.
+        # A retried run starts with a full set of attempts.
         earlier = before.attempt if before and before.run_attempt != self.run.attempt else 0
         while True:
             await self._ready()
@@ -439,7 +439,7 @@ class RunExecution:
             attempt += 1
 
     def _check_purse(self) -> None:
-        """No step begins once the money or the tokens are gone; last words cost nothing."""
+        """No step begins once the budget or the token limit is used up; on_failure is exempt."""
         self.purse.reserve()
         gone = None if self._after else self.purse.find_crossed_cap()
         if gone is not None:
@@ -482,7 +482,7 @@ class RunExecution:
         return value
 
     def _recorded_answer(self, step: CompiledStep, item: str, value: Any) -> RehearsedStep | None:
-        """What a person answered in the run that is rehearsed; nobody is asked again."""
+        """The recorded answer in the rehearsed run; no one is asked again."""
         asks = step.action is not None and step.action.asks
         if self.memory is None or not (asks or (step.hold.waits and is_draft(value))):
             return None
@@ -503,7 +503,7 @@ class RunExecution:
     async def _pause(
         self, step: CompiledStep, item: str, attempt: int, ms: int, problem: Problem
     ) -> None:
-        """Between two attempts: a short pause here, a long one in the table."""
+        """The backoff between two attempts: a short pause here, a long one in the table."""
         self._record(step, item, attempt, "retrying", ms, problem=problem)
         seconds = pause_before(
             attempt,
@@ -550,7 +550,7 @@ class RunExecution:
         until: datetime | None = None,
         text: str | None = None,
     ) -> None:
-        """Adds a row to the unit and to the journal; the next commit makes it durable."""
+        """Add a row to the pending commit and the journal."""
         if len(self.journal.steps) > self.engine.limits.step_records:
             raise RunTooLarge(
                 LimitExceeded(
@@ -574,19 +574,19 @@ class RunExecution:
         self.engine.watch(RunEvent(kind, self.run.id, name, item, status, attempt, ms, shown))
 
     async def _breathe(self) -> None:
-        """A long row of skipped steps lets other runs work, and ends with the run's time."""
+        """A long sequence of skipped steps yields to other runs, and respects the time limit."""
         await asyncio.sleep(0)
         if self.engine.clock.monotonic() > self._deadline:
             raise RunTooLarge(self._out_of_time(DeadlineExceeded("")))
 
     async def _ready(self) -> None:
-        """Before a step begins: what came before is durable, and nobody asked to stop."""
+        """Before a step begins: earlier rows are durable, and no stop was requested."""
         if self.run.takeovers and not self._on_trial:
             self._on_trial = self.unit.trial = True
         if self.unit.steps or self.unit.calls or self.unit.trial:
             await self._commit()
         if not self.holds():
-            # Held up for longer than the lease: somebody else may have done this step.
+            # Delayed longer than the lease: another worker may have done this step.
             raise LeaseLost
         if self.stopping:
             raise ReturnToQueue
@@ -600,7 +600,7 @@ class RunExecution:
         try:
             accepted = await asyncio.shield(writing)
         except asyncio.CancelledError:
-            # The rows are on their way: whatever comes next must know what became of them.
+            # The rows are being written: what follows must know the result.
             interrupted, accepted = True, await writing
         if not accepted:
             raise LeaseLost
@@ -610,14 +610,14 @@ class RunExecution:
             raise asyncio.CancelledError
 
     async def keep_calls(self) -> None:
-        """What a step has asked so far becomes durable, before it changes anything."""
+        """Make the calls of a step durable before it changes anything."""
         if self.unit.calls:
-            # Calls that come in meanwhile go into the next unit.
+            # Concurrent calls go into the next commit.
             unit, self.unit = self.unit, RunCommit(self.run, automation=self.version.name)
             await self.keep(unit)
 
     async def keep(self, unit: RunCommit) -> None:
-        """Writes rows of a step that is still under way."""
+        """Write rows of a step that is still in progress."""
         if not await asyncio.shield(self.engine.writer.submit(unit)):
             raise LeaseLost
 
@@ -629,7 +629,7 @@ class RunExecution:
             self._tell("run_ended", status="lost")
             return
         except Problem as refused:
-            # A row the database cannot keep must not keep the run from ending.
+            # A row that the database rejects must not keep the run from ending.
             end = self._broken(refused)
             self.unit = RunCommit(self.run, end=end, automation=self.version.name)
             await self._commit()
@@ -671,7 +671,7 @@ class RunExecution:
         return self._ending(status, reason, outcome, error=problem.as_dict())
 
     def _add_failure_counts(self, end: RunEnd) -> RunEnd:
-        """The same end with what on_failure did counted in."""
+        """The same end with the counts of on_failure added."""
         return self._ending(end.status, end.reason, end.outcome, error=end.error)
 
     def _seconds(self, step: CompiledStep) -> float:
@@ -679,7 +679,7 @@ class RunExecution:
         return max(min(left, float(step.timeout_seconds)), 0.001)
 
     def _out_of_time(self, problem: Problem) -> Problem:
-        """The run's own time being up is final, whatever the step's policy says."""
+        """The run's own timeout is final, whatever the step's retry policy says."""
         if self.engine.clock.monotonic() < self._deadline:
             return problem
         return DeadlineExceeded(
@@ -713,9 +713,9 @@ def _next(before: RecordedStep | None) -> int:
 
 
 def _answers(step: CompiledStep, value: Any) -> bool:
-    """Whether a step worked something out: waiting and walking are not work of their own.
+    """Whether a step produced a result: waiting and looping do not count.
 
-    A script did its work when it ran, also one that returns nothing.
+    A script counts because it ran, even if it returned nothing.
     """
     action = step.action
     if action is not None and (action.nested is not None or action.waits):
@@ -726,6 +726,6 @@ def _answers(step: CompiledStep, value: Any) -> bool:
 
 
 def _count_failed_items(step: CompiledStep, value: Any) -> int:
-    """How many items failed in a step that went on past them."""
+    """How many items failed in a step that continued past them."""
     walks = step.action is not None and step.action.nested is not None
     return len(value.get("failed", ())) if walks and isinstance(value, Mapping) else 0

@@ -1,8 +1,7 @@
-"""The fleet: which workers there are, what each queue asks of them, and sending one away.
+"""The fleet: the workers, the load of each queue, and draining.
 
-The numbers by queue are what more or fewer workers are decided by. Each is read along an index
-of what is not finished, so a long history costs nothing, and counting stops where more would
-say nothing new.
+The numbers per queue are the basis for autoscaling. Each is read along a partial index of
+unfinished runs, so a long history costs nothing, and counting stops at a maximum.
 """
 
 from __future__ import annotations
@@ -54,21 +53,21 @@ _DRAIN = """
 
 @dataclass(frozen=True, slots=True)
 class QueueSignals:
-    """What one queue asks of the fleet now."""
+    """The current load of one queue."""
 
     queue: str
-    # Runs whose time has come and that no worker has taken, and how long the oldest waits.
+    # Due runs that are not claimed, and how long the oldest has waited.
     due_runs: int
     oldest_seconds: float
-    # Runs that workers have under way, and what all of them could have.
+    # Running runs, and the total capacity of the workers.
     in_flight: int
-    # Runs that a halt holds.
+    # Halted runs.
     held_runs: int
     slots: int
     workers: int
 
 
-# What each of the numbers means, for whoever reads them as metrics.
+# The description of each metric.
 MEANINGS: Final = {
     "due_runs": "Runs of the queue whose time has come and that no worker has taken.",
     "oldest_seconds": "How long the oldest of them waits.",
@@ -80,17 +79,17 @@ MEANINGS: Final = {
 
 
 async def read_signals(tx: Transaction) -> list[QueueSignals]:
-    """The numbers of every queue, in one look."""
+    """The numbers of every queue, in one query."""
     return [QueueSignals(**dict(row)) for row in await tx.fetch(_SIGNALS)]
 
 
 async def list_workers(tx: Transaction) -> list[dict[str, Any]]:
-    """Every worker with a living lease, by machine."""
+    """Every worker with a valid lease, by machine."""
     return [dict(row) for row in await tx.fetch(_WORKERS)]
 
 
 async def drain(tx: Transaction, *, worker: str | None, host: str | None) -> list[dict[str, Any]]:
-    """Sends workers away: a worker by its name or number, or all of one machine."""
+    """Drain workers: one by its name or number, or all of one machine."""
     rows = await tx.fetch(_DRAIN, worker, host)
     if not rows:
         pointer, named = ("/host", host) if worker is None else ("/worker", worker)

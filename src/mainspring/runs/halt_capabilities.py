@@ -1,7 +1,7 @@
-"""The switches of an operator as capabilities: halt and release, workers and draining.
+"""Operator controls as capabilities: halt and release, workers and draining.
 
-Whoever may set automations going or at rest may halt them, in their workspace. What reaches over
-all workspaces, a recipe everywhere or the workers themselves, is for whoever looks after the
+A member who may start and stop automations may halt them in their workspace. What affects all
+workspaces, a recipe everywhere or the workers themselves, is for administrators of the
 installation. None of it can be granted to an automation.
 """
 
@@ -45,14 +45,14 @@ _ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
 
 
 def _subject(arguments: Mapping[str, Any], _: Any) -> str | None:
-    """Of somebody who was turned away not even the scope is known."""
+    """For a refused call not even the scope is known."""
     scope = arguments.get("scope")
     argument = _ARGUMENTS.get(str(scope))
     return scope if argument is None else f"{scope}/{arguments.get(argument)}"
 
 
 def _judge(arguments: Mapping[str, Any]) -> Sequence[Finding]:
-    """Each scope needs its own argument and none of the others."""
+    """Each scope requires its own argument and none of the others."""
     wanted = _ARGUMENTS.get(arguments["scope"])
     found = []
     if wanted is not None and wanted not in arguments:
@@ -177,7 +177,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _HaltHandlers:
-    """The handlers about halts."""
+    """The handlers for halts."""
 
     database: Database | None
 
@@ -226,7 +226,7 @@ class _HaltHandlers:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerHandlers:
-    """The handlers about workers."""
+    """The handlers for workers."""
 
     database: Database | None
 
@@ -259,7 +259,7 @@ def _parse_halt_target(ctx: CallContext, arguments: Mapping[str, Any]) -> HaltTa
 
 
 async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
-    """What comes after the halt itself is committed: what is due makes way."""
+    """After the halt is committed: park what is due."""
     cancelled = await cancel_halted(side, made.workspace_id, made.id) if cancel else 0
     await park(side, made.workspace_id)
     async with side.acquire() as connection:
@@ -282,7 +282,7 @@ def _format_message(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
 
 
 def _describe_release(back: int, still: Halt | None = None) -> dict[str, Any]:
-    """Somebody else may have halted the same by another name."""
+    """Another halt may still cover the same runs."""
     if still is None:
         says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
     else:

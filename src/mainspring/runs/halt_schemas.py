@@ -1,4 +1,4 @@
-"""What the capabilities about halts and workers take and answer."""
+"""Schemas of the capabilities for halts and workers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Halting work and letting it go on: runs are put aside, put back, or cancelled.
+"""Halting and releasing work: runs are parked, restored or cancelled.
 
-A halt is in force with the commit of its row: no claim takes what it names after that, and
-workers hand back what they have of it at their next look. What is done here besides is to put
-aside, in portions, what is due already, so that claims need not come upon it run by run.
+A halt is in force with the commit of its row: no claim takes what it names after that, and workers
+return its runs at their next check. In addition, due runs are parked here in batches, so that
+claims need not skip them one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database, WorkspaceDatabase
 
-# The whole database, or one workspace's side of the wall.
+# The whole database, or one workspace under row-level security.
 Side: TypeAlias = "Database | WorkspaceDatabase"
 _PORTION: Final = 1_000
 
@@ -37,7 +37,7 @@ _PARK = f"""
     UPDATE runs r SET parked_due_at = r.due_at, due_at = {PARKED}
     FROM due d WHERE r.workspace_id = d.workspace_id AND r.id = d.id RETURNING r.id
 """
-# A run that was woken meanwhile, by an answer, keeps the earlier moment.
+# A run that was woken by an answer meanwhile keeps the earlier time.
 _RESTORE = f"""
     WITH parked AS MATERIALIZED (
         SELECT DISTINCT r.workspace_id, r.automation_id FROM runs r
@@ -62,8 +62,8 @@ _OF_HALT = """
     AND (r.created_at <= $3 OR r.parent_id IS NOT NULL)
     AND EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id) h WHERE h.id = $2)
 """
-# What waits and what is under way, seen at one moment: a worker hands back, and a claim that began
-# before the halt takes, and neither may slip through between two looks.
+# Waiting and running runs in one snapshot: a worker returns runs, and a claim that began before the
+# halt takes them, and none may be missed between two queries.
 _TO_CANCEL = f"""
     SELECT r.workspace_id, r.id, r.lane FROM runs r
     WHERE r.queue IN ('fast', 'medium', 'long') AND r.status IN ('pending', 'waiting')
@@ -90,32 +90,32 @@ _CANCEL_NOW = """
 
 
 async def park(side: Side, workspace_id: UUID | None) -> int:
-    """Puts aside what is due and halted; answers how many that were."""
+    """Park due runs that are halted; returns how many."""
     return await _in_portions(side, _PARK, workspace_id)
 
 
 async def restore(side: Side, workspace_id: UUID | None) -> int:
-    """Puts back what nothing holds any more, each to the moment at which it was due."""
+    """Restore runs that no halt covers any more, with their original due times."""
     return await _in_portions(side, _RESTORE, workspace_id)
 
 
 async def finish_releases(database: Database) -> None:
-    """Brings releases to their end, also those of somebody who was cut off in the middle."""
+    """Complete releases, including those that were interrupted."""
     async with database.acquire() as connection:
         ended = await list_released_halts(connection)
     for workspace_id, halt_id in ended:
         if await restore(database, workspace_id) == 0:
             async with database.transaction() as tx:
                 await forget(tx, halt_id)
-    # What a recipe's halt names changes without a release: an automation leaves its workflow.
+    # The scope of a recipe's halt changes without a release: an automation leaves its workflow.
     for row in await database.fetch(_RECIPES_HALTED):
         await restore(database, row["workspace_id"])
 
 
 async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) -> int:
-    """Cancels what a halt names: what waits at once, what is under way as its worker hears.
+    """Cancel what a halt names: waiting runs at once, running ones when their worker notices.
 
-    What arrives from now on is held and not cancelled, but for what those runs still begin.
+    Later runs are held and not cancelled, except those that the cancelled runs still start.
     """
     async with side.acquire() as connection:
         asked_at = await connection.fetchval("SELECT clock_timestamp()")
@@ -126,11 +126,11 @@ async def cancel_halted(side: Side, workspace_id: UUID | None, halt_id: UUID) ->
 
     count = 0
     while True:
-        # A worker that writes the ends of several may hold one of them and want the next.
+        # A worker that writes the ends of several runs may have one locked and need the next.
         rows, gone = await side.run_retrying(look)
         if not rows:
             return count
-        # What has changed from the one to the other meanwhile is found by the next look.
+        # Runs that changed state meanwhile are found by the next query.
         count += gone + await side.run_retrying(partial(_cancel_soon, rows))
 
 
@@ -162,7 +162,7 @@ def _split_targets(rows: Any) -> tuple[list[UUID], list[UUID]]:
 
 
 async def _in_portions(side: Side, statement: str, workspace_id: UUID | None) -> int:
-    """In transactions of their own: nobody waits for the lot."""
+    """In separate transactions, so that locks are short."""
     count = 0
     while True:
         async with side.transaction() as tx:

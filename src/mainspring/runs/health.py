@@ -1,8 +1,8 @@
-"""Whether everything that should happen does happen: a look at the tables from outside.
+"""Health: detects overdue work from the tables, from outside the processes that do it.
 
-Whoever hangs cannot say so. The tables show it: a schedule whose moment has passed, a run
-that nobody takes, an event that nobody matches. Nothing is remembered between two looks,
-so health comes back by itself when the work does.
+A process that hangs cannot report it. The tables show it: a schedule whose fire time has passed, a
+run that is not claimed, an event that is not matched. No state is kept between checks, so health
+recovers by itself when the work does.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "degraded", "down"]
 
-# A moment may pass unserved for this long before it counts as missed.
+# How long a fire time may be overdue before it counts as missed.
 PATIENCE_SECONDS: Final = 60.0
-# The reader of the event log that starts runs.
+# The event consumer that starts runs.
 MATCHER: Final = "triggers"
 
-# These cross workspaces on purpose: one house serves all of them.
+# These cross workspaces on purpose: they check the installation.
 _VITALS = """
     WITH mark AS MATERIALIZED (SELECT xid, id FROM event_cursors WHERE consumer = $1),
     oldest AS MATERIALIZED (
@@ -103,7 +103,7 @@ _RUNS_SINCE = """
 
 @dataclass(frozen=True, slots=True)
 class HealthSignals:
-    """What a look at the tables shows. Seconds are ages; None means that nothing waits."""
+    """The result of one check. Seconds are ages; None means that nothing waits."""
 
     workers: int = 0
     overdue_schedules: int = 0
@@ -111,15 +111,15 @@ class HealthSignals:
     run_seconds: float | None = None
     event_seconds: float | None = None
     unheard_seconds: float | None = None
-    # The oldest due run of a queue that no living worker takes from.
+    # The oldest due run of a queue that no live worker serves.
     unserved_seconds: float | None = None
-    # The oldest due run that workers with room for it do not take, nor any other.
+    # The oldest due run, when workers with free slots claim nothing.
     untaken_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One question and its answer, as a sentence."""
+    """One check and its result, as a sentence."""
 
     name: str
     ok: bool
@@ -128,14 +128,14 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The answer to all questions."""
+    """The result of all checks."""
 
     status: Status
     checks: tuple[HealthCheck, ...]
 
 
 async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> HealthSignals:
-    """One look at everything that may be late."""
+    """Read everything that may be overdue."""
     row = await tx.fetchrow(_VITALS, MATCHER, patience)
     ages = (
         "schedule_seconds",
@@ -153,13 +153,13 @@ async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> He
 
 
 async def recent_runs(tx: Transaction, workspace_id: UUID, since: UUID) -> Mapping[str, int]:
-    """How many runs of the last hour stand where; ``since`` is the smallest id of that hour."""
+    """The runs of the last hour by status; ``since`` is the smallest id of that hour."""
     rows: list[Any] = await tx.fetch(_RUNS_SINCE, workspace_id, since)
     return {row["status"]: row["runs"] for row in rows}
 
 
 def judge(vitals: HealthSignals | None, patience: float = PATIENCE_SECONDS) -> HealthReport:
-    """What the vitals mean; without any, the database did not answer."""
+    """Evaluate the signals; None means that the database did not answer."""
     if vitals is None:
         return HealthReport(
             "down", (HealthCheck("database", False, "The database does not answer."),)
@@ -200,7 +200,7 @@ def _workers(vitals: HealthSignals, patience: float) -> HealthCheck:
     if untaken is not None:
         detail = f"A run has been due for {untaken} s and workers with room do not take it."
         return HealthCheck("workers", False, detail)
-    # There is more to do than hands; everybody works.
+    # More work than capacity; all workers are busy.
     return HealthCheck("workers", True, f"Workers at work: {vitals.workers}. {due}: they are busy.")
 
 

@@ -19,7 +19,7 @@ COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r
         CASE WHEN r.finished_at IS NULL THEN (SELECT h.reason
             FROM halting(r.workspace_id, r.automation_id) AS h ORDER BY h.halted_at LIMIT 1)
             END AS halted"""
-# The page is picked first, along the ids and no further than it goes; names come to it then.
+# Select the page first, along the primary key; join the names afterwards.
 _LIST = f"""
     WITH picked AS MATERIALIZED (
         SELECT r.* FROM runs r WHERE r.workspace_id = $1 AND {{parts}}
@@ -34,7 +34,7 @@ _LIST = f"""
     FROM picked r JOIN named a ON a.id = r.automation_id
     ORDER BY r.id DESC
 """
-# Only what was asked for is written: a plan that must allow for every part reads every run.
+# Only the conditions in use are written: a plan that allows for all of them reads every run.
 _PARTS: Final[Mapping[str, str]] = {
     "status": "r.status = {}",
     "automation": """r.automation_id IN (
@@ -52,7 +52,7 @@ _ONE = f"""
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """
-# A try that said something has at least one piece; the last of them tells how it ended.
+# An attempt with output has at least one chunk; the last of them contains how it ended.
 _STEPS = """
     SELECT s.step, s.item, s.attempt, s.run_attempt, s.status, s.ms, s.finished_at, s.until,
         s.output, s.error, said.pieces, said.out_bytes, said.err_bytes, said.ended
@@ -105,9 +105,9 @@ async def list_runs(
     rehearsal_id: UUID | None = None,
     mode: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest runs first; ``before`` goes on where a page ended.
+    """The newest runs first; ``before`` continues after a page.
 
-    Those of a rehearsal are listed only for whoever names it.
+    Runs of a rehearsal are only listed when it is named.
     """
     asked = {
         "status": status,
@@ -157,7 +157,7 @@ def _step(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def find_run(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
-    """A run by its id, or by the first characters of it when they name one run only."""
+    """A run by its id, or by a unique prefix of it."""
     digits = text.replace("-", "").lower()
     try:
         low = UUID(digits.ljust(32, "0"))

@@ -1,7 +1,7 @@
-"""How much waits for one reader: what they may answer, and what they have not read.
+"""Inbox counts for one reader: what they may answer, and what they have not read.
 
-A page shows these numbers beside its inbox and keeps them current, so they are asked for often.
-Each is counted along an index and no further than a page can show.
+A page shows these counts and keeps them current, so they are queried often. Each is counted along
+an index, up to the maximum that a page can show.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from mainspring.workspace.approval_policy import load_approval_policy
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
 
-# More than this is "many" wherever it is shown.
+# More than this is shown as "many".
 MOST: Final = 1_000
 
-# A member's own call is theirs, unless others must agree; where an author may not approve, what
-# they had a hand in does not wait for them; and what somebody has agreed to waits for others, as
-# long as there are too few: with enough of them it could not leave, and waits for anybody again.
+# A member's own call is theirs, unless others must agree; where an author may not approve, drafts
+# that they changed do not wait for them; and a draft that someone approved waits for others as long
+# as there are too few approvals: with enough of them a send that failed waits for anyone again.
 _DRAFTS = f"""
     SELECT count(*) FROM (
         SELECT FROM drafts d
@@ -46,7 +46,7 @@ _DRAFTS = f"""
         LIMIT {MOST}
     ) AS waiting
 """
-# A run that has ended waits for nobody, whatever its questions say.
+# Questions of an ended run are closed, whatever their rows say.
 _APPROVALS = f"""
     SELECT count(*) FROM (
         SELECT FROM approvals q
@@ -58,12 +58,12 @@ _APPROVALS = f"""
     ) AS waiting
 """
 _CONSENTS = "SELECT count(*) FROM consents WHERE workspace_id = $1 AND status = 'waiting'"
-# Acknowledged failures are counted from nothing again.
+# Acknowledging a failure resets the count.
 _FAILURES = """
     SELECT count(*) FROM automations
     WHERE workspace_id = $1 AND state <> 'archived' AND failures > 0
 """
-# Only the newest have a chance to be read; there is no index of what is unread.
+# Only the newest are likely to be read; there is no index of unread ones.
 _UNREAD = f"""
     SELECT count(*) FROM (
         SELECT read_at FROM notifications WHERE workspace_id = $1 ORDER BY id DESC LIMIT {MOST}

@@ -1,7 +1,7 @@
-"""The numbers of the whole house: what waits for people, what it weighs, what has ended.
+"""Metrics of the whole installation: open decisions, sizes and ended runs.
 
-Each is answered by an index that holds living rows only, or by what is new in the log of
-events, so a million runs that have ended cost nothing here. Queues are told by the fleet.
+Each is answered by a partial index of active rows, or by new entries of the event log, so a million
+ended runs cost nothing here. ``fleet`` has the metrics of the queues.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# These cross workspaces on purpose: one house serves all of them.
+# These cross workspaces on purpose: they are metrics of the installation.
 _WAITING = """
     SELECT
         (SELECT count(*) FROM drafts WHERE status = 'pending') AS drafts,
@@ -32,7 +32,7 @@ _WAITING = """
         current_setting('max_connections')::int AS most_connections,
         (SELECT count(*) FROM halts WHERE released_at IS NULL) AS halts
 """
-# Below this number nothing is still being written, so what was counted stays counted.
+# Below this id nothing is still being written, so counts are final.
 _SETTLED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
 _ENDED = """
     SELECT workspace_id, payload ->> 'status' AS status, count(*) AS runs
@@ -40,7 +40,7 @@ _ENDED = """
     WHERE xid >= $1::text::xid8 AND xid < $2::text::xid8 AND type = ANY($3::text[])
     GROUP BY 1, 2
 """
-# How long those runs and their steps took: how many bounds are exceeded, how often, and seconds.
+# The durations of those runs and their steps: buckets, counts and seconds.
 _LASTED = """
     WITH ended AS MATERIALIZED (
         SELECT workspace_id, (payload ->> 'run_id')::uuid AS run_id FROM events
@@ -59,7 +59,7 @@ _LASTED = """
         (SELECT count(*) FROM unnest($4::float8[]) AS bound WHERE bound < lasted.seconds) AS above
     FROM lasted GROUP BY what, workspace_id, above
 """
-# Of one workspace, or of all of them; days and months are those of UTC, as for the caps.
+# For one workspace, or for all of them; days and months are in UTC, as for the caps.
 _SPENT = """
     SELECT coalesce(sum(usd), 0) AS month,
         coalesce(sum(usd) FILTER (WHERE day = (now() AT TIME ZONE 'UTC')::date), 0) AS day
@@ -74,7 +74,7 @@ ENDS: Final = ("succeeded", "failed", "timed_out", "cancelled", "dead")
 
 @dataclass(frozen=True, slots=True)
 class InstallationMetrics:
-    """What waits for people, and what the database carries."""
+    """What waits for people, and the size of the database."""
 
     drafts: int
     questions: int
@@ -87,7 +87,7 @@ class InstallationMetrics:
 
 
 async def read_installation_metrics(tx: Transaction) -> InstallationMetrics:
-    """The rest of the house."""
+    """The other metrics of the installation."""
     row = await tx.fetchrow(_WAITING)
     return InstallationMetrics(
         drafts=row["drafts"],
@@ -109,7 +109,7 @@ async def read_spent(tx: Transaction, workspace_id: UUID | None) -> dict[str, fl
 
 @dataclass(slots=True)
 class DurationHistogram:
-    """How often something took how long: a number for each bound, and one for all above."""
+    """A histogram of durations: a count for each bound, and one for all above."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
@@ -121,9 +121,9 @@ class DurationHistogram:
 
 @dataclass(slots=True)
 class EndedRunMetrics:
-    """Counts runs that have ended since it first looked, from the log of events.
+    """Counts runs that have ended since its first read, from the event log.
 
-    A look reads only what was written since the look before.
+    Each read only covers what was written since the previous one.
     """
 
     _from: str | None = None
@@ -144,7 +144,7 @@ class EndedRunMetrics:
         self._from = until
 
     def duration_histogram(self, what: str, workspace_id: UUID | None) -> DurationHistogram:
-        """How long the runs or steps of one workspace, or of all, took."""
+        """The durations of the runs or steps of one workspace, or of all."""
         found = DurationHistogram()
         for (space, kind), one in self._lasted.items():
             if kind == what and workspace_id in (None, space):

@@ -1,4 +1,4 @@
-"""Moments that did not start a run, recorded under their keys beside those that did."""
+"""Records of fire times that did not start a run, under their dedup keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KEPT = timedelta(days=90)
 
-# A moment that has a record keeps it: it may have fired before a clock was set back.
+# An existing record is kept: it may have fired before a clock was set back.
 _RECORD = """
     INSERT INTO firings (workspace_id, source_id, key, reason, moments, expires_at)
     SELECT m.*, now() + $6::interval
@@ -26,7 +26,7 @@ _RECORD = """
 
 @dataclass(frozen=True, slots=True)
 class MissedFireTime:
-    """A key and why nothing ran; or several moments in a row, under the key of the first."""
+    """A key and why nothing ran; or several fire times in a row, under the key of the first."""
 
     workspace_id: UUID
     trigger_id: UUID

@@ -1,11 +1,11 @@
-"""What steps say while they run: kept in pieces, read by whoever watches.
+"""Live output of steps: stored in chunks, read by observers.
 
-A try that is taken over starts from its beginning and says everything again, so what it said
-before is replaced: its first piece takes the place of all that were there.
+An attempt that is taken over starts from its beginning and repeats its output, so its first chunk
+replaces the earlier ones.
 
-All pieces of a run stand in one order: by the moment they were kept, and those of one moment
-by their place in the run. One worker at a time writes for a run, so whatever comes later also
-stands later, and the place of a piece is all that a reader must know to go on after it.
+All chunks of a run are ordered by the time they were stored, and within that by their position. One
+worker at a time writes for a run, so later chunks sort later, and the position of a chunk is a
+sufficient cursor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mainspring.contracts.errors import NotFound
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# How much of a log is handed out as one text.
+# The maximum length of a log returned as one text.
 LOG_BYTES: Final = 4 * 1_048_576
 _CUT: Final = "\n… the rest is left out here: one text holds {most} bytes.\n"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,9 +47,9 @@ _FORGET = """
       AND o.item = n.item AND o.attempt = n.attempt AND o.seq > 1
       AND o.run_id BETWEEN $6 AND $7
 """
-# In the order of characters, which is the same here and in Python.
+# In code point order, which is the same in Postgres and in Python.
 ORDER = 'at, step COLLATE "C", item COLLATE "C", attempt, seq'
-# The first of these conditions is what the index answers.
+# The first of these conditions matches the index.
 AFTER = f"at >= $3 AND ({ORDER}) > ($3, $4, $5, $6::int2, $7::int4)"
 _PAGE = f"""
     SELECT step, item, attempt, seq, stream, text, at FROM run_output
@@ -78,7 +78,7 @@ _RUN = "SELECT 1 FROM runs WHERE workspace_id = $1 AND id = $2"
 
 @dataclass(frozen=True, slots=True)
 class StepOutputChunk:
-    """Some text that a step said, at its place."""
+    """A chunk of a step's output, with its position."""
 
     run: RunRef
     seq: int
@@ -88,7 +88,7 @@ class StepOutputChunk:
 
 @dataclass(frozen=True, slots=True)
 class OutputPosition:
-    """Where a piece stands among all pieces of its run."""
+    """The position of a chunk among all chunks of its run."""
 
     at: datetime = _EPOCH
     step: str = ""
@@ -106,7 +106,7 @@ class OutputPosition:
 
 
 def format_output_position(place: OutputPosition) -> str:
-    """A place as a reader is given it, to hand it back as it is."""
+    """The position as an opaque cursor."""
     micros = (place.at - _EPOCH) // _MICROSECOND
     told = [micros, place.step, place.item, place.attempt, place.seq]
     text = json.dumps(told, separators=(",", ":"))
@@ -114,7 +114,7 @@ def format_output_position(place: OutputPosition) -> str:
 
 
 def parse_output_position(text: str) -> OutputPosition | None:
-    """The place in a text of ours; None for any other text."""
+    """Parse a cursor; None for any other text."""
     try:
         told = json.loads(base64.urlsafe_b64decode(text + "=="))
         micros, step, item, attempt, seq = told
@@ -133,7 +133,7 @@ def _is_name(text: str) -> bool:
 
 
 async def write_output(tx: Transaction, pieces: Sequence[tuple[UUID, StepOutputChunk]]) -> None:
-    """Keeps pieces inside the caller's transaction."""
+    """Store chunks inside the caller's transaction."""
     begun = [entry for entry in pieces if entry[1].seq == 1]
     if begun:
         ids = [piece.run.id for _, piece in begun]
@@ -167,7 +167,7 @@ async def read_output(
     stream: OutputStream | None = None,
     most: int = 1_000,
 ) -> list[dict[str, Any]]:
-    """What a run has said so far, the oldest first; ``after`` goes on where a page ended."""
+    """The output of a run so far, oldest first; ``after`` continues after a page."""
     place = (after or OutputPosition()).values
     rows = await tx.fetch(_PAGE, workspace_id, run_id, *place, step, stream, most)
     return [dict(row) for row in rows]
@@ -182,7 +182,7 @@ async def read_log(
     stream: OutputStream | None = None,
     most_bytes: int = LOG_BYTES,
 ) -> str:
-    """What the newest try at each step has said, as one text that says where it is cut."""
+    """The output of the newest attempt of each step, as one text that marks truncation."""
     rows = await tx.fetch(_LOG, workspace_id, run_id, step, stream, most_bytes)
     text = "".join(row["text"] for row in rows)
     whole = text.encode()
@@ -192,13 +192,13 @@ async def read_log(
 
 
 async def check_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
-    """Refuses the id of a run that is not there, or not in this workspace."""
+    """Refuse the id of a run that does not exist in this workspace."""
     if await tx.fetchrow(_RUN, workspace_id, run_id) is None:
         raise NotFound("There is no such run.", code="no_run")
 
 
 def read_end(text: str | None) -> dict[str, Any]:
-    """How a try ended, from the last piece that it said; empty when it never said so."""
+    """How an attempt ended, from its last chunk; empty when it is not recorded."""
     try:
         told = json.loads(text or "{}")
     except ValueError:

@@ -1,7 +1,7 @@
-"""Watching runs as they happen, from the outside: what changed since the last look.
+"""Watches runs from outside by polling: what changed since the last look.
 
-The rows are the truth, so a watcher looks at them again and again and tells what is new. A
-watcher that was away names the last thing it saw and misses nothing.
+The rows are the source of truth, so a watcher polls them and reports what is new. A watcher that
+reconnects passes the last position it saw and misses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mainspring.runs.rows import FINAL
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# What is committed may be a little older than what was seen before it.
+# A committed row may be slightly older than one that was seen before it.
 _OVERLAP: Final = timedelta(seconds=10)
 _DAWN: Final = datetime(1970, 1, 2, tzinfo=UTC)
 _BACKLOG: Final = timedelta(days=1)
@@ -39,7 +39,7 @@ _RUN = f"""
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """
-# Steps that are over and what steps have said since, in one look.
+# Finished steps and new output in one query.
 _NEWS = f"""
     SELECT step, item, attempt, run_attempt, status, ms, finished_at, until, error,
         NULL::int AS seq, NULL::text AS stream, NULL::text AS text, NULL::timestamptz AS at
@@ -74,13 +74,13 @@ _PIECE = ("step", "item", "attempt", "seq", "stream", "text", "at")
 
 @dataclass(frozen=True, slots=True)
 class RunStreamPosition:
-    """How far somebody has been told of a run: its steps by time, its output by place."""
+    """How far an observer has followed a run: its steps by time, its output by position."""
 
     moment: datetime | None = None
     place: OutputPosition | None = None
 
     def write(self) -> str | None:
-        """The mark as an id: a moment, and after a stroke the place if there is one."""
+        """The position as an event id: a timestamp and, after a slash, the output position."""
         moment = "" if self.moment is None else self.moment.isoformat()
         if self.place is not None:
             return f"{moment}/{format_output_position(self.place)}"
@@ -88,7 +88,7 @@ class RunStreamPosition:
 
     @classmethod
     def read(cls, text: str) -> RunStreamPosition | None:
-        """The mark in an id that was given out here; None for any other text."""
+        """Parse an event id; None for any other text."""
         first, stroke, rest = text.partition("/")
         moment = parse_timestamp(first) if first else None
         place = parse_output_position(rest) if stroke else None
@@ -97,32 +97,32 @@ class RunStreamPosition:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """A moment with its zone; None for anything else."""
+    """A timestamp with its offset; None for anything else."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    # The first and the last years cannot be written in UTC from every zone.
+    # The first and the last years cannot be converted to UTC from every time zone.
     return None if found.tzinfo is None or not 1 < found.year < 9999 else found
 
 
 @dataclass(slots=True)
 class RunWatch:
-    """One run, from one look to the next."""
+    """One run, from one poll to the next."""
 
     workspace_id: UUID
     run_id: UUID
-    # When the last step that was told of was over.
+    # The end time of the last reported step.
     seen: datetime = datetime(1970, 1, 1, tzinfo=UTC)
-    # The last piece of output that was told of.
+    # The last reported chunk of output.
     place: OutputPosition | None = None
     told: tuple[Any, ...] | None = None
-    # Steps near that moment: one may be committed after another that was over later.
+    # Steps near that time: one may be committed after another that ended later.
     _recent: dict[tuple[Any, ...], datetime] | None = None
 
     async def look(self, tx: Transaction) -> list[Change]:
-        """What steps have said and which are over, then the run itself if it has changed."""
-        # The run before its steps: an end that is seen has all of its steps in place.
+        """New output and finished steps, then the run itself if it has changed."""
+        # Read the run before its steps: a run that has ended has all of its steps.
         row = await tx.fetchrow(_RUN, self.workspace_id, self.run_id)
         if row is None:
             raise NotFound("There is no such run.", code="no_run")
@@ -134,7 +134,7 @@ class RunWatch:
         if pieces:
             self.place = OutputPosition.of(pieces[-1])
         if len(pieces) == _MOST:
-            # There is more of it, which comes before the end of its step.
+            # More output follows, which comes before the end of its step.
             return [("output", piece) for piece in pieces]
         steps = [{name: one[name] for name in _STEP} for one in news if one["seq"] is None]
         steps.sort(key=lambda step: (step["finished_at"], step["attempt"]))
@@ -148,7 +148,7 @@ class RunWatch:
     def _new(self, steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         found = {_step_key(step): step for step in steps}
         if self._recent is None:
-            # Whoever comes back has been told of everything up to what they saw last.
+            # A reconnecting observer has received everything up to the position it saw last.
             seen = [key for key, step in found.items() if step["finished_at"] <= self.seen]
             self._recent = dict.fromkeys(seen, self.seen)
         new = [step for key, step in found.items() if key not in self._recent]
@@ -160,7 +160,7 @@ class RunWatch:
 def with_positions(
     changes: Sequence[Change], mark: RunStreamPosition
 ) -> Iterator[tuple[Change, RunStreamPosition]]:
-    """Each change, and how far whoever was told of it has come."""
+    """Each change with the position of an observer who has received it."""
     for kind, row in changes:
         if kind == "output":
             mark = replace(mark, place=OutputPosition.of(row))
@@ -172,7 +172,7 @@ def with_positions(
 def _merge_changes(
     steps: Sequence[dict[str, Any]], pieces: Sequence[dict[str, Any]]
 ) -> list[Change]:
-    """Both in their own order, and a step only after everything that it said."""
+    """Merge both in order, with a step only after all of its output."""
     last = {_try(piece): number for number, piece in enumerate(pieces)}
     changes: list[Change] = []
     told = 0
@@ -190,18 +190,18 @@ def _try(row: Mapping[str, Any]) -> tuple[str, str, int]:
 
 @dataclass(slots=True)
 class WorkspaceWatch:
-    """Every run of a workspace, from one look to the next."""
+    """Every run of a workspace, from one poll to the next."""
 
     workspace_id: UUID
-    # Where to go on, with a little told twice rather than once too seldom; without it the
-    # watch begins with what is unfinished now.
+    # The cursor, slightly overlapping so that nothing is missed; without it the watch begins with
+    # the unfinished runs.
     since: datetime | None = None
     _told: dict[UUID, tuple[Any, ...]] = field(default_factory=dict)
     _open: set[UUID] = field(default_factory=set)
     _looked: datetime | None = None
 
     async def look(self, tx: Transaction) -> tuple[datetime, list[dict[str, Any]]]:
-        """The moment of the look, and the runs that are new or changed, oldest first."""
+        """The time of the poll, and the runs that are new or changed, oldest first."""
         now: datetime = (await tx.fetchrow(_NOW))["now"]
         if self._looked is None:
             ended_after = (self.since or now) - _OVERLAP
@@ -209,7 +209,7 @@ class WorkspaceWatch:
                 _BEGINNING, self.workspace_id, get_lowest_id_at(now - _BACKLOG), ended_after
             )
             if self.since is None:
-                # What is over when the watch begins is no news, and not the next time either.
+                # Runs that had ended when the watch began are not reported.
                 self._told = {row["id"]: _state(row) for row in rows if row["status"] in FINAL}
         else:
             after = get_lowest_id_at(self._looked - _OVERLAP)
@@ -231,7 +231,7 @@ class WorkspaceWatch:
         return True
 
     def _forget(self, now: datetime) -> None:
-        """What can no longer come up again need not be remembered."""
+        """Forget entries that can no longer recur."""
         oldest = get_lowest_id_at(now - 2 * _OVERLAP)
         for run_id in [one for one in self._told if one < oldest and one not in self._open]:
             del self._told[run_id]

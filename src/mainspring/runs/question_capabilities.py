@@ -30,7 +30,7 @@ from mainspring.definition.json_schema import compile_schema
 from mainspring.runs.questions import StepQuestion, answer, ask, list_questions, lock_question
 from mainspring.workspace.inbox import leave_message
 
-# What the capabilities about questions take and answer.
+# The schemas of the capabilities for questions.
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SOME_ID: Final = "01900000-0000-7000-8000-0000000000b1"
@@ -166,13 +166,13 @@ ANSWER_OUTPUT: Final[dict[str, Any]] = {
 
 ASK: Final = "approval.ask"
 _DAY: Final = 86_400
-# How much of a question's own words a message about it repeats.
+# How much of a question's text a message about it repeats.
 _TOLD: Final = 2_000
 _TEXTS: Final = ("id", "automation_id", "run_id")
 
 
 def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability, ...]:
-    """All of them; ``address`` is the server's own."""
+    """All of them; ``address`` is the server's own URL."""
 
     async def answered(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if ctx.run is not None or not ctx.actor.is_person:
@@ -267,7 +267,7 @@ async def _ask_question(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[
 
 
 def _pretend_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A trial asks nobody: it goes on with the answer for silence, or with one of that shape."""
+    """A trial asks nobody: it continues with the default answer, or with a sample of the schema."""
     form = arguments.get("form")
     made_up = None if form is None else build_sample(form)
     return {"approval_id": None, "expires_at": None, "answer": arguments.get("default", made_up)}

@@ -1,8 +1,8 @@
-"""Questions that steps have asked, and what people answered.
+"""Questions that steps have asked, and the answers.
 
-A question belongs to one step of one run. It is answered once, by somebody who may, and the
-answer wakes the run: at once when it sleeps, and before it falls asleep when it is still on its
-way there. What nobody answered in time is over without anybody coming by.
+A question belongs to one step of one run. It is answered once, by a person with permission, and the
+answer wakes the run: at once when it sleeps, and before it falls asleep when it is about to. A
+question expires by its timestamp, without a background job.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
     from mainspring.store.database import Database
 
-# Nobody has to come by for a question to run out.
+# Expiry is evaluated in the query.
 _STATUS = """CASE WHEN q.status = 'pending' AND q.expires_at <= now() THEN 'expired'
         ELSE q.status END"""
 _COLUMNS = f"""q.id, q.automation_id, q.run_id, q.step, q.item, q.title, q.message, q.form,
@@ -36,12 +36,12 @@ _LAST = f"""
     WHERE q.workspace_id = $1 AND q.run_id = $2 AND q.step = $3 AND q.item = $4
     ORDER BY q.id DESC LIMIT 1
 """
-# The run goes on without an answer: from here on nobody's answer is taken any more.
+# The run continues without an answer: no later answer is accepted.
 _RUN_OUT = """
     UPDATE approvals SET status = 'expired'
     WHERE workspace_id = $1 AND id = $2 AND status = 'pending'
 """
-# A run that has ended waits for nobody, whatever its questions say.
+# Questions of an ended run are closed, whatever their rows say.
 _LIST = f"""
     SELECT {_COLUMNS}, a.name AS automation FROM approvals q
     JOIN runs r ON r.workspace_id = q.workspace_id AND r.id = q.run_id
@@ -68,13 +68,13 @@ _UNDER_WAY: Final = frozenset({"pending", "running", "waiting"})
 
 @dataclass(frozen=True, slots=True)
 class QuestionResolution:
-    """What a step goes on with, or until when it sleeps on."""
+    """The value with which a step continues, or until when it sleeps."""
 
     value: Mapping[str, Any] | None = None
     until: datetime | None = None
 
 
-# Workspace, run, step and item of a question, and the moment of asking.
+# Workspace, run, step and item of a question, and when it was asked.
 Answers = Callable[[UUID, UUID, str, str, datetime], Awaitable[QuestionResolution]]
 
 
@@ -86,7 +86,8 @@ class StepQuestion:
     title: str
     message: str
     form: Mapping[str, Any] | None
-    # The answer for silence, as the only entry of an object; None: silence is a failure.
+    # The default answer after the timeout, as the only entry of an object; None: a timeout is a
+    # failure.
     usual: Mapping[str, Any] | None
     roles: tuple[str, ...] | None
     on_decline: str
@@ -96,14 +97,14 @@ class StepQuestion:
 
 @dataclass(frozen=True, slots=True)
 class StepQuestions:
-    """The questions behind the steps of runs."""
+    """The questions of steps."""
 
     database: Database
 
     async def came_to(
         self, workspace_id: UUID, run_id: UUID, step: str, item: str, now: datetime
     ) -> QuestionResolution:
-        """What came of a step's question; a problem when the run cannot go on."""
+        """The result of a step's question; raises when the run cannot continue."""
         async with self.database.acquire() as connection:
             row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
         if row is None:
@@ -112,7 +113,7 @@ class StepQuestions:
             return QuestionResolution(until=row["expires_at"])
         if row["status"] in ("pending", "expired"):
             async with self.database.acquire() as connection:
-                # Whoever answers at this moment is waited for.
+                # Waits for a concurrent answer.
                 await connection.execute(_RUN_OUT, workspace_id, row["id"])
                 row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
         return QuestionResolution(value=_value(row))
@@ -121,7 +122,7 @@ class StepQuestions:
 async def ask(
     tx: Transaction, workspace_id: UUID, at: tuple[UUID, UUID, str, str], question: StepQuestion
 ) -> None:
-    """Keeps a question of a step: automation, run, step and item say which."""
+    """Store a question of a step, identified by automation, run, step and item."""
     await tx.execute(
         _ADD,
         workspace_id,
@@ -147,12 +148,12 @@ async def list_questions(
 
 
 async def count_open_questions(tx: Transaction, workspace_id: UUID) -> int:
-    """How many questions wait for somebody."""
+    """How many questions are open."""
     return int((await tx.fetchrow(_ASKED, workspace_id))["asked"])
 
 
 async def lock_question(tx: Transaction, workspace_id: UUID, question_id: UUID) -> Any:
-    """A question that can be answered now, held until the end of the transaction."""
+    """An open question, locked until the end of the transaction."""
     row = await tx.fetchrow(_HOLD, workspace_id, question_id)
     if row is None:
         raise NotFound("There is no such question.", code="no_approval")
@@ -172,7 +173,7 @@ async def lock_question(tx: Transaction, workspace_id: UUID, question_id: UUID) 
 
 
 async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, answer: Any) -> None:
-    """Keeps an answer and wakes the run that waits for it."""
+    """Store an answer and wake the waiting run."""
     space = actor.workspace_id
     status = "approved" if approved else "declined"
     await tx.execute(_ANSWER, space, row["id"], status, {"value": answer}, actor.id)
@@ -180,7 +181,7 @@ async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, ans
 
 
 def _value(row: Any) -> dict[str, Any]:
-    """The step's value; a problem where the plan does not go on."""
+    """The step's value; raises when the plan does not continue."""
     if row["status"] == "declined" and row["on_decline"] == "fail":
         raise PermissionDenied(f"Somebody said no: {row['title']}", code="approval_declined")
     if row["status"] in ("approved", "declined"):

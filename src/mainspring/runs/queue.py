@@ -1,16 +1,16 @@
-"""The queue is the runs table: claiming, leases, and giving back what a worker lost.
+"""The queue is the runs table: claims, leases, and recovery of lost runs.
 
-A claim is one skip-locked statement. One lease per worker covers all of its runs; when it
-runs out, another worker puts those runs back, with a new fence, for anyone to claim.
+A claim is one SKIP LOCKED statement. One lease per worker covers all of its runs; when it expires,
+another worker returns those runs to the queue, with a new fencing token.
 
-A run whose worker died by itself is a suspect. Suspects are claimed a few at a time, and one at
-a time once such a group has lost its worker too. A run whose worker then dies with nothing else
-in hand is poison and ends as dead. Losses of the database, of a supervisor or of a machine say
-nothing about the runs, and make no suspects.
+A run whose worker crashed is a suspect. Suspects are claimed a few at a time, and one at a time
+once such a group has lost its worker too. A run whose worker then crashes while running it alone is
+poison and ends as dead. Losses of the database, of a supervisor or of a machine say nothing about
+the runs, and make no suspects.
 
-What a halt holds is parked: its due time is put aside, and it is out of every claim's way
-until the halt is released. Whoever halts parks what is due; a claim that still comes upon a
-run of that kind parks it instead of taking it.
+Halted runs are parked: their due time is set aside, and claims do not see them until the halt is
+released. Halting parks what is due; a claim that still finds such a run parks it instead of taking
+it.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from mainspring.store.application_name import HOST_LETTERS
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# The due time of a parked run: no claim comes that far, and no lane stands for it.
+# The due time of a parked run: beyond the range of claims and lanes.
 PARKED = "timestamptz '9999-01-01 00:00:00+00'"
-# Whether a run is held, in a statement where it is called r. Mostly no halt stands at all, and
-# that is asked once.
+# Whether a run, aliased r in the statement, is halted. Usually there are no halts, and that is
+# checked once.
 HALTED = """(CASE WHEN (SELECT EXISTS (SELECT FROM halts WHERE released_at IS NULL)) THEN
                 EXISTS (SELECT FROM halting(r.workspace_id, r.automation_id)) ELSE false END)"""
-# What was cancelled is let through, to its end: nothing but that happens to it.
+# Cancelled runs pass: they only end.
 _HELD = f"(r.cancel_at IS NULL AND {HALTED})"
 
-# A worker whose lease ran out while it slept must not take anything new, nor one that drains.
+# A worker whose lease expired while it slept must not claim anything, nor one that drains.
 _ME = """
         SELECT 1 FROM workers
         WHERE id = $3 AND lease_until > now() AND drain_at IS NULL FOR KEY SHARE
 """
 
-# First what is due of everybody else, then what is due of those who hold much already; see
-# turns.py. Whose it is must not lead the way to the rows: the due time does.
+# First what is due of other workspaces, then what is due of those with many runs already; see
+# ``claim_fairness``. The workspace must not drive the index scan: the due time does.
 _ARM = """
         SELECT p.* FROM unnest($1::text[], $4::timestamptz[], $5::timestamptz[])
             AS q(queue, floor, crowd_floor),
@@ -70,7 +70,7 @@ _CLAIM = f"""
     )
 """
 
-# Runs whose worker died are claimed apart: see _claim_suspects in worker.py.
+# Runs whose worker died are claimed separately: see ``_claim_suspects`` in ``worker``.
 _CLAIM_SUSPECTS = f"""
     WITH me AS MATERIALIZED ({_ME}), picked AS MATERIALIZED (
         SELECT r.workspace_id, r.id, r.queue, r.due_at, {_HELD} AS held FROM runs r
@@ -82,7 +82,7 @@ _CLAIM_SUSPECTS = f"""
     )
 """
 
-# Whether a run is due that is to run alone.
+# Whether a run is due that must run alone.
 _SOLITARY = """
     SELECT EXISTS (
         SELECT FROM runs r WHERE r.status IN ('pending', 'waiting') AND r.takeovers > 1
@@ -123,12 +123,12 @@ _BEAT = """
     WHERE id = $1 AND lease_until > now() RETURNING now() AS now, drain_at IS NOT NULL AS draining
 """
 
-# A worker that stopped in good order has no runs left; its row goes at once.
+# A worker that stopped cleanly has no runs left; its row is deleted at once.
 _LEAVE = "DELETE FROM workers WHERE id = $1"
 
-# Postgres ends a transaction that stands idle, but not one whose client froze in the middle of a
-# statement: its locks would keep everybody from the runs of that worker. A worker that has come
-# back under the same name keeps its sessions.
+# Postgres ends a transaction that is idle, but not one whose client froze in the middle of a
+# statement: its locks would block the runs of that worker. A worker that has returned under the
+# same name keeps its sessions.
 _END_SESSIONS = f"""
     SELECT pg_terminate_backend(a.pid)
     FROM workers w JOIN pg_stat_activity a
@@ -145,11 +145,11 @@ _LOST_WORKERS = """
     ORDER BY drain_at IS NOT NULL, id LIMIT 20 FOR UPDATE SKIP LOCKED
 """
 
-# What is known of a worker that lost its runs. It died by itself if another worker of the same
-# launcher gave a sign of life after the last moment at which it can have died: that is a heartbeat
-# ($7, seconds) after its last one, and leases are of one length. It is alive if its lease lasts or
-# its process has another one: then it could not start a run, or was held up for too long.
-# Otherwise its machine or its supervisor went with it.
+# What is known about a worker that lost its runs. It crashed by itself if another worker with the
+# same parent process sent a heartbeat after the last time at which it can have died: that is one
+# heartbeat interval ($7, seconds) after its last one, and leases have equal lengths. It is alive if
+# its lease is valid or its process has another one: then it could not start a run, or was delayed
+# for too long. Otherwise its machine or its supervisor was lost with it.
 _GONE = """
     SELECT w.id,
         (SELECT count(*) FROM runs r WHERE r.worker = w.id AND r.status = 'running') AS held,
@@ -164,9 +164,9 @@ _GONE = """
     FROM workers w WHERE w.id = ANY($1::int4[])
 """
 
-# A database that was started since the claim was lost itself, and nothing counts. A record written
-# by the lost owner is progress: the counts start anew. A suspect that had not begun its step is not
-# to blame; nor is one that is to run alone and did not.
+# A database that was restarted since the claim was lost itself, and nothing counts. A record
+# written by the lost owner is progress: the counts restart. A suspect that had not begun its step
+# is not to blame; nor is one that should have run alone and did not.
 _PUT_BACK = f"""
     WITH gone AS MATERIALIZED ({_GONE}), fated AS MATERIALIZED (
         SELECT r.workspace_id, r.id, r.takeovers, r.losses, r.trial, g.held = 1 AS alone,
@@ -220,14 +220,14 @@ _NEXT_DUE = """
     ) AS n
 """
 
-# Runs that name a worker nobody knows any more: the same as a lost one.
+# Runs that name an unknown worker: the same as a lost one.
 _ORPHANED = """
     SELECT DISTINCT r.worker FROM runs r
     WHERE r.status = 'running' AND r.worker IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = r.worker)
 """
 
-# One that was told to leave may come back and has to hear of it still.
+# A drained worker may reconnect and must still learn that it is drained.
 _FORGET = """
     DELETE FROM workers WHERE id = ANY($1::int4[])
         AND (drain_at IS NULL OR lease_until < now() - interval '1 hour')
@@ -238,40 +238,40 @@ _UNWANTED = f"""
     WHERE r.worker = $1 AND r.status = 'running' AND (r.cancel_at IS NOT NULL OR {HALTED})
 """
 
-# What a worker still owns according to the table; anything else it holds, it lost.
+# What a worker still owns according to the table; it has lost everything else.
 _OWNED = "SELECT id, fence FROM runs WHERE worker = $1 AND status = 'running'"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRegistration:
-    """Where a worker lives, and how much it takes."""
+    """Where a worker runs, and its capacity."""
 
     name: str
     host: str
     process: int
     queues: tuple[str, ...]
     slots: int
-    # See launcher_mark.
+    # See ``get_parent_process_id``.
     launcher: str = ""
-    # See process_mark.
+    # See ``get_process_id``.
     mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a worker hears when it renews its lease."""
+    """The result of renewing a lease."""
 
     now: datetime
-    # An operator wants it to take nothing new and leave.
+    # An operator wants it to drain: claim nothing new and leave.
     draining: bool
 
 
 async def claim(
     tx: Transaction, queues: Sequence[str], most: int, worker: int, look: ClaimQuery | None = None
 ) -> list[ClaimedRun]:
-    """Takes up to ``most`` due runs that no one holds, oldest first; a look says who waits.
+    """Claim up to ``most`` due runs, oldest first, in the order of a ``ClaimQuery``.
 
-    Where it came upon runs that a halt holds, it looks once more for others: those are parked.
+    When it found halted runs, which it parks, it queries again for others.
     """
     look = look or everything(queues, most)
     taken: list[ClaimedRun] = []
@@ -296,13 +296,13 @@ async def claim(
 async def claim_suspects(
     tx: Transaction, queues: Sequence[str], most: int, worker: int, takeovers: int
 ) -> list[ClaimedRun]:
-    """Takes runs that have lost a worker before, up to a number of takeovers."""
+    """Claim runs that have lost a worker before, up to a number of takeovers."""
     rows = await tx.fetch(_CLAIM_SUSPECTS_AND_TAKE, list(queues), most, worker, takeovers)
     return _to_claimed_runs(rows)
 
 
 async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
-    """Whether a suspect is due that is to run with nothing beside it."""
+    """Whether a suspect is due that must run alone."""
     row = await tx.fetchrow(_SOLITARY, list(queues))
     return row is not None and bool(row["exists"])
 
@@ -339,9 +339,9 @@ def _to_claimed_runs(rows: Sequence[Any]) -> list[ClaimedRun]:
 async def register(
     tx: Transaction, worker: WorkerRegistration, lease_seconds: float, before: int | None = None
 ) -> int:
-    """A new worker with a lease; its number is never used again.
+    """Register a new worker with a lease; its number is never reused.
 
-    ``before`` is the number that it had until its lease ran out.
+    ``before`` is the number that it had until its lease expired.
     """
     row = await tx.fetchrow(
         _REGISTER,
@@ -362,13 +362,13 @@ async def register(
 async def beat(
     tx: Transaction, worker: int, lease_seconds: float, in_flight: int
 ) -> Heartbeat | None:
-    """Renews the lease and hears what there is to hear; None when it had already run out."""
+    """Renew the lease and read pending requests; None when it had already expired."""
     row = await tx.fetchrow(_BEAT, worker, lease_seconds, in_flight)
     return None if row is None else Heartbeat(row["now"], row["draining"])
 
 
 async def leave(tx: Transaction, worker: int) -> None:
-    """Ends a worker that holds nothing any more."""
+    """Delete a worker that owns nothing any more."""
     await tx.execute(_LEAVE, worker)
 
 
@@ -381,10 +381,10 @@ async def requeue_runs(
     *,
     heartbeat: float,
 ) -> Sequence[Any]:
-    """Returns the runs of workers to the queue, or ends the ones that are poison.
+    """Return the runs of workers to the queue, or end the ones that are poison.
 
-    Of some claims only, if they are named: the same run may have been claimed once more.
-    ``heartbeat`` is the time between two heartbeats of a worker, in seconds.
+    With claims given, only those: the same run may have been claimed again. ``heartbeat`` is the
+    heartbeat interval of a worker, in seconds.
     """
     runs = None if only is None else [run_id for run_id, _ in only]
     fences = None if only is None else [fence for _, fence in only]
@@ -401,20 +401,20 @@ async def requeue_runs(
 
 
 async def end_sessions(tx: Transaction) -> None:
-    """Ends what workers whose lease has run out still have open in the database."""
+    """Terminate the database sessions of workers whose lease has expired."""
     await tx.execute(_END_SESSIONS)
 
 
 async def lock_lost_workers(tx: Transaction) -> list[tuple[int, str]]:
-    """Workers whose lease has run out, locked for the one who puts their runs back."""
+    """Workers whose lease has expired, locked by the process that recovers their runs."""
     return [(row["id"], row["name"]) for row in await tx.fetch(_LOST_WORKERS)]
 
 
 async def next_due(tx: Transaction, queues: Sequence[str], since: float = 0.0) -> float | None:
-    """Seconds until the next run becomes due by itself; None when none is waiting for it.
+    """Seconds until the next run becomes due; None when none is waiting.
 
-    Runs that became due in the last ``since`` seconds count too: a claim that began before them
-    did not see them.
+    Runs that became due in the last ``since`` seconds count too: a claim that began before them did
+    not see them.
     """
     row = await tx.fetchrow(_NEXT_DUE, list(queues), since)
     return None if row is None or row["seconds"] is None else float(row["seconds"])
@@ -426,19 +426,19 @@ async def find_orphaned_workers(tx: Transaction) -> list[int]:
 
 
 async def forget_workers(tx: Transaction, workers: Sequence[int]) -> None:
-    """Removes lost workers once nothing points at them."""
+    """Delete lost workers once nothing references them."""
     await tx.execute(_FORGET, list(workers))
 
 
 async def find_revoked_runs(tx: Transaction, worker: int) -> dict[tuple[UUID, int], bool]:
-    """Runs of this worker that are not to go on, with their fences; true: for good.
+    """Runs of this worker that must stop, with their fencing tokens; True: cancelled.
 
-    The others are held by a halt.
+    The others are halted.
     """
     rows = await tx.fetch(_UNWANTED, worker)
     return {(row["id"], row["fence"]): row["cancelled"] for row in rows}
 
 
 async def find_owned_runs(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
-    """What the table says this worker holds, with the fences."""
+    """What this worker owns according to the table, with the fencing tokens."""
     return {(row["id"], row["fence"]) for row in await tx.fetch(_OWNED, worker)}

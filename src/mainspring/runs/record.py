@@ -1,8 +1,8 @@
-"""Recording: the rows of many runs in one durable transaction.
+"""Records the rows of many runs in one durable transaction.
 
-The transaction first locks the run rows whose fence still holds; whatever belongs to any
-other unit is left out, and its owner is told that it lost the run. A takeover needs a
-stronger lock on the same row, so it happens before or after, never in between.
+The transaction first locks the run rows whose fencing token is still valid; other commits are left
+out, and their owners learn that they lost the run. A takeover needs a stronger lock on the same
+row, so it happens before or after, never in between.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mainspring.store.database import Connection
 
 
-# The rows of many runs in one statement: one journey to the database, and one commit.
+# The rows of many runs in one statement: one round trip and one commit.
 
-# A takeover comes before this lock or after the commit; the longer way takes the same.
+# A takeover happens before this lock or after the commit; the slow path takes the same lock.
 STILL_OWNED: Final = """LATERAL (
         SELECT 1 FROM runs r
         WHERE r.workspace_id = u.workspace_id AND r.id = u.run_id AND r.fence = u.fence
@@ -82,7 +82,7 @@ _ENDS_PART: Final = StatementPart(
        AND r.fence = ($3::int4[])[e.n] AND r.status = 'running'""",
 )
 
-# Mostly nothing ends in between; the tables of ends are not even looked at then.
+# Most commits end no run; the statements for ends are then skipped.
 _ON_THE_WAY: Final = (_STEPS_PART, CALLS_PART)
 _AT_THE_END: Final = (_STEPS_PART, CALLS_PART, _ENDS_PART, EVENTS_PART)
 
@@ -101,7 +101,7 @@ _WITH_ENDS: Final = _build_statement(_AT_THE_END)
 
 
 class BatchStatement:
-    """Units that have nothing unusual about them, as parameters of one statement."""
+    """Commits without special cases, as parameters of one statement."""
 
     def __init__(self, units: Sequence[RunCommit], call_result_bytes: int) -> None:
         runs = [unit.run for unit in units]
@@ -116,7 +116,7 @@ class BatchStatement:
         self._calls: list[tuple[Any, ...]] = []
         self._ended: list[tuple[Any, ...]] = []
         self._events: list[tuple[Any, ...]] = []
-        # Whether the one statement is enough for all of them.
+        # Whether the single statement is sufficient for all of them.
         self.fits = all(
             self._take(n, unit, call_result_bytes) for n, unit in enumerate(units, start=1)
         )
@@ -149,7 +149,7 @@ class BatchStatement:
     def _end(self, n: int, unit: RunCommit, end: RunEnd) -> bool:
         run, final = unit.run, end.final
         if final and run.lane is not None:
-            # The next one in its lane is let go with it.
+            # The next run in its lane is released with it.
             return False
         self.ends = True
         self._ended.append(
@@ -234,7 +234,7 @@ _TRIALS = """
     WHERE r.workspace_id = t.workspace_id AND r.id = t.run_id
 """
 
-# After a broken connection: an end that did commit is known by its fence and status.
+# After a broken connection: an end that did commit is recognised by its fencing token and status.
 _ENDED_BEFORE = """
     SELECT u.n
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::text[]) WITH ORDINALITY
@@ -248,15 +248,15 @@ _ENDED_BEFORE = """
 
 
 class RunRecorder:
-    """Turns units into rows; one instance serves every run of a process."""
+    """Writes commits as rows; one instance serves every run of a process."""
 
     def __init__(self, limits: Limits, tell: Callable[[], None] = lambda: None) -> None:
         self._limits = limits
-        # Says to the readers of the event log that there is news, after the commit.
+        # Notifies the readers of the event log after the commit.
         self._tell = tell
 
     async def flush(self, connection: Connection, units: Sequence[RunCommit]) -> Sequence[bool]:
-        """Writes what still belongs to its owner; answers which units those were."""
+        """Write what still belongs to its owner; returns which commits those were."""
         together = BatchStatement(units, self._limits.call_result_bytes)
         if together.fits and await connection.fetchval(together.statement, *together.parameters()):
             if together.ends:
@@ -267,7 +267,7 @@ class RunRecorder:
     async def _one_after_another(
         self, connection: Connection, units: Sequence[RunCommit]
     ) -> Sequence[bool]:
-        """The longer way: for what is unusual, and where somebody has lost a run."""
+        """The slow path: for special cases, and when an owner has lost a run."""
         lanes = sorted({lane for lane in map(_freed_lane, units) if lane is not None})
         async with connection.transaction():
             await lock_lanes(connection, lanes)

@@ -1,11 +1,10 @@
-"""Replay: a new run with what an earlier one was given.
+"""Replay: a new run with the payload and inputs of an earlier one.
 
-It has the payload and the inputs of the earlier run, in the version of then or in the one
-in force now. A run that was refused for its inputs has none; they are then worked out once
-more from the payload, so that a mended mapping or a mended schema can show itself.
+It uses the version of the earlier run or the active one. A run that was rejected for its inputs has
+none; they are then computed again from the payload, so that a fixed mapping or schema takes effect.
 
-An old version runs with its owner's secrets and with the grants of then. Whoever is not the
-owner cannot replay one to reach what the owner has taken out of the automation since.
+An old version runs with its owner's secrets and its old grants. Only the owner may replay one that
+can do more than the active version.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ async def replay(
     mode: Mode | None = None,
     by: Actor | None = None,
 ) -> DispatchResult:
-    """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
+    """Start a new run with an earlier one's payload; payload or inputs may be replaced.
 
-    ``by`` is who asks for it; None: the local owner.
+    ``by`` is the caller; None means the local owner.
     """
     asked_by = None if by is None else by.id
     async with database.acquire() as connection:
@@ -81,7 +80,7 @@ async def replay(
             payload=_payload(earlier, payload),
             version=earlier["version"] if version == "same" else None,
             replay_of=run_id,
-            # Who tries out a trial once more does not mean it for real.
+            # A replay of a trial is a trial.
             mode=earlier["mode"] if mode is None else mode,
         )
     )
@@ -90,7 +89,7 @@ async def replay(
 async def _check_not_withdrawn(
     tx: Transaction, workspace_id: UUID, earlier: Mapping[str, Any]
 ) -> None:
-    """Refuses a version that may do what the one in force may not."""
+    """Refuse a version that may do what the active one may not."""
     if earlier["version"] == earlier["in_force"]:
         return
     place = (workspace_id, earlier["automation_id"])
@@ -127,7 +126,7 @@ def _payload(earlier: Mapping[str, Any], other: Any) -> Any:
 def _inputs(
     earlier: Mapping[str, Any], payload: Any, limits: Limits
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a trigger gives and what it has of its own; another payload gives other inputs."""
+    """The inputs from the trigger's payload and config; another payload gives other inputs."""
     again = payload is not None or earlier["reason"] == "invalid_inputs"
     if not again or earlier["config"] is None:
         return earlier["inputs"] or {}, {}

@@ -1,11 +1,11 @@
-"""The end of history: runs that their automation no longer keeps, and keys that expired.
+"""Retention: deletes runs that their automation no longer keeps, and expired keys.
 
-How long a run is kept is said by the version of its automation that is in force now, not by
-the one it ran: whoever shortens the time means the history that is there, too. The time
-counts from the end of a run. A run that has not ended is never deleted, and neither is one
-whose draft still waits for a person.
+The active version of an automation determines how long its runs are kept, not the version that ran:
+shortening the period applies to existing history, too. The period starts at the end of a run. A run
+that has not ended is never deleted, and neither is one whose draft still waits for a person.
 
-A month in which nothing is kept any more is dropped whole; everything else goes in batches.
+A month in which nothing is kept any more is dropped as a partition; everything else is deleted in
+batches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DAYS = 90
 _PAGE = 1_000
-# What points at a run goes before the run.
+# Referencing rows are deleted before the run.
 _FAMILY = ("agent_turns", "run_output", "large_results", "calls", "steps", "runs")
 _FIRST = UUID(int=0)
 
@@ -49,12 +49,12 @@ _KEPT = """
     WHERE (a.workspace_id, a.id) > ($2, $3)
     ORDER BY a.workspace_id, a.id LIMIT $4
 """
-# One that ran out waits for nobody, though its row says so until somebody comes by.
+# An expired draft does not count as waiting, although its row has not been updated yet.
 _AWAITED = """
     EXISTS (SELECT 1 FROM drafts d WHERE d.workspace_id = r.workspace_id AND d.run_id = r.id
         AND d.status = 'pending' AND d.expires_at > now())
 """
-# A run that somebody sends round again at this moment is locked, and passed over.
+# A run that is being retried concurrently is locked, and skipped.
 _OLD = f"""
     SELECT old.workspace_id, old.id
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
@@ -85,7 +85,7 @@ _RUNS = """
     USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, id)
     WHERE r.workspace_id = old.workspace_id AND r.id = old.id AND r.id BETWEEN $3 AND $4
 """
-# Automations that keep their runs for the usual time are not listed.
+# Automations with the default retention are not listed.
 _WORTH_KEEPING = f"""
     SELECT EXISTS (
         SELECT 1 FROM runs r
@@ -96,7 +96,7 @@ _WORTH_KEEPING = f"""
           AND (r.finished_at IS NULL OR r.finished_at >= coalesce(k.moment, $6) OR {_AWAITED})
     ) AS found
 """
-# Answered by the queue's own indexes, so it is quick even under the lock.
+# Uses the queue's own indexes, so it is fast even under the lock.
 _UNFINISHED = """
     SELECT EXISTS (
         SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status IN ('pending', 'waiting')
@@ -104,7 +104,7 @@ _UNFINISHED = """
         SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status = 'running'
     ) AS found
 """
-# One that has lost its runs has nothing left to compare. What it tried goes with it.
+# A rehearsal without runs has nothing left to compare. Its candidate is deleted with it.
 _REHEARSALS = """
     DELETE FROM rehearsals h USING (
         SELECT o.workspace_id, o.id FROM rehearsals o
@@ -127,7 +127,7 @@ _EXPIRED_KEYS = """
 
 @dataclass(frozen=True, slots=True)
 class RetentionCutoff:
-    """Up to which moment the ended runs of one automation are history."""
+    """Up to which time the ended runs of one automation are expired."""
 
     workspace_id: UUID
     automation_id: UUID
@@ -136,7 +136,7 @@ class RetentionCutoff:
 
 
 async def expire_runs(database: Database, now: datetime) -> tuple[int, list[str]]:
-    """How many runs were deleted one by one, and which partitions went whole."""
+    """How many runs were deleted individually, and which partitions were dropped."""
     pages = [page async for page in _bounds(database, now)]
     dropped = await _drop_months(database, now, [bound for page in pages for bound in page])
     gone = 0
@@ -147,7 +147,7 @@ async def expire_runs(database: Database, now: datetime) -> tuple[int, list[str]
 
 
 async def expire_firings(database: Database, now: datetime) -> int:
-    """Forgets the keys whose time is over."""
+    """Delete expired dedup keys."""
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED_KEYS, now, most))
@@ -210,7 +210,7 @@ async def _drop_months(
     async with database.acquire() as connection:
         months = await list_ended_partitions(connection, "runs", _past(now, 1))
     for month in months:
-        # Whoever sends a run of it round again waits, and hears then that it is gone.
+        # A concurrent retry waits, and then finds that the run is gone.
         async with lock_month_exclusive(database, month.start) as connection:
             if not await _worth_keeping(connection, month, unusual, usual):
                 dropped += await drop_cut(
@@ -235,6 +235,6 @@ async def _worth_keeping(
 
 
 async def _has_unfinished_runs(month: ExpiredPartition, tx: Transaction) -> bool:
-    """Somebody may have sent a run round again since it was looked at."""
+    """A run may have been retried since the check."""
     row = await tx.fetchrow(_UNFINISHED, month.start, month.end)
     return row is None or bool(row["found"])

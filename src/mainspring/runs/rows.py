@@ -1,4 +1,4 @@
-"""The rows of a run, as values: what is claimed, what is recorded, how it ends."""
+"""The rows of a run as values: what is claimed, what is recorded, how it ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FINAL: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRun:
-    """A run this worker owns until it loses its lease; the fence proves it."""
+    """A run that this worker owns until it loses its lease; identified by its fencing token."""
 
     workspace_id: UUID
     id: UUID
@@ -71,7 +71,7 @@ class ClaimedRun:
     queue: str
     due_at: datetime
     mode: Mode = "live"
-    # The rehearsal that it belongs to: its definition and grants are that one's.
+    # The rehearsal that it belongs to, whose definition and grants it uses.
     rehearsal_id: UUID | None = None
 
     @property
@@ -82,19 +82,19 @@ class ClaimedRun:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """One finished attempt at a step."""
+    """One finished attempt of a step."""
 
     step: str
     item: str
     attempt: int
     status: StepStatus
     ms: int
-    # When it was over: rows of one commit keep their order by it.
+    # When it ended: rows of one commit are ordered by it.
     at: datetime
     output: Any = None
     error: dict[str, Any] | None = None
     until: datetime | None = None
-    # The output as JSON, when it has been written out already.
+    # The output as JSON, when it has been serialised already.
     output_text: str | None = None
 
 
@@ -120,17 +120,17 @@ class RunEnd:
 
 @dataclass(slots=True)
 class RunCommit:
-    """Everything one run commits at one moment, all of it or nothing."""
+    """Everything that one run commits atomically."""
 
     run: ClaimedRun
     steps: list[StepRow] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
     end: RunEnd | None = None
-    # The automation's name, for the event that tells of the end.
+    # The automation's name, for the event of the end.
     automation: str = ""
-    # The run is under suspicion and is about to begin a step.
+    # The run is a suspect and is about to begin a step.
     trial: bool = False
-    # What steps have said.
+    # The output of steps.
     output: list[StepOutputChunk] = field(default_factory=list)
 
 

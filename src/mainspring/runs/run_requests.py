@@ -1,4 +1,4 @@
-"""New runs as rows: the key of the moment, the place in the lane, the row itself."""
+"""New runs as rows: the dedup key, the position in the lane, the row itself."""
 
 from __future__ import annotations
 
@@ -238,19 +238,19 @@ KEY_LIFE: Final = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """What a run of one version would be given, worked out ahead of its transaction."""
+    """The inputs of a run of one version, prepared before its transaction."""
 
     version: int
     inputs: Mapping[str, Any]
     lane: int | None = None
     refusal: AdmissionRefusal | None = None
-    # Whether the moment of the last firing is among its inputs.
+    # Whether its inputs include the last fire time.
     timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A firing, or a person's wish, for one automation."""
+    """A firing, or a person's request, for one automation."""
 
     workspace_id: UUID
     automation_id: UUID
@@ -260,41 +260,41 @@ class RunRequest:
     static: Mapping[str, Any] = field(default_factory=dict)
     # Any JSON value: a webhook's body need not be an object.
     payload: Any = field(default_factory=dict)
-    # The computed key of the moment; a second request with it finds the first one's run.
+    # The dedup key; a second request with it finds the first one's run.
     key: str | None = None
     key_expires_at: datetime | None = None
     body_hash: bytes | None = None
     parent_id: UUID | None = None
     last_fired_at: datetime | None = None
-    # Another version than the one in force, for a replay as it was.
+    # A version other than the active one, for a replay with the original version.
     version: int | None = None
     replay_of: UUID | None = None
-    # The id its run is to have, for a request without a key that may be sent once more.
+    # The id of its run, for a request without a key that may be sent again.
     run_id: UUID | None = None
-    # The payload was read within the limits just now and need not be measured again.
+    # The payload was parsed within the limits and need not be measured again.
     measured: bool = False
-    # What was wrong with the moment before it came here; its run is recorded as failed.
+    # A problem that occurred before dispatch; its run is recorded as failed.
     problem: Problem | None = None
     # A dry run changes nothing; verify mode sends nothing outside.
     mode: Mode = "live"
-    # The local owner runs a file of theirs: that needs no agreement beforehand.
+    # The local owner runs a file of their own, which needs no prior consent.
     own_file: bool = False
-    # The rehearsal that it belongs to, and the run whose recorded answers it is given.
+    # The rehearsal that it belongs to, and the run whose recorded answers it uses.
     rehearsal_id: UUID | None = None
     rehearses: UUID | None = None
-    # Used while its version is still the one to run, and worked out anew otherwise.
+    # Used while its version is still the one to run, and prepared again otherwise.
     prepared: PreparedRun | None = None
-    # What its webhook was like when it was prepared; see ``WebhookTrigger.mark``.
+    # The state of its webhook when it was prepared; see ``WebhookTrigger.mark``.
     trigger_mark: str | None = None
 
     @property
     def by_hand(self) -> bool:
-        """A person asked for it: they hear what is wrong with it, and a pause is no bar."""
+        """Started manually: problems are returned to the person, and a pause does not apply."""
         return self.trigger_type == "manual" or self.replay_of is not None
 
     @property
     def source_id(self) -> UUID:
-        """Whose key it is: the trigger's, or the automation's for a run by hand."""
+        """The owner of its key: the trigger, or the automation for a manual run."""
         if self.by_hand or self.trigger_id is None:
             return self.automation_id
         return self.trigger_id
@@ -302,7 +302,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run about to be inserted, with the verdict about it."""
+    """A run to insert, with its admission decision."""
 
     id: UUID
     request: RunRequest
@@ -320,7 +320,7 @@ class NewRun:
         return "pending" if self.refusal is None else self.refusal.status
 
 
-# A key that has expired is taken over as if it were new.
+# An expired key is taken over as if it were new.
 _KEYS = """
     INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::uuid[],
@@ -346,8 +346,8 @@ _KNOWN = """
     LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
 """
 
-# Due from the moment it is written: it becomes visible soon after, however long the
-# transaction has been going on, and claims count on that.
+# Due from the time it is written: it becomes visible shortly after, however long the transaction
+# takes, and claims rely on that.
 _RUNS = """
     INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
         status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
@@ -372,7 +372,7 @@ _RUNS = """
 
 
 def one_per_key(runs: Sequence[NewRun]) -> dict[UUID, NewRun]:
-    """For each run the first of its batch with the same key, which is itself for most."""
+    """For each run the first of its batch with the same key, usually itself."""
     firsts: dict[tuple[UUID, str], NewRun] = {}
     found: dict[UUID, NewRun] = {}
     for run in runs:
@@ -383,7 +383,7 @@ def one_per_key(runs: Sequence[NewRun]) -> dict[UUID, NewRun]:
 
 
 async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mapping[str, Any]]:
-    """Keeps the keys of new moments; answers, by new id, the runs of known ones."""
+    """Store the keys of new firings; returns, by new id, the runs of known ones."""
     keyed = [run for run in runs if run.request.key is not None]
     if not keyed:
         return {}
@@ -413,12 +413,12 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
 
 
 async def release_key(tx: Transaction, request: RunRequest, run_id: UUID) -> None:
-    """Makes the key of a request free again, if it is still the key of this run."""
+    """Release the key of a request, if it still belongs to this run."""
     await tx.execute(_RELEASE, request.workspace_id, request.source_id, request.key, run_id)
 
 
 async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
-    """All of them in one statement, in the order given; answers those that were not there."""
+    """All of them in one statement, in the given order; returns those that did not exist."""
     if not runs:
         return []
     columns = [list(column) for column in zip(*map(_columns, runs), strict=True)]
@@ -427,7 +427,7 @@ async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
 
 
 def serialize_inputs(run: NewRun) -> tuple[str | None, str | None]:
-    """Payload and inputs as they are kept; what says nothing is not kept."""
+    """Payload and inputs as stored; empty ones are not stored."""
     payload = run.request.payload
     return None if payload in ({}, None) else dumps(payload), dumps(dict(run.inputs) or None)
 

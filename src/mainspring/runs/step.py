@@ -1,7 +1,7 @@
 """One step: when → render → validate → perform → check, with retries around perform.
 
-The functions here decide and compute; what they do to the run goes through the
-``Execution`` that owns it.
+The functions here decide and compute; effects on the run go through the ``RunExecution`` that owns
+it.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ from mainspring.runs.output import StepOutputChunk
 from mainspring.runs.rows import ClaimedRun, EffectTally, RunCommit, RunJournal
 from mainspring.store.database_errors import log_and_convert_error
 
-# A limit of time that costs nothing where nobody waits.
+# A timeout that costs nothing when the work does not wait.
 
 Found = TypeVar("Found")
 
 
 async def in_time(work: Coroutine[Any, Any, Found], seconds: float | None) -> Found:
-    """What the work comes to; ``TimeoutError`` when it is still waiting then."""
+    """The result of the work; ``TimeoutError`` when it is still waiting after the time limit."""
     loop = asyncio.get_running_loop()
     ends = None if seconds is None else loop.time() + seconds
     try:
@@ -81,7 +81,7 @@ async def in_time(work: Coroutine[Any, Any, Found], seconds: float | None) -> Fo
 def _continue_coroutine(
     work: Coroutine[Any, Any, Found], waits_for: Any
 ) -> Generator[Any, Any, Found]:
-    """The rest of work that was begun: it waits where it is, for what it has asked for."""
+    """Continue a coroutine that was started: it waits for the future that it yielded."""
     try:
         while True:
             try:
@@ -98,36 +98,36 @@ def _continue_coroutine(
         return found
 
 
-# What earlier tries at a step have on record, each answer to be given once more.
+# The recorded calls of earlier attempts of a step, each replayed once.
 
 _CHANGED = frozenset({"kept", "sent", "held", "confirmed"})
 
 
 @dataclass(slots=True)
 class StepReplay:
-    """The record of one step, from which each answer is taken once."""
+    """The record of one step, from which each result is taken once."""
 
     answers: defaultdict[tuple[str, bytes], deque[RecordedCall]] = field(
         default_factory=lambda: defaultdict(deque)
     )
-    # Numbers of this try that are taken.
+    # Call numbers that are used in this attempt.
     numbers: set[int] = field(default_factory=set)
-    # How many recorded calls that changed something have not been asked for again.
+    # How many recorded calls with an effect have not been requested again.
     changes: int = 0
-    # How often each question has been asked in this try.
+    # How often each call has been requested in this attempt.
     asked: Counter[tuple[str, bytes]] = field(default_factory=Counter)
-    # A program that runs again comes to its next question at once.
+    # A script that is replayed reaches its next call at once.
     patience: float = 2.0
     _caught_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def name(self, capability: str, digest: bytes) -> str:
-        """The name of a call: the same in every try, in whatever order calls come."""
+        """The name of a call: the same in every attempt, in any order of calls."""
         self.asked[capability, digest] += 1
         words = hashlib.blake2b(capability.encode() + b"\0" + digest, digest_size=8).hexdigest()
         return f"{words}-{self.asked[capability, digest]}"
 
     def take(self, capability: str, digest: bytes) -> RecordedCall | None:
-        """What this very call answered before, if it did."""
+        """The recorded result of this call, if there is one."""
         left = self.answers.get((capability, digest))
         if not left:
             return None
@@ -138,18 +138,18 @@ class StepReplay:
         return found
 
     def number(self, wanted: int) -> int:
-        """A number for a new call: the one it would have by its turn, unless that is taken."""
+        """A number for a new call: its position, unless that is used."""
         while wanted in self.numbers:
             wanted += 1
         self.numbers.add(wanted)
         return wanted
 
     async def check_same(self, capability: str) -> None:
-        """Refuses a change by a program that does not ask what it asked before.
+        """Refuse an effect of a script that does not repeat its earlier calls.
 
-        It has changed something in an earlier try and has not come to that place again: what
-        it wants now may be the same thing said in another way, and would be done twice. What
-        was asked side by side is asked so again, so the others are given a moment to come.
+        It has changed something in an earlier attempt and has not reached that place again: the new
+        call may be the same effect expressed differently, and would be done twice. Concurrent calls
+        are repeated concurrently, so wait briefly for the others.
         """
         if self.changes > 0:
             with contextlib.suppress(TimeoutError):
@@ -167,7 +167,7 @@ class StepReplay:
 
 
 def recall(calls: Journal, run: RunRef, last: int) -> StepReplay:
-    """The record of the step of one try; what failed in an earlier one is tried again."""
+    """The record for one attempt of a step; calls that failed earlier are made again."""
     made = StepReplay()
     places = sorted(place for place in calls if _is_of(place, run) and place[3] <= last)
     for place in places:
@@ -185,11 +185,11 @@ def _is_of(place: tuple[str, str, int, int], run: RunRef) -> bool:
     return place[0] == run.step and place[1] == run.item and place[2] <= run.attempt
 
 
-# What takes a run off its worker, or ends it, from inside a step.
+# Exceptions that take a run off its worker, or end it, from inside a step.
 
 
 class Sleep(BaseException):
-    """The run has nothing to do until a moment."""
+    """The run has nothing to do until a time."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -201,7 +201,7 @@ class ReturnToQueue(BaseException):
 
 
 class RunTooLarge(BaseException):
-    """The run has grown beyond what may be kept; no step can catch this."""
+    """The run exceeds its size limit; no step can catch this."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -209,7 +209,7 @@ class RunTooLarge(BaseException):
 
 
 class StepFailed(Exception):
-    """A step has failed for good."""
+    """A step has failed permanently."""
 
     def __init__(self, step: str, problem: Problem) -> None:
         super().__init__(step)
@@ -218,7 +218,7 @@ class StepFailed(Exception):
 
 
 class DraftWait(BaseException):
-    """A write of a step is held, and the run waits for the answer."""
+    """A write of a step is held, and the run waits for the decision."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -226,17 +226,17 @@ class DraftWait(BaseException):
 
 
 class HeldCallInterrupt(BaseException):
-    """The call of a step that waits was held: the step goes on once the draft is answered."""
+    """The call of a waiting step was held: the step continues once the draft is answered."""
 
     def __init__(self, draft: Mapping[str, Any]) -> None:
         super().__init__(draft["draft_id"])
         self.draft = draft
 
 
-# Calls with the run's token are numbered from there on.
+# Calls with the run's token are numbered from here on.
 MOST_CALLS: Final = FIRST_NUMBER - 1
 _NO_SECRETS: Final = ScriptSecrets()
-# The outcomes of a write that did leave, or was pretended to.
+# The outcomes of a write that was sent, or simulated.
 _LEFT: Final = frozenset({"sent", "kept", "pretended", "recorded"})
 
 
@@ -245,7 +245,7 @@ class LeaseLost(BaseException):
 
 
 class ExecutionContext(Protocol):
-    """What a try at a step needs of the execution it belongs to."""
+    """What an attempt of a step needs of its execution."""
 
     engine: Engine
     run: ClaimedRun
@@ -268,7 +268,7 @@ class ExecutionContext(Protocol):
 
 @dataclass(slots=True)
 class StepAttempt:
-    """One try at a step, and what its handler is given (a contracts StepContext)."""
+    """One attempt of a step; the ``StepContext`` of its handler."""
 
     execution: ExecutionContext
     step: CompiledStep
@@ -279,13 +279,13 @@ class StepAttempt:
     pieces: int = 0
     reports: int = 0
     begun: StepStart | None = None
-    # Whether it has let an agent work, whose calls are on record beside its own.
+    # Whether it has run an agent, whose calls are recorded separately.
     agents: bool = False
-    # What came of its held write, for a step that goes on after an approval.
+    # The result of its held write, for a step that continues after an approval.
     came_of: DraftResolution | None = None
-    # When to look again at the first of the drafts that items of it wait for.
+    # When to check the first of the drafts again that its items wait for.
     look_again: datetime | None = None
-    # What earlier tries have on record; looked up when the first call is made.
+    # The record of earlier attempts; loaded with the first call.
     recalled: asyncio.Future[StepReplay] | None = None
 
     @property
@@ -306,7 +306,7 @@ class StepAttempt:
         return f"{self.run.id}/{self.run.step}{item}"
 
     async def call(self, capability: str, arguments: Mapping[str, Any]) -> Any:
-        """Through the gate; the record of the call is committed with the step."""
+        """Call through the gate; the record of the call is committed with the step."""
         self.calls += 1
         execution, hold = self.execution, self.step.hold
         if self.came_of is not None and self.calls == 1:
@@ -336,7 +336,7 @@ class StepAttempt:
         return with_sent(answer.value, show_secret_names(arguments)) if sent else answer.value
 
     def _terms(self) -> HoldTerms:
-        """What the step says about a write of it that is held."""
+        """The step's settings for a held write."""
         step = self.step
         if not step.hold.waits:
             return HoldTerms(seconds=step.hold_seconds)
@@ -349,8 +349,8 @@ class StepAttempt:
         *,
         secrets: ScriptSecrets = _NO_SECRETS,
     ) -> CallResult:
-        """The same for a program that may be started again: what it asked before is answered
-        from the record, and what it has learnt is durable before it changes anything.
+        """Like ``call`` for a script that may be restarted: its earlier calls are answered from the
+        record, and their results are durable before it changes anything.
         """
         self.calls += 1
         turn, execution = self.calls, self.execution
@@ -391,7 +391,7 @@ class StepAttempt:
             )
         )
         if answer.record is not None and (changes or answer.record.cost):
-            # What was sent or paid for is on record before the program can go on from it.
+            # What was sent or paid for is recorded before the script can continue.
             await execution.keep_calls()
         return CallResult(answer.at or self.clock.now(), answer.value, answer.error)
 
@@ -403,7 +403,7 @@ class StepAttempt:
         self.agents = self.agents or ask.capability == AGENT_RUN
         answer = await execution.engine.gate.call(ask)
         if answer.record is not None:
-            # The result of a step that is one call is kept once, as the step's output.
+            # The result of a step that is one call is stored once, as the step's output.
             direct = self.step.capability is not None
             record = answer.record if direct else replace(answer.record, result=answer.value)
             execution.unit.calls.append(record)
@@ -414,7 +414,7 @@ class StepAttempt:
         return answer
 
     async def _recall(self) -> StepReplay:
-        """Looked up once, however many calls are made at the same time."""
+        """Loaded once for concurrent calls."""
         if self.recalled is None:
             self.recalled = asyncio.ensure_future(self._looked_up())
         return await asyncio.shield(self.recalled)
@@ -427,7 +427,7 @@ class StepAttempt:
         return recall(calls, self.run, MOST_CALLS)
 
     async def say(self, stream: OutputStream, text: str, *, last: bool = False) -> None:
-        """Keeps a piece of what the step says, with no secret in it."""
+        """Record a chunk of the step's output, with secrets masked."""
         self.pieces += 1
         execution = self.execution
         shown = execution.known.masked(text).replace("\x00", "\ufffd")
@@ -440,11 +440,12 @@ class StepAttempt:
     async def report_usage(
         self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal
     ) -> Problem | None:
-        """Books what a program says of a model of its own, in the order in which it says it."""
+        """Record the usage of a script's own model, in order."""
         self.reports += 1
         execution = self.execution
         if execution.memory is not None and execution.memory.then is not None:
-            # What it was answered was paid for then, and so was what it says of it.
+            # A replayed call was paid for when it was recorded, and so was the usage reported for
+            # it.
             return None
         by = UsageReporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
         named = execution.known.masked(model)
@@ -452,7 +453,7 @@ class StepAttempt:
         return await execution.engine.gate.report_usage(by, usage)
 
     async def used_up(self, *, look: bool = False) -> Problem | None:
-        """Which cap of the run has been reached, if one has."""
+        """The cap of the run that has been reached, if any."""
         execution, purse = self.execution, self.execution.purse
         if look:
             purse = await execution.engine.gate.looked_up(
@@ -461,7 +462,7 @@ class StepAttempt:
         return purse.used_up()
 
     async def start(self) -> StepStart:
-        """The token of this try; a second ask answers the same one."""
+        """The token of this attempt; a second call returns the same one."""
         if self.begun is None:
             execution = self.execution
             try:
@@ -473,7 +474,7 @@ class StepAttempt:
         return self.begun
 
     async def over(self) -> None:
-        """Ends the token of this try, if it has one, and counts what it did not call itself."""
+        """Revoke the token of this attempt, if it has one, and count the calls made with it."""
         if self.begun is None and not self.agents:
             return
         execution = self.execution
@@ -484,7 +485,7 @@ class StepAttempt:
         if self.agents:
             made = await gate.list_other_calls(space, self.run)
         for number, outcome, cost in made:
-            # What an earlier owner did in this try was counted when the run was taken over.
+            # What an earlier owner did in this attempt was counted at the takeover.
             place = (self.run.step, self.run.item, self.run.attempt, number)
             if place not in execution.journal.calls:
                 execution.tally.count(outcome)
@@ -508,19 +509,19 @@ class StepAttempt:
 
 
 def with_sent(value: Any, sent: Mapping[str, Any] | None) -> Any:
-    """The result of a write together with its arguments as they left."""
+    """The result of a write together with its arguments as sent."""
     if not isinstance(value, Mapping) or SENT in value or sent is None:
         return value
     return {**value, SENT: dict(sent)}
 
 
 def is_condition_met(step: CompiledStep, context: Mapping[str, Any]) -> bool:
-    """Whether the step's condition lets it run."""
+    """Whether the step's condition is true."""
     return step.when is None or step.when.test(context)
 
 
 def render_config(step: CompiledStep, context: Mapping[str, Any]) -> Any:
-    """The step's config with its templates filled in, judged by the action's schema."""
+    """The rendered config of the step, validated by the action's schema."""
     config = step.config.render(context)
     if step.config.part is None:
         return config
@@ -536,7 +537,7 @@ def render_config(step: CompiledStep, context: Mapping[str, Any]) -> Any:
 
 
 async def _call_handler(attempt: StepAttempt, config: Any) -> Any:
-    """The only place an action is handled."""
+    """The only place that calls an action's handler."""
     step = attempt.step
     if step.action is None:
         assert step.capability is not None
@@ -545,7 +546,7 @@ async def _call_handler(attempt: StepAttempt, config: Any) -> Any:
 
 
 async def perform_step(attempt: StepAttempt, config: Any, seconds: float | None) -> Any:
-    """One attempt, stopped when its time is up."""
+    """One attempt, stopped at its time limit."""
     step = attempt.step
     try:
         return await in_time(_call_handler(attempt, config), seconds)
@@ -561,7 +562,7 @@ async def perform_step(attempt: StepAttempt, config: Any, seconds: float | None)
 
 
 def check_output(attempt: StepAttempt, returned: Any) -> tuple[Any, str | None]:
-    """The step's value and its JSON text, if it is one that may be kept."""
+    """The step's value and its JSON text, if it may be stored."""
     if isinstance(returned, WaitUntil):
         return returned, None
     nothing = isinstance(returned, NothingToDo)
@@ -571,10 +572,10 @@ def check_output(attempt: StepAttempt, returned: Any) -> tuple[Any, str | None]:
     value = attempt.execution.known.masked(value)
     step, limits = attempt.step, attempt.execution.engine.limits
     if step.action is not None:
-        # A capability's answer was judged by the gate; an action's is judged here.
+        # The gate validates a capability's result; an action's is validated here.
         check_value(value, limits)
         judge = step.output_validator
-        # Nothing to do is no answer, so it has not the shape of one.
+        # Nothing to do is not a result, so the output schema does not apply.
         findings = [] if judge is None or nothing else judge.findings(value, "")
         if findings:
             raise _unfit(step, findings)
@@ -590,7 +591,7 @@ def check_output(attempt: StepAttempt, returned: Any) -> tuple[Any, str | None]:
 
 
 def _unfit(step: CompiledStep, findings: Sequence[Finding]) -> Problem:
-    """The output of a step has another shape than it declares itself, or than its action does."""
+    """The output of a step does not match the schema of the step or its action."""
     if step.action is not None and step.action.output_schema is None:
         return Invalid(
             f"The output of step {step.step_id!r} does not match its output_schema: "

@@ -1,6 +1,6 @@
-"""A run in a few sentences: what became of it, why, and what can be done now.
+"""Summarises a run in a few sentences: what happened, why, and what can be done now.
 
-Every surface tells the same story, because they all ask here.
+Every interface shows this summary.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _TRIALS: Final[Mapping[str, str]] = {
     "verify": "It ran in verify mode: nothing left the house.",
 }
 MADE_UP: Final = "What such a call answered is made up, and so is what the run made of it."
-# A trial asks models like any other run, unless there is none to ask.
+# A trial calls models like any other run, unless there is none.
 _ASKS_MODELS: Final = frozenset({AGENT_RUN, "automation_llm_complete"})
 _UNASKED: Final = "Its model cannot be asked now: it is not connected, or has no price."
 _AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
-# Trying the same again cannot end differently.
+# A retry cannot succeed.
 _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
 
 
 def tell(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A headline, the reason, the step that broke off, and what may be done."""
+    """A headline, the reason, the failed step, and the possible next actions."""
     because, trial = _because(run), trial_sentence(run)
     story: dict[str, Any] = {"headline": _headline(run), "next": next_moves(run)}
     if trial is not None:
@@ -84,7 +84,7 @@ def waits_for(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def trial_sentence(run: Mapping[str, Any]) -> str | None:
-    """What a run that only tried things out did not do; None for one that was meant."""
+    """What a trial did not do; None for a normal run."""
     sentence = _TRIALS.get(run.get("mode", "live"))
     if sentence is None:
         return None
@@ -100,7 +100,7 @@ def trial_sentence(run: Mapping[str, Any]) -> str | None:
 
 
 def list_suppressed_calls(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls that were only pretended, with what they would have been given."""
+    """The simulated calls, with their arguments."""
     return [
         {"step": call["step"], "capability": call["capability"], "arguments": call["arguments"]}
         for call in run.get("calls", ())
@@ -109,7 +109,7 @@ def list_suppressed_calls(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def next_moves(run: Mapping[str, Any]) -> list[str]:
-    """The names of what can be asked of this run now."""
+    """The names of the operations that are possible on this run now."""
     if run["status"] not in FINAL:
         return ["cancel"]
     again = run["status"] in _AGAIN and run["reason"] not in _NOT_AGAIN
@@ -124,7 +124,7 @@ def _headline(run: Mapping[str, Any]) -> str:
     title = _TITLES[run["status"]]
     if run["status"] == "waiting":
         title = _waiting_title(waits_for(run))
-    # A run behind another one of its automation is not due before that is over.
+    # A run behind another one of its automation is not due before that one ends.
     if run["status"] == "pending" and run.get("due_at", run) is None:
         title = "It waits until an earlier run of this automation is over"
     if run["reason"] == ITEMS_FAILED:
@@ -154,7 +154,7 @@ def _describe_failed_items(run: Mapping[str, Any]) -> str:
 
 
 def _partly_failed(run: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The steps that went on past items that failed, and what they answered."""
+    """The steps that continued past failed items, with their outputs."""
     for row in run.get("steps", ()):
         output = row.get("output")
         walked = isinstance(output, Mapping) and output.keys() == {"count", "results", "failed"}

@@ -1,9 +1,8 @@
-"""Runs as spans and numbers for a collector, seen from inside the worker.
+"""Run traces and metrics for an OpenTelemetry collector, from inside the worker.
 
-The trace of a run has the run's own id, so whoever knows the one finds the other. A run that
-comes back after a wait, or with another worker, goes on in the same trace with a new span that
-points to the first. Spans carry ids, names, counts and codes, and never what a run was given,
-found or said.
+The trace of a run has the run's own id. A run that resumes after a wait, or on another worker,
+continues in the same trace with a new span that links to the first. Spans carry ids, names, counts
+and codes, and never the inputs, outputs or messages of a run.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _LOOK_SECONDS: Final = 15.0
 
 
 def both(first: Watcher, second: Watcher) -> Watcher:
-    """Two who watch."""
+    """Combine two observers."""
 
     def watch(event: RunEvent) -> None:
         first(event)
@@ -51,18 +50,18 @@ def both(first: Watcher, second: Watcher) -> Watcher:
 
 @dataclass(slots=True)
 class _OpenRunSpan:
-    """A run under way, and the steps of it that are."""
+    """A run in progress and its open step spans."""
 
     span: Span
     context: Context
     run: ClaimedRun
     trigger: str
-    # By item: within one item one step goes after the other.
+    # By item: within one item, steps run one after the other.
     steps: dict[str, tuple[Span, Context]] = field(default_factory=dict)
 
 
 class RunTelemetry:
-    """A watcher that makes spans and numbers of what it sees."""
+    """An observer that creates spans and metrics."""
 
     def __init__(self, telemetry: Telemetry, now: Callable[[], int] = time.time_ns) -> None:
         meter = telemetry.meter
@@ -143,7 +142,7 @@ class RunTelemetry:
         if begun is not None:
             span = begun[0]
         else:
-            # It was over without an attempt: skipped, or its time had come.
+            # It ended without an attempt: skipped, or its wait was over.
             span = self._telemetry.tracer.start_span(
                 f"step {event.step}", _around(found, event.item), attributes=_of_step(event)
             )
@@ -211,7 +210,7 @@ def _of_step(event: RunEvent) -> dict[str, str | int]:
 
 
 def _around(found: _OpenRunSpan, item: str) -> Context:
-    """The step that walks the items, for a step of one of them; else the run."""
+    """The loop step, for a step of one of its items; else the run."""
     outer = found.steps.get(item.rpartition(".")[0]) if item else None
     return found.context if outer is None else outer[1]
 
@@ -223,7 +222,7 @@ def _link(first: Any) -> Link:
 
 
 def _fail(span: Span, code: str) -> None:
-    """By its code: the words of an error may hold what somebody sent."""
+    """By its code: the text of an error may contain user data."""
     from opentelemetry.trace import Status, StatusCode
 
     span.set_attribute("error.type", code)
@@ -231,7 +230,7 @@ def _fail(span: Span, code: str) -> None:
 
 
 class InstallationTelemetry:
-    """The numbers of the whole house, looked at now and then by whoever watches over it."""
+    """Metrics of the whole installation, read at an interval."""
 
     def __init__(self, telemetry: Telemetry, database: Database) -> None:
         self._database = database
@@ -261,7 +260,7 @@ class InstallationTelemetry:
         return read
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Looks until it is stopped; a look that fails shows nothing rather than old numbers."""
+        """Run until stopped; a failed read reports nothing rather than old numbers."""
         while not stop.is_set():
             try:
                 self._seen = await self._look()
@@ -290,7 +289,7 @@ class InstallationTelemetry:
 
 
 def watch_pool(telemetry: Telemetry, use: Callable[[], PoolUse]) -> None:
-    """The connections of this process to the database."""
+    """The database connections of this process."""
     from opentelemetry.metrics import Observation
 
     def read(options: CallbackOptions) -> Iterable[Observation]:

@@ -1,10 +1,10 @@
-"""Versions ready to run: read once, compiled once, kept while they are in use.
+"""A cache of compiled versions.
 
-Those that are wanted together are read together, on one connection, and compiled one by one with
-a turn for everybody else in between: a claim may bring runs of many that nobody has seen yet.
+Versions that are needed together are read together, on one connection, and compiled one by one,
+yielding to the event loop in between: a claim may contain runs of many uncached versions.
 
-One that calls tools from outside is compiled with them as they are, and once more when they
-are others. That is asked when a run begins, and only for versions that call such tools.
+A version that uses MCP tools is compiled with their current schemas, and again when they change.
+That is checked when a run begins, and only for versions that use such tools.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ _REHEARSED = """
     JOIN automations a ON a.workspace_id = h.workspace_id AND a.id = h.automation_id
     WHERE h.workspace_id = $1 AND h.id = $2
 """
-# No version has this number: what it stands beside is the id of a rehearsal.
+# No version has this number: it marks the id of a rehearsal.
 _NO_VERSION = 0
-# Read together; the event loop has other work in between.
+# How many are read together; the event loop has other work in between.
 _TOGETHER = 100
-# Compiling more than this takes long enough for others to notice.
+# Compiling a larger definition blocks the event loop noticeably.
 _LARGE_BYTES = 16_384
 _UNKNOWN = frozenset({"unknown_action", "unknown_capability"})
-# Of tools that are gone, so many are told by name.
+# How many missing tools an error names.
 _NAMED = 5
 
 Key = tuple[UUID, UUID, int]
-# Each with what it was when it was looked for; None when it was not there.
+# Each with its state when it was looked up; None when it was missing.
 Tools = Mapping[str, Capability | None]
 
 
 class VersionCache:
-    """A version never changes, so what was compiled of natives alone stays true."""
+    """A version never changes, so a program compiled without MCP tools stays valid."""
 
     def __init__(
         self,
@@ -79,13 +79,13 @@ class VersionCache:
         self._most = most
         # A future, not its result: runs of one version that start together read it once.
         self._kept: OrderedDict[Key, asyncio.Future[LoadedVersion]] = OrderedDict()
-        # Those that nobody has begun to read.
+        # Versions whose read has not started.
         self._asked: dict[Key, asyncio.Future[LoadedVersion]] = {}
         self._task: asyncio.Task[None] | None = None
         self._making: set[asyncio.Task[None]] = set()
 
     async def load(self, run: ClaimedRun) -> LoadedVersion:
-        """The version of a claimed run, with the tools from outside as they are now."""
+        """The version of a claimed run, with the current MCP tools."""
         key = (run.workspace_id, run.automation_id, run.version)
         if run.rehearsal_id is not None:
             key = (run.workspace_id, run.rehearsal_id, _NO_VERSION)
@@ -96,21 +96,21 @@ class VersionCache:
         return loaded
 
     async def get(self, workspace_id: UUID, automation_id: UUID, version: int) -> LoadedVersion:
-        """A version for whoever asks what it is like; its tools may have changed meanwhile."""
+        """A version for inspection; its tools may have changed meanwhile."""
         key = (workspace_id, automation_id, version)
         found = self._kept.get(key)
         if found is None or _has_failed(found):
             found = self._ask(key)
         self._kept.move_to_end(key)
-        # Whoever waits may be cancelled; the others still want the answer.
+        # A waiting task may be cancelled; others still need the result.
         return found.result() if found.done() else await asyncio.shield(found)
 
     async def load_rehearsal(self, workspace_id: UUID, rehearsal_id: UUID) -> LoadedVersion:
-        """What a rehearsal tries, which never changes either."""
+        """The candidate of a rehearsal, which never changes either."""
         return await self.get(workspace_id, rehearsal_id, _NO_VERSION)
 
     async def warm(self, keys: Iterable[Key]) -> None:
-        """Reads what is not there yet; what cannot be compiled is left out."""
+        """Load what is not cached yet; versions that cannot be compiled are left out."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._kept]
         for found in await asyncio.gather(
             *(self.get(*key) for key in missing), return_exceptions=True
@@ -130,7 +130,7 @@ class VersionCache:
         return all(words.capabilities.get(name) is tool for name, tool in tools.items())
 
     def _let_go(self, key: Key, loaded: LoadedVersion) -> None:
-        """Drops what is not current; what another run has put in its place stays."""
+        """Remove outdated entries; an entry that another run has replaced stays."""
         found = self._kept.get(key)
         if (
             found is not None
@@ -141,14 +141,14 @@ class VersionCache:
             del self._kept[key]
 
     def forget(self) -> None:
-        """Drops what was compiled; the next use reads it anew."""
+        """Remove an entry; the next use loads it again."""
         self._kept.clear()
 
     def _ask(self, key: Key) -> asyncio.Future[LoadedVersion]:
         found = self._asked.get(key)
         if found is None:
             found = self._asked[key] = asyncio.get_running_loop().create_future()
-            # A failure that nobody waits for any more is no news for the log.
+            # Suppress the log message for a failure that no task waits for.
             found.add_done_callback(_has_failed)
         self._keep(key, found)
         if self._task is None or self._task.done():
@@ -157,7 +157,7 @@ class VersionCache:
 
     async def _answer(self) -> None:
         while self._asked:
-            # Whoever is about to ask as well does so now.
+            # Yield once, so that concurrent requests join this read.
             await asyncio.sleep(0)
             taken = dict(list(self._asked.items())[:_TOGETHER])
             for key in taken:
@@ -175,7 +175,7 @@ class VersionCache:
             for key, found in taken.items():
                 making = self._make(found, row := rows.get(key))
                 if row is not None and row["size"] > _LARGE_BYTES:
-                    # Nobody waits for a large one but who wants it.
+                    # Only the tasks that need a large one wait for it.
                     self._making.add(task := asyncio.create_task(making, name="compile-version"))
                     task.add_done_callback(self._making.discard)
                 else:
@@ -207,8 +207,8 @@ class VersionCache:
         return await asyncio.to_thread(self._compiled, row, words, tools)
 
     async def _words(self, row: Any) -> tuple[Vocabulary, Tools]:
-        """What a version is compiled with, and which of it comes from outside."""
-        # Whatever a plan calls is granted, so the grants name all of it.
+        """The vocabulary that a version is compiled with, and its MCP tools."""
+        # Everything that a plan calls is granted, so the grants name all of it.
         called = {entry["capability"] for entry in row["grants"]}
         outside = sorted(called - self._vocabulary.capabilities.keys())
         if not outside:
@@ -224,7 +224,7 @@ class VersionCache:
         return {(row["workspace_id"], row["automation_id"], row["version"]): row for row in rows}
 
     def _compiled(self, row: Any, vocabulary: Vocabulary, tools: Tools) -> LoadedVersion:
-        # It may be older than this program, or damaged; compiling judges the rest of it.
+        # It may be older than this program, or damaged; compilation checks the rest of it.
         definition = read_definition(row["document"])
         try:
             program = compile_program(definition, vocabulary, self._limits)
@@ -249,13 +249,13 @@ def _not_there() -> NotFound:
 
 
 def _explain_unfit_version(unfit: Invalid, tools: Tools) -> Problem:
-    """Why a version cannot be compiled; a tool that is gone is told as what it is."""
+    """Why a version cannot be compiled; a missing tool is named."""
     gone = [name for name, tool in tools.items() if tool is None]
     unknown = [finding for finding in unfit.findings if finding.code in _UNKNOWN]
     if not gone or not unknown:
         return unfit
     named = [name for name in gone if any(name in finding.detail for finding in unknown)]
-    # A pattern names none of those that it stood for.
+    # A pattern does not name the tools that it matched.
     listed = ", ".join((named or gone)[:_NAMED])
     return Conflict(
         f"This automation calls {listed}, which this workspace does not have any more.",
@@ -275,7 +275,7 @@ def _may_cost(
 def accounts_needed(
     steps: Sequence[Mapping[str, Any]], known: Mapping[str, Capability]
 ) -> frozenset[str]:
-    """The integrations that a plan cannot do without: of steps that are never skipped."""
+    """The integrations that a plan requires: those of steps that are never skipped."""
     found: set[str] = set()
     for step in steps:
         called = known.get(str(step.get("action")))
@@ -286,14 +286,14 @@ def accounts_needed(
             found.add(route.integration)
         for argument, surface in called.annotations.connected.items():
             named = (step.get("config") or {}).get(argument)
-            # A write is a draft first, and finds its account when it leaves.
+            # A write becomes a draft first, and needs its account when it is sent.
             if surface == "fetch" and isinstance(named, str) and "{" not in named:
                 found.add(named)
     return frozenset(found)
 
 
 def _report(steps: Sequence[CompiledStep]) -> bool:
-    """Whether any of the steps, or one nested in them, may report costs of its own."""
+    """Whether any of the steps, or a nested one, may report costs of its own."""
     return any(
         (step.action is not None and step.action.reports_usage) or _report(step.nested)
         for step in steps

@@ -1,8 +1,8 @@
-"""The worker: claims due runs, executes many at a time, keeps its lease, cleans up.
+"""The worker: claims due runs, executes many at a time, renews its lease, cleans up.
 
-Four loops share one event loop: claiming, the heartbeat, the rescue of runs whose worker
-was lost, and the watch for what was cancelled or halted. None of them is special to one worker: any
-number of workers do the same beside each other and need no leader.
+Four loops share one event loop: claiming, the heartbeat, the rescue of runs whose worker was lost,
+and the check for cancelled or halted runs. Any number of workers do the same concurrently and need
+no leader.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Rescue: runs of lost workers go back to the queue; poison ends as dead with evidence.
+# Rescue: runs of lost workers go back to the queue; poison runs end as dead, with the evidence.
 
 # Seconds between two heartbeats, for processes that run no worker.
 _HEARTBEAT: Final = Settings().heartbeat_seconds
 
 
 async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEARTBEAT) -> int:
-    """One round: lost workers, then lanes that wait for nobody, then what halts let go."""
+    """One round: lost workers, then blocked lanes, then released halts."""
     async with database.acquire() as connection:
         await queue.end_sessions(connection)
     async with database.transaction() as tx:
@@ -62,8 +62,8 @@ async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEAR
         names = [name for _, name in lost]
         moved = await _requeue_lost_runs(tx, sorted(gone), names, limits, heartbeat)
         await queue.forget_workers(tx, [number for number, _ in lost])
-    # In a transaction of its own: whoever holds a lane's lock may want a run's row next,
-    # so a lane is never asked for while rows are held.
+    # In a separate transaction: the holder of a lane's lock may need a run's row next, so a lane is
+    # never locked while rows are locked.
     async with database.transaction() as tx:
         await _unstick(tx)
     await finish_releases(database)
@@ -73,10 +73,10 @@ async def rescue(database: Database, limits: Limits, *, heartbeat: float = _HEAR
 async def return_strays(
     database: Database, limits: Limits, worker: int, claims: Collection[tuple[UUID, int]]
 ) -> None:
-    """Puts back runs that a worker claimed and could not start."""
+    """Return runs that a worker claimed and could not start."""
     async with database.transaction() as tx:
         why = ["this one, which could not start it"]
-        # The worker is alive, so that it does not matter when it gave signs of life.
+        # The worker is alive, so its heartbeat does not matter.
         await _requeue_lost_runs(tx, [worker], why, limits, 0.0, claims)
 
 
@@ -112,7 +112,7 @@ async def _requeue_lost_runs(
 
 
 async def _unstick(tx: Transaction) -> None:
-    """Lets go the front of every lane whose earlier runs are all gone."""
+    """Release the first run of every lane whose earlier runs have ended."""
     rows = await tx.fetch(STUCK, ["fast", "medium", "long"])
     lanes = sorted({(row["workspace_id"], row["lane"]) for row in rows})
     await lock_lanes(tx, lanes)
@@ -128,31 +128,31 @@ def undecodable(run: ClaimedRun, problem: Problem) -> RunCommit:
 log = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
-# A run's id and the fence it was claimed with.
+# A run's id and the fencing token of its claim.
 Claim = tuple[UUID, int]
 
-# Runs whose worker died go a few at a time; those of a group whose worker died too go alone.
-# So a run that kills its worker takes few others with it, and never the same ones twice.
+# Runs whose worker died are claimed a few at a time; those of a group whose worker died too run
+# alone. So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
-# How long a worker takes nothing new so that a suspect can run alone, and how long it leaves it
-# alone. A run that kills its worker does so early; others are not kept waiting for longer.
+# How long a worker claims nothing new so that a suspect can run alone, and how long it runs alone.
+# A run that kills its worker does so early; others do not wait longer.
 ALONE_SECONDS = 5.0
-# A moment after the due time, so that the claim finds the run due.
+# Shortly after the due time, so that the claim finds the run due.
 _WAKE_SLACK = 0.005
-# How long a claim waits for more slots to come free.
+# How long a claim waits for more free slots.
 _GATHER_SECONDS = 0.003
-# Hints come in crowds, too: from one claim to the next it is this long at least.
+# Hints arrive in bursts: the minimum time between two claims.
 _CLAIM_SECONDS = 0.01
-# Runs of a lost worker are put back every few seconds at most; they are not looked for at each
-# claim. Nor is the time of the next sleeper: those of this worker make themselves known.
+# Runs of a lost worker are returned every few seconds at most, so suspects are not queried with
+# each claim; nor is the next wake-up time: this worker's own waiting runs announce theirs.
 _SUSPECTS_SECONDS, _SLEEPERS_SECONDS = 0.25, 0.05
-# What handing back may take once steps have been stopped, and what leaving takes then.
+# The time for returning runs after steps were stopped, and for deregistering.
 _HAND_BACK_SECONDS, _GOODBYE_SECONDS = 4.0, 1.0
 _AGREED = "SELECT agreed_version FROM automations WHERE workspace_id = $1 AND id = $2"
 
 
 class Worker:
-    """One process's share of the work."""
+    """Executes the runs of one process."""
 
     def __init__(
         self,
@@ -183,30 +183,30 @@ class Worker:
             get_parent_process_id(),
             get_process_id(),
         )
-        # An operator wanted it to leave.
+        # An operator asked it to leave.
         self.drained = False
         self._away = False
         # By claim, not by run: a worker that lost a run may claim the same run again.
         self._running: dict[Claim, tuple[RunExecution, asyncio.Task[None]]] = {}
-        # Claimed, and not yet executing: its version or its journal is being read.
+        # Claimed, but not executing yet: its version or its journal is being loaded.
         self._starting: dict[Claim, int] = {}
         self._strays: set[Claim] = set()
-        # How many of each workspace are in hand, and whose turn it is.
+        # The number of runs per workspace, and the claim order.
         self._holding: Counter[UUID] = Counter()
         self._turns = ClaimFairness(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
         self._claimed_at = 0.0
-        # Whether the last claim took all it asked for, which may be less than there was room for.
+        # Whether the last claim got all it asked for, which may be less than the free slots.
         self._filled = False
-        # Until when nothing more is claimed beside what is in hand, for a suspect to run alone; and
-        # whether room was made for one in vain.
+        # Until when nothing else is claimed, so that a suspect runs alone; and whether slots were
+        # kept free for one in vain.
         self._alone_until = 0.0
         self._made_room = False
-        # When to look for suspects again, and for when the next run wakes up by itself.
+        # When to query suspects again, and the next wake-up time.
         self._suspects_at = 0.0
         self._sleepers_at = 0.0
         self._wakes_at = math.inf
-        # For the next portion of a crowd.
+        # The timer of the next batch for a throttled workspace.
         self._nudge: asyncio.TimerHandle | None = None
         self._freed = asyncio.Event()
         self._stop = asyncio.Event()
@@ -216,13 +216,13 @@ class Worker:
         return len(self._running) + len(self._starting)
 
     def stop(self) -> None:
-        """Asks the worker to end: it claims nothing more from this moment."""
+        """Ask the worker to stop: it claims nothing more from now on."""
         self._stop.set()
         self._freed.set()
         self._listener.hush()
 
     async def run(self) -> None:
-        """Works until it is stopped, then hands back what it could not finish."""
+        """Work until stopped, then return what could not be finished."""
         self._id = await self._retrying(self._register)
         loops = [
             asyncio.create_task(self._every(seconds, act), name=act.__name__)
@@ -237,8 +237,8 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
             await self._listener.aclose()
-            # A database that is away must not keep a worker from stopping; what could not
-            # be handed back is put back when the lease has run out.
+            # An unavailable database must not keep a worker from stopping; runs that could not be
+            # returned are recovered when the lease expires.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._engine.writer.aclose()
@@ -258,7 +258,7 @@ class Worker:
         while not self._stop.is_set():
             free = await self._free_slots()
             self._filled = False
-            # The lease may be lost and another taken while the answer is on its way.
+            # The lease may be lost and replaced while the query is running.
             worker = self._id
             claimed = await self._claimed(free, worker) if free else []
             for run in claimed:
@@ -268,7 +268,7 @@ class Worker:
                 await self._listener.wait(pause or await self._until_next())
 
     async def _until_next(self) -> float:
-        """Until the next run wakes up by itself, if that is sooner than the next look."""
+        """The time until the next wake-up, if it is sooner than the next poll."""
         now = self._clock.monotonic()
         if now >= min(self._sleepers_at, self._wakes_at):
             try:
@@ -283,8 +283,8 @@ class Worker:
         return min(self._wakes_at - now + _WAKE_SLACK, self._settings.poll_seconds)
 
     async def _free_slots(self) -> int:
-        """Room for a claim. Runs end in crowds, and a claim is a commit: it waits a moment
-        for the crowd, so that while one half of the runs is being written the other works.
+        """Free slots for a claim. Runs end in bursts, and a claim is a commit: wait briefly for
+        more slots, so that one half of the runs executes while the other half is being written.
         """
         while (
             self._settings.slots <= self.in_flight or self._alone_seconds > 0
@@ -303,12 +303,12 @@ class Worker:
 
     @property
     def _alone_seconds(self) -> float:
-        """For how long what is in hand, if anything is, has to be without company."""
+        """For how long the current runs, if any, must run alone."""
         rest = self._alone_until - self._clock.monotonic()
         return max(rest, 0.0) if self.in_flight else 0.0
 
     async def _claimed(self, free: int, worker: int) -> list[ClaimedRun]:
-        """Nothing while the database is away or refuses; the next round asks again."""
+        """Empty while the database is unavailable or refuses; the next round retries."""
         try:
             return await self._claim(free, worker)
         except Exception as error:
@@ -325,7 +325,7 @@ class Worker:
                 if len(claimed) < free and not self._is_claiming_paused(claimed):
                     claimed += await self._claim_fairly(tx, free - len(claimed), worker)
         else:
-            # One statement, and so one journey.
+            # One statement, and so one round trip.
             async with self._database.acquire() as connection:
                 claimed = await self._claim_fairly(connection, free, worker)
         self._engine.hook("claim.after")
@@ -341,7 +341,7 @@ class Worker:
         return taken
 
     async def _claim_suspects(self, tx: Connection, free: int, worker: int) -> list[ClaimedRun]:
-        """Suspects come first, as they have waited longest, and never take more than half."""
+        """Suspects come first, as they have waited longest, and take at most half of the slots."""
         room, worst = self._suspect_capacity()
         share = max(free // 2, 1)
         if not room:
@@ -356,13 +356,13 @@ class Worker:
         if worst > 1:
             self._made_room, self._alone_until = False, 0.0
         if worst > 1 and more and [run.takeovers for run in found] == [1]:
-            # The worst of all has lost one worker only, so others may come with it.
+            # The worst of them has lost only one worker, so others may run with it.
             found += await queue.claim_suspects(tx, queues, more, worker, 1)
         self._suspects_at = 0.0 if found else self._clock.monotonic() + _SUSPECTS_SECONDS
         return found
 
     def _is_claiming_paused(self, claimed: list[ClaimedRun]) -> bool:
-        """Whether nothing else is to be claimed: for a suspect in hand, or for one to come."""
+        """Whether nothing else may be claimed: a suspect is running alone, or is about to."""
         taken = not self.in_flight and any(run.takeovers > 1 for run in claimed)
         if taken:
             self._alone_until = self._clock.monotonic() + self._alone_for
@@ -370,10 +370,10 @@ class Worker:
         return self._filled
 
     def _suspect_capacity(self) -> tuple[int, int]:
-        """How many suspects may still be taken, and how bad the worst may be.
+        """How many more suspects may be claimed, and the maximum number of their lost workers.
 
-        The bad ones are taken by a worker with nothing in hand, or by one that has waited for that
-        in vain.
+        The worst ones are claimed by an idle worker, or by one that has waited in vain to become
+        idle.
         """
         going = [execution.run.takeovers for execution, _ in self._running.values()]
         suspects = [count for count in (*going, *self._starting.values()) if count]
@@ -407,7 +407,7 @@ class Worker:
             if run.rehearsal_id is not None:
                 memory = await self._engine.gate.memory_of(run.workspace_id, run.id)
             if version.may_cost:
-                # The clock of the run begins with its execution, and libraries load slowly.
+                # The run's time limit starts with its execution, and libraries load slowly.
                 await self._engine.prepare_models(run.workspace_id)
             execution = RunExecution(self._engine, run, version, journal, known, memory)
             if run.mode == "dry_run" and memory is None:
@@ -448,13 +448,13 @@ class Worker:
         if asleep:
             self._sleepers_at = 0.0
         if asleep or run.takeovers or run.lane is not None:
-            # A sleeper may be the next to wake up, suspects come a few at a time, and the next
-            # run in a lane was let go just now: the claim loop looks before its poll.
+            # A waiting run may be the next to wake up, suspects come a few at a time, and the next
+            # run in a lane was just released: the claim loop runs before its poll.
             self._listener.nudge()
             return
         pause = self._turns.pause(self._holding, self._clock.monotonic())
         if pause is not None and self._nudge is None:
-            # A crowd was kept waiting, and there is room for its next portion.
+            # A throttled workspace can get its next batch.
             self._nudge = asyncio.get_running_loop().call_later(pause, self._deliver_nudge)
 
     def _deliver_nudge(self) -> None:
@@ -464,14 +464,14 @@ class Worker:
     # --- the lease
 
     async def _is_agreed(self, run: ClaimedRun) -> bool:
-        """Whether a person has agreed to the version of a run."""
+        """Whether a person has consented to the version of a run."""
         async with self._database.acquire() as connection:
             row = await connection.fetchrow(_AGREED, run.workspace_id, run.automation_id)
         return row is not None and row["agreed_version"] == run.version
 
     def _holds(self, worker: int) -> bool:
-        """Whether the lease that a run was claimed under lasts, counted from before it was
-        asked for. A worker that woke up too late has another one by now.
+        """Whether the lease that a run was claimed under is still valid, counted from before it was
+        requested. A worker that resumed too late has a new lease by now.
         """
         return worker == self._id and self._clock.monotonic() < self._lease_end
 
@@ -481,7 +481,7 @@ class Worker:
             number = await queue.register(
                 tx, self._place, self._settings.lease_seconds, self._id or None
             )
-            # Where the queue is looked at depends on the database's time from the first claim on.
+            # The first claim already needs the database's time.
             self._clock.sync(await tx.fetchval("SELECT now()"), asked=asked)
         self._lease_end = asked + self._settings.lease_seconds
         return number
@@ -491,7 +491,7 @@ class Worker:
             await queue.leave(tx, self._id)
 
     async def _beats(self) -> None:
-        """The first beat comes after a pause: a lease just taken is as fresh as can be."""
+        """The first heartbeat comes after a pause, because the lease is fresh."""
         await asyncio.sleep(self._settings.heartbeat_seconds * random.uniform(0.8, 1.0))
         await self._every(self._settings.heartbeat_seconds, self._beat)
 
@@ -517,9 +517,10 @@ class Worker:
         await self._return_strays(owned)
 
     async def _return_strays(self, owned: set[Claim]) -> None:
-        """Runs the table gives to this worker and nobody here executes: a failed start.
+        """Return runs that the table assigns to this worker but that nothing here executes: failed
+        starts.
 
-        One round of grace tells them from runs that were claimed this very moment.
+        One round of grace distinguishes them from runs that were just claimed.
         """
         strays = owned - self._running.keys() - self._starting.keys()
         lost = strays & self._strays
@@ -532,7 +533,7 @@ class Worker:
         await rescue(self._database, self._engine.limits, heartbeat=beat)
 
     async def _stop_unwanted(self) -> None:
-        """What was cancelled ends; what is halted goes back, for a claim to put it aside."""
+        """Cancelled runs end; halted ones go back to the queue, where a claim parks them."""
         if not self._running:
             return
         async with self._database.acquire() as connection:
@@ -552,7 +553,7 @@ class Worker:
     # --- stopping
 
     async def _wind_down(self) -> None:
-        """Steps under way may finish; what is still going then is handed back."""
+        """Let steps in progress finish within the time limit, then return the remaining runs."""
         for execution, _ in self._running.values():
             execution.stopping = True
         if self._tasks:
@@ -562,11 +563,11 @@ class Worker:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_HAND_BACK_SECONDS)
         for execution, task in self._running.values():
-            # Not even that could be written: the lease gives them back when it runs out.
+            # Not even that could be written: they are recovered when the lease expires.
             execution.interrupt = "lost"
             task.cancel()
 
-    # --- keeping on
+    # --- retrying
 
     async def _every(self, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -580,11 +581,11 @@ class Worker:
                     log.exception("A duty of the worker failed: %s", describe_for_log(error))
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
-            # A little spread keeps many workers from doing the same thing at once.
+            # Jitter keeps many workers from doing the same thing at once.
             await asyncio.sleep(seconds * random.uniform(0.9, 1.0))
 
     def _hear_of(self, *, away: bool) -> None:
-        """One line when the database goes, and one when it is back, however many duties notice."""
+        """Log one line when the database becomes unavailable, and one when it is back."""
         if away and not self._away:
             log.warning("The database is away; runs under way go on when it is back.")
         elif self._away and not away:

@@ -1,5 +1,5 @@
-"""Rehearsal: a definition that is not in force is tried over what came before.
+"""Rehearsal: tries a candidate definition on earlier firings.
 
-Its runs are runs like any other, in the same queue and as safe from a crash. They change
-nothing, are given the answers of the runs that they rehearse, and count for nothing.
+Its runs are normal runs, in the same queue and equally crash-safe. They change nothing, are
+answered from the record of the runs that they rehearse, and do not count in statistics.
 """

@@ -1,8 +1,8 @@
-"""What would have gone otherwise: a pure comparison of a run with its rehearsal.
+"""Compares a run with its rehearsal; a pure function.
 
-Both are told by what they did, and not by how: what was written, drafted and sent, with which
-words, and how it ended. A deed that is the same on both sides is paired first; what is left of
-the same kind, in the same step before any other, is one deed that has changed.
+Both are compared by their effects: what was written, drafted and sent, with which text, and how
+they ended. Equal effects are paired first; remaining ones of the same kind, preferably in the same
+step, are reported as one changed effect.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MOST_ENTRIES: Final = 20
 _DEEPEST: Final = 6
 _SAID: Final = 3
 _DID: Final[Mapping[What, str]] = {"written": "wrote", "drafted": "drafted", "sent": "sent"}
-# How a run ends that may not start, as when the money of the day is spent.
+# The end of a run that may not start, for example when the daily budget is spent.
 _LEFT_OUT: Final = "skipped"
-# What is said of a firing that has come to nothing for a reason of its own.
+# What is reported for a firing that failed for a reason of its own.
 _OUTSIDE: Final[Mapping[str, str]] = {
     "skipped": "It was not started then",
     "dead": "It was given up then, after its workers were lost",
@@ -39,13 +39,13 @@ _OUTSIDE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunEffect:
-    """One thing that a run did, or would have done."""
+    """One effect of a run, actual or simulated."""
 
     what: What
     step: str
     capability: str
     arguments: Any
-    # By what two sets of arguments are told apart, however much of them is kept.
+    # A digest that distinguishes arguments, however much of them is kept.
     digest: bytes = b""
 
     @property
@@ -55,7 +55,7 @@ class RunEffect:
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedCall:
-    """One question that no record answered, with what it cost."""
+    """One call without a recorded answer, with its cost."""
 
     step: str
     capability: str
@@ -72,12 +72,12 @@ class ComparedRun:
     reason: str | None = None
     outcome: str | None = None
     error: str | None = None
-    # What it cost, or would have cost with what was paid for then.
+    # Its cost, or what it would have cost including recorded answers.
     cost: Decimal = Decimal(0)
-    # What the rehearsal itself has paid for it; nothing, for a run of then.
+    # What the rehearsal itself has cost; zero for the original run.
     spent: Decimal = Decimal(0)
     deeds: tuple[RunEffect, ...] = ()
-    # Only of a rehearsal: how many answers came from the record, and which did not.
+    # Only for a rehearsal: how many answers came from the record, and which did not.
     recorded: int = 0
     live: tuple[UnrecordedCall, ...] = ()
 
@@ -88,7 +88,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalDifference:
-    """One thing that would have gone otherwise."""
+    """One difference."""
 
     kind: Kind
     says: str
@@ -98,7 +98,7 @@ class RehearsalDifference:
 
     @property
     def weighs(self) -> bool:
-        """Another price alone is told, and is no other behaviour."""
+        """A different cost alone is reported but is not a change of behaviour."""
         return self.kind != "cost"
 
     def as_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class RehearsalDifference:
 
 @dataclass(frozen=True, slots=True)
 class FiringComparison:
-    """A firing then and now; without a side, there is nothing on it."""
+    """A firing then and now; a missing side is None."""
 
     then: ComparedRun | None
     now: ComparedRun | None
@@ -121,12 +121,12 @@ class FiringComparison:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """Whether both sides have ended."""
         return all(one.ended for one in (self.then, self.now) if one is not None)
 
     @property
     def left_out(self) -> bool:
-        """Whether the run that was to try it was not started."""
+        """Whether its rehearsal run was not started."""
         return self.now is not None and self.now.status == _LEFT_OUT
 
     @property
@@ -137,11 +137,11 @@ class FiringComparison:
 def compare(
     then: ComparedRun | None, now: ComparedRun | None, note: str | None = None
 ) -> FiringComparison:
-    """What is different, once both have ended."""
+    """The differences, once both have ended."""
     notes = [said for said in (_outside(then), note) if said]
     joined = " ".join(notes) or None
     if now is not None and now.status == _LEFT_OUT:
-        # Nobody is to take it for something that would have gone the same.
+        # It must not be mistaken for an unchanged firing.
         says = f"It was not rehearsed: {now.error}" if now.error else "It was not rehearsed."
         return FiringComparison(then, now, (RehearsalDifference("status", says),), joined)
     if then is None or now is None or not then.ended or not now.ended:
@@ -150,7 +150,7 @@ def compare(
 
 
 def _outside(then: ComparedRun | None) -> str | None:
-    """Why a firing is not to be measured by what it came to then."""
+    """Why a firing cannot be compared by its result."""
     said = None if then is None else _OUTSIDE.get(then.status)
     if then is None or said is None:
         return None
@@ -218,7 +218,7 @@ def _changed_effect(then: RunEffect, now: RunEffect) -> RehearsalDifference:
 
 
 def find_changed_fields(then: Any, now: Any, at: str = "") -> Iterator[dict[str, Any]]:
-    """Each place that differs, with its value then and now in short."""
+    """Each differing path, with its short value then and now."""
     if is_same_value(then, now):
         return
     if isinstance(then, Mapping) and isinstance(now, Mapping):
@@ -232,7 +232,7 @@ def find_changed_fields(then: Any, now: Any, at: str = "") -> Iterator[dict[str,
 
 
 def shorten_value(value: Any, level: int = 0) -> Any:
-    """A value as far as anybody reads it in a comparison."""
+    """A value truncated for a comparison."""
     if isinstance(value, str):
         return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
     if isinstance(value, Mapping | list) and level >= _DEEPEST:
@@ -246,12 +246,12 @@ def shorten_value(value: Any, level: int = 0) -> Any:
 
 
 def money(usd: Decimal) -> str:
-    """An amount without zeros that say nothing."""
+    """An amount without trailing zeros."""
     return f"{usd.normalize():f}"
 
 
 def summary(firings: Sequence[FiringComparison]) -> str:
-    """One sentence over all of them."""
+    """One sentence about all of them."""
     waiting = sum(not one.done for one in firings)
     many = len(firings)
     if waiting:

@@ -1,4 +1,4 @@
-"""The firings that are rehearsed: what came last, and what another definition is given of it."""
+"""The firings of a rehearsal: the latest ones, and their inputs for another definition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mainspring.runs.run_requests import RunRequest
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# What was tried out, and what was rehearsed itself, is no firing.
+# Trials and rehearsals are not firings.
 _LAST = """
     SELECT r.id, r.status, r.reason, r.payload, r.inputs, t.slug,
         d.document -> 'triggers' AS triggers
@@ -42,27 +42,27 @@ _OFF: Final = "What woke it then, the trigger {slug!r}, is switched off in what 
 
 @dataclass(frozen=True, slots=True)
 class RecordedFiring:
-    """A firing of then."""
+    """An earlier firing."""
 
     run_id: UUID
     status: str
     reason: str | None
     payload: Any
     inputs: Mapping[str, Any]
-    # The trigger by its name in the definition, and the triggers as they were.
+    # The trigger's id in the definition, and the triggers as they were.
     slug: str | None
     triggers: Sequence[Mapping[str, Any]]
 
     @property
     def started(self) -> bool:
-        """Whether there was a run at all that could be rehearsed."""
+        """Whether there was a run that can be rehearsed."""
         return self.status != "skipped"
 
 
 async def last_firings(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, most: int
 ) -> list[RecordedFiring]:
-    """The last that have ended, the oldest of them first."""
+    """The last ended ones, oldest first."""
     rows = await tx.fetch(_LAST, workspace_id, automation_id, sorted(FINAL), most)
     return [
         RecordedFiring(
@@ -79,7 +79,7 @@ async def last_firings(
 
 
 async def has_fired(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> bool:
-    """Whether there is anything to rehearse over."""
+    """Whether there is anything to rehearse."""
     return await tx.fetchrow(_ANY, workspace_id, automation_id, sorted(FINAL)) is not None
 
 
@@ -94,7 +94,7 @@ def request_of(
     rehearsal_id: UUID,
     parent_id: UUID | None,
 ) -> RunRequest:
-    """The run that tries a firing; what is wrong with its payload is how that run ends."""
+    """The request of a rehearsal run; a problem with its payload is how that run ends."""
     problem: Problem | None = None
     inputs: Mapping[str, Any] = {}
     static: Mapping[str, Any] = {}
@@ -120,10 +120,10 @@ def request_of(
 def map_firing_inputs(
     firing: RecordedFiring, definition: Definition, limits: Limits
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a firing gives to another definition: from its payload, and from its trigger.
+    """The inputs of a firing for another definition: from its payload, and from its trigger.
 
-    Where the trigger still says the same, these are the inputs of then, with their moments. Where
-    it picks other inputs from the payload, or had none that fitted, they are picked anew.
+    Where the trigger is unchanged, these are the original inputs, with their times. Where its
+    mapping differs, or its inputs were invalid, they are mapped again.
     """
     entry = _entry(firing, definition)
     if entry is not None and (firing.reason == "invalid_inputs" or _maps_anew(firing, entry)):
@@ -135,7 +135,7 @@ def map_firing_inputs(
 
 
 def note_on(firing: RecordedFiring, definition: Definition) -> str | None:
-    """That what is tried would not have been woken by this at all."""
+    """A note that the candidate would not have been triggered by this."""
     entry = _entry(firing, definition)
     if firing.slug is None or (entry is not None and entry.enabled):
         return None

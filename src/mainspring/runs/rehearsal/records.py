@@ -1,4 +1,4 @@
-"""Reading both sides of a rehearsal from the record."""
+"""Reads both sides of a rehearsal from the record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Rehearsals as they are kept: what is tried, and over which firings.
+# Stored rehearsals: the candidate, and the firings it is tried on.
 
 _ADD = """
     INSERT INTO rehearsals (workspace_id, id, automation_id, definition_hash, grants, live_reads,
@@ -59,19 +59,19 @@ _DROP = """
 
 @dataclass(frozen=True, slots=True)
 class RehearsalCandidate:
-    """What is tried: a definition that is kept, and what it may call."""
+    """What is tried: a stored definition and its grants."""
 
     digest: bytes
     grants: Sequence[Mapping[str, Any]]
-    # What people call it: a version, a proposal, a definition.
+    # Its display name: a version, a proposal, a definition.
     candidate: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RehearsedFiring:
-    """One moment: the run that tries it, and the run that it is compared with."""
+    """One firing: the rehearsal run, and the run that it is compared with."""
 
-    # None: it is only shown, for nothing was started then.
+    # None: it is only shown, because nothing was started then.
     run_id: UUID | None
     against: UUID | None
     note: str | None = None
@@ -96,7 +96,7 @@ class RehearsedFiring:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A rehearsal as it is kept, and what is in force beside it now."""
+    """A stored rehearsal, and the currently active version."""
 
     id: UUID
     automation_id: UUID
@@ -119,7 +119,7 @@ async def keep_rehearsal(
     *,
     live_reads: bool,
 ) -> None:
-    """Keeps what is to be tried; one that is there already stays as it is."""
+    """Store what is to be tried; an existing one is not changed."""
     await tx.execute(
         _ADD,
         workspace_id,
@@ -135,7 +135,7 @@ async def keep_rehearsal(
 
 
 async def drop_rehearsals(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> None:
-    """Forgets rehearsals that never began, with what they were to try."""
+    """Delete rehearsals that never began, with their candidates."""
     gone = await tx.fetch(_DROP, workspace_id, list(ids))
     await forget_unused(tx, [(row["workspace_id"], row["definition_hash"]) for row in gone])
 
@@ -194,7 +194,7 @@ _DID: Final[Mapping[str, What]] = {
 _GONE: Final = "The record of what came of it then is not kept any more."
 
 Row = Mapping[str, Any]
-# By which it is told what a pretended call would have been.
+# Used to determine what a simulated call would have been.
 Words = Mapping[str, Capability]
 
 
@@ -210,7 +210,7 @@ class RehearsalRecords:
 async def read_records(
     tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]
 ) -> RehearsalRecords:
-    """All of them with three questions."""
+    """All of them with three queries."""
     found = {
         row["id"]: {**dict(row), "posture": _build_policy(row["document"])}
         for row in await tx.fetch(_RUNS, workspace_id, list(runs))
@@ -225,7 +225,7 @@ async def read_records(
 
 
 def _build_policy(document: Mapping[str, Any] | None) -> RunPolicy:
-    """How a run of this definition would treat its writes; of none, as is usual."""
+    """The write policy of this definition; the default without one."""
     if document is None:
         return RunPolicy(())
     safe = (document.get("execution") or {}).get("write_policy") == "auto_confirm_safe"
@@ -259,7 +259,7 @@ def _compare_firing(
 def side(
     run_id: UUID | None, against: UUID | None, records: RehearsalRecords, words: Words
 ) -> ComparedRun | None:
-    """One run; of one that tried things out, what it would have done."""
+    """One run; for a trial, what it would have done."""
     row = None if run_id is None else records.runs.get(run_id)
     if run_id is None or row is None:
         return None
@@ -298,7 +298,7 @@ def _read_effects(run: Row, calls: Sequence[Row], words: Words) -> Iterator[RunE
 
 
 def _would(run: Row, call: Row, words: Words) -> What | None:
-    """What a pretended call would have been; a model that nobody could ask is no deed."""
+    """What a simulated call would have been; an unavailable model is not an effect."""
     known = words.get(call["capability"])
     if known is None:
         return "sent"
@@ -314,7 +314,7 @@ def _would(run: Row, call: Row, words: Words) -> What | None:
 def _answers(
     run_id: UUID, against: UUID | None, records: RehearsalRecords, words: Words
 ) -> tuple[Decimal, list[UnrecordedCall]]:
-    """What the answers from the record had cost then, and what no record answered."""
+    """What the recorded answers had cost, and which calls had no record."""
     if records.runs[run_id]["rehearsal_id"] is None:
         return Decimal(0), []
     earlier = RehearsalRecording(

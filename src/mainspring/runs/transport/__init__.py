@@ -1,6 +1,6 @@
-"""How workers hear of runs that are due: through Postgres, or by messages of Celery.
+"""Transports for wake-up hints to workers: Postgres NOTIFY, or Celery messages.
 
-The run row is the truth and the claim decides; what travels here is a reason to look. So a
-message that is lost costs the time until the next look, and one that is doubled, forged or
-late costs a look that finds nothing.
+The run row is the source of truth and the claim decides; a hint is only a reason to look. A lost
+message costs the time until the next poll, and a duplicate, forged or late one costs a claim that
+finds nothing.
 """

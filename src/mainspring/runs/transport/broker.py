@@ -1,7 +1,7 @@
-"""The broker of the transport celery: what the settings say, and the application over it.
+"""The broker of the Celery transport: its settings and the Celery application.
 
-Celery is an extra, so it is imported when it is used and never before. Nothing it keeps
-matters: no results, no retries, and messages that are worth nothing after a minute.
+Celery is an optional extra, so it is only imported when it is used. Nothing it stores matters: no
+results, no retries, and messages expire after a minute.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
 
 TASK: Final = "mainspring.run"
-# Our queues, by what Celery calls them.
+# The Celery names of our queues.
 QUEUES: Final = {name: f"automations_{name}" for name in ("fast", "medium", "long")}
-# Whoever has not heard within this time has looked by itself long ago.
+# After this time every worker has polled anyway.
 EXPIRES_SECONDS: Final = 60.0
-# With so many hints in line every worker knows that there is work.
+# With this many queued hints every worker knows that there is work.
 MOST_IN_LINE: Final = 1_000
-# How long a broker may take to answer those who send, and those who listen.
+# The broker timeouts of senders and of listeners.
 _SEND_SECONDS, _LISTEN_SECONDS = 2.0, 15.0
 _SCHEMES: Final = {
     "redis": ("redis", 6379),
@@ -35,7 +35,7 @@ _SCHEMES: Final = {
     "amqp": ("amqp", 5672),
     "amqps": ("amqp", 5671),
 }
-# What an address may say after its question mark: how TLS is spoken with Redis.
+# The query parameters of a broker URL: TLS options for Redis.
 _TLS_WORDS: Final = frozenset(
     {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 )
@@ -43,16 +43,16 @@ _TLS_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker that can be spoken to; whether it is there shows when it is asked."""
+    """A configured broker; whether it is reachable shows when it is used."""
 
     url: str = field(repr=False)
     # redis or amqp.
     kind: str
-    # For people: without a user and a password.
+    # For display: without user and password.
     address: str
     # What workers do in the meantime, for the same sentence.
     poll_seconds: float = 1.0
-    # What the libraries are told of TLS, where the address asks for it.
+    # The TLS options for the libraries, when the URL requires TLS.
     tls: Mapping[str, Any] | None = None
 
     @property
@@ -67,11 +67,11 @@ class Broker:
         return f"The broker at {self.address} is back."
 
     def sending(self) -> Any:
-        """The application of whoever sends: it gives up soon."""
+        """The application of a sender: it gives up soon."""
         if self.kind == "redis":
             options: dict[str, Any] = _redis_options(_SEND_SECONDS)
         else:
-            # Only a confirmed message tells a connection that has died in silence.
+            # Only a confirmed message reveals a connection that died silently.
             options = {
                 "confirm_publish": True,
                 "read_timeout": _SEND_SECONDS,
@@ -81,7 +81,7 @@ class Broker:
             {
                 "broker_transport_options": {**options, "max_retries": 1, "interval_start": 0},
                 "broker_connection_timeout": _SEND_SECONDS,
-                # Nobody would answer the heartbeats of a connection that is used now and then.
+                # A rarely used connection would not answer heartbeats.
                 "broker_heartbeat": 0,
             }
         )
@@ -98,7 +98,7 @@ class Broker:
                 "broker_connection_retry_on_startup": True,
                 "broker_connection_max_retries": None,
                 "worker_consumer": taker(connected, lost),
-                # The hint touches our own process, so no other process may run it.
+                # The hint affects our own process, so no other process may run it.
                 "worker_pool": "solo",
                 "worker_concurrency": 1,
                 "worker_prefetch_multiplier": 1,
@@ -127,7 +127,7 @@ class Broker:
 
 
 def broker_of(settings: Settings) -> Broker | None:
-    """The broker, if one is wanted; settings that cannot work are refused at the start."""
+    """The broker, if one is configured; invalid settings are refused at the start."""
     if settings.transport != "celery":
         return None
     if not settings.broker_url:
@@ -167,7 +167,7 @@ def _read(url: str, poll_seconds: float) -> Broker:
 
 
 def _check_query(scheme: str, query: str) -> None:
-    """A word that the libraries do not know would look like a broker that is never there."""
+    """An unknown parameter would look like an unreachable broker."""
     words = {word.partition("=")[0] for word in query.split("&") if word}
     if words <= (_TLS_WORDS if scheme == "rediss" else set()):
         return
@@ -180,10 +180,10 @@ def _check_query(scheme: str, query: str) -> None:
 
 
 def _tls(scheme: str, host: str) -> Mapping[str, Any] | None:
-    """Certificates and their names are checked.
+    """Verify certificates and host names.
 
-    By itself Celery checks neither with Redis, and with RabbitMQ the certificate but not its
-    name. What an address of Redis says about it takes the place of this.
+    By default Celery verifies neither with Redis, and with RabbitMQ the certificate but not the
+    host name. Options in a Redis URL override this.
     """
     if scheme == "rediss":
         return {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
@@ -200,13 +200,13 @@ def _redis_options(seconds: float) -> dict[str, Any]:
     return {
         "socket_timeout": seconds,
         "socket_connect_timeout": min(seconds, 5.0),
-        # Hints of a worker that was killed are given to others after this, and are late then.
+        # Hints of a killed worker are redelivered after this time, and are late then.
         "visibility_timeout": EXPIRES_SECONDS * 10,
     }
 
 
 def _queue(kombu: Any, name: str) -> Any:
-    """RabbitMQ throws old hints away by itself; Redis has no such rules, so the sender counts."""
+    """RabbitMQ expires old hints itself; Redis cannot, so the sender counts them."""
     exchange = kombu.Exchange(name, type="direct")
     return kombu.Queue(
         name, exchange, routing_key=name, message_ttl=EXPIRES_SECONDS, max_length=MOST_IN_LINE

@@ -1,4 +1,4 @@
-"""Asks a broker once whether it is there, for whoever checks a machine."""
+"""Checks once whether a broker is reachable, for diagnostics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATIENCE_SECONDS: Final = 10.0
 
 
 def reach(broker: Broker) -> bool:
-    """Whether it lets us in. In a thread: a library may wait longer than a person wants to."""
+    """Whether it accepts a connection. In a thread: a library may block for long."""
     answered = threading.Event()
 
     def ask() -> None:

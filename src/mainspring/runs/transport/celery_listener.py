@@ -1,8 +1,8 @@
-"""The worker's end: messages of Celery become a nudge of our own claim loop.
+"""The worker's end: Celery messages wake our own claim loop.
 
-Celery never awaits anything, so our event loop lives beside it in the same process, and the
-task only says "look". What is said inside of the database, such as an answer to a question,
-still comes through Postgres; so does every hint of a sender that was not moved over yet.
+Celery is not async, so our event loop runs next to it in the same process, and the task only says
+"look". Hints from inside the database, such as an answer to a question, still come through
+Postgres; so does every hint of a sender that does not use Celery yet.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from mainspring.store.wakeups import HintListener
 
-# How long a worker that is busy sits on a hint: one that waits for work gets the next.
+# How long a busy worker delays a hint, so that an idle worker gets the next one.
 _BUSY_SECONDS: Final = 0.5
 
 
 class MessageSource(Protocol):
-    """Where messages come in: a consumer of Celery, ours or one that was there before us."""
+    """Where messages come from: our Celery consumer, or an existing one."""
 
     def open(self, ear: CeleryHintListener) -> None: ...
 
@@ -31,15 +31,15 @@ class MessageSource(Protocol):
 
 
 class CeleryHintListener:
-    """Hears the broker and Postgres. A hint goes to whoever has nothing to do."""
+    """Listens to the broker and Postgres. A hint goes to an idle worker."""
 
     def __init__(self, listener: HintListener, inlet: MessageSource) -> None:
         self._listener = listener
         self._inlet = inlet
         self._loop: asyncio.AbstractEventLoop | None = None
-        # Of those that wait for work: set by the loop, cleared by the thread of the broker.
+        # For idle workers: set by the loop, cleared by the broker's thread.
         self._idle = threading.Event()
-        # What a worker does when Celery is told from afar to shut it down.
+        # What a worker does when Celery receives a remote shutdown.
         self.on_shutdown: Callable[[], None] = self.hush
 
     async def wait(self, seconds: float) -> object:
@@ -57,7 +57,7 @@ class CeleryHintListener:
 
     def hush(self) -> None:
         self._inlet.close()
-        # Nobody waits for it any more.
+        # No task waits for it any more.
         self._idle.set()
         self._listener.nudge()
 
@@ -66,13 +66,13 @@ class CeleryHintListener:
         await self._listener.aclose()
         await self._inlet.closed()
 
-    # --- from the thread of the broker
+    # --- from the broker's thread
 
     def hint(self, *_: object, **__: object) -> None:
-        """The task. What the message says is not looked at: it may be old, or from anybody.
+        """The task. The message content is ignored: it may be old, or forged.
 
-        A worker without room keeps the next message waiting for a moment, so that it is taken
-        by another; its own claim loop looks again by itself as soon as there is room.
+        A worker without free slots delays the next message briefly, so that another one takes it;
+        its own claim loop looks again as soon as it has slots.
         """
         self._idle.wait(_BUSY_SECONDS)
         self._idle.clear()
@@ -88,6 +88,6 @@ class CeleryHintListener:
     def _in_loop(self, act: Callable[[], None]) -> None:
         loop = self._loop
         if loop is not None:
-            # The loop may be gone already, and then nobody looks for anything.
+            # The loop may have ended already.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(act)

@@ -1,9 +1,9 @@
-"""Sends hints as messages of Celery, from a thread of its own.
+"""Sends hints as Celery messages, from a thread of its own.
 
-Whoever accepts runs only notes them; connecting, sending and failing happen beside the
-event loop and are waited for by nobody. Runs that come closely together share a message, so
-thousands of runs a second do not become thousands of messages. A hint that cannot be sent is
-dropped: by the time the broker is back, the workers have looked by themselves.
+Dispatch only enqueues them; connecting, sending and failing happen outside the event loop and block
+nothing. Runs in close succession share a message, so thousands of runs a second do not become
+thousands of messages. A hint that cannot be sent is dropped: by the time the broker is back, the
+workers have polled.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
     from mainspring.store.wakeups import Due
 
-# So many runs share a message: a few messages for a crowd wake a few workers for it.
+# How many runs share a message: a burst wakes a few workers.
 PORTION: Final = 16
-# More than this are noted for no queue: the messages for these wake every worker there is.
+# No queue holds more pending runs than this: the messages for these wake every worker.
 _MOST_NOTED: Final = 1_600
 _GATHER_SECONDS: Final = 0.003
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 _LAST_WORDS_SECONDS: Final = 2.0
-# How often the line in the broker is measured.
+# How often the length of the broker's queue is measured.
 _MEASURE_SECONDS: Final = 1.0
 
 
 class CeleryHintSender:
-    """The sender of one process. Its thread begins with the first run that is due."""
+    """The sender of one process. Its thread starts with the first due run."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -54,7 +54,7 @@ class CeleryHintSender:
             if not any(self._noted.values()) or self._stop.is_set():
                 return
             if self._thread is None:
-                # A daemon: a broker that hangs must not keep a process from ending.
+                # A daemon: a hanging broker must not keep a process from ending.
                 self._thread = threading.Thread(target=self._send, name="hints", daemon=True)
                 self._thread.start()
         self._news.set()
@@ -90,12 +90,12 @@ class CeleryHintSender:
         return {queue: runs for queue, runs in noted.items() if runs}
 
     def _told(self, line: _BrokerConnection, noted: dict[str, list[str]]) -> bool:
-        """Twice, because a connection that was idle for long may have died meanwhile."""
+        """Retry once, because a connection that was idle for long may have died."""
         for _ in range(2):
             try:
                 line.tell(noted)
             except Exception:
-                # Whatever a broker and three libraries may come up with: it is a hint.
+                # Any exception of the broker and three libraries: it is only a hint.
                 line.hang_up()
             else:
                 self._presence.met()
@@ -107,14 +107,14 @@ class CeleryHintSender:
 
 
 class _BrokerConnection:
-    """A connection to the broker, made when there is something to say."""
+    """A connection to the broker, opened when there is something to send."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._app: Any = None
         self._connection: Any = None
         self._producer: Any = None
-        # When the line in each queue was last measured, and whether it was too long.
+        # When the length of each queue was last measured, and whether it was too long.
         self._measured: dict[str, tuple[float, bool]] = {}
 
     def tell(self, noted: dict[str, list[str]]) -> None:
@@ -146,16 +146,16 @@ class _BrokerConnection:
         if self._app is None:
             self._app = self._broker.sending()
         self._connection = self._app.connection_for_write()
-        # Once, and not until it works: whoever waits for this has more to say later.
+        # Only one attempt: later hints will retry.
         self._connection.connect()
         self._producer = self._app.amqp.Producer(self._connection, auto_declare=False)
         for name in QUEUES.values():
             self._app.amqp.queues[name](self._connection.default_channel).declare()
 
     def _is_full(self, name: str) -> bool:
-        """Nobody takes hints out: those that are there already are enough.
+        """Whether nothing consumes hints: the queued ones are enough.
 
-        RabbitMQ was told how long the line may be when it was made.
+        For RabbitMQ the maximum length is a property of the queue.
         """
         if self._broker.kind != "redis":
             return False

@@ -1,8 +1,7 @@
-"""A worker of Celery in a thread of our process: it is inspected, listed and stopped as any.
+"""A Celery worker in a thread of our process: it can be inspected, listed and stopped as usual.
 
-The event loop has the main thread and with it the signals, so a stop means the same with
-every transport. Celery asks in one place of the process whether it should stop, and one
-process has one worker.
+The event loop has the main thread and with it the signals, so a stop means the same with every
+transport. Celery keeps its stop flag per process, and one process has one worker.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
     from mainspring.runs.transport.broker import Broker
     from mainspring.runs.transport.celery_listener import CeleryHintListener
 
-# Celery looks once a second whether it should stop.
+# Celery checks once a second whether it should stop.
 _CLOSE_SECONDS: Final = 3.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
-# Who has worked for so long did not end by what is wrong from the start.
+# A worker that ran this long did not end because of a configuration error.
 _LONG_LIFE: Final = 60.0
-# These tell of every attempt to connect, and repeat what strangers have sent.
+# These log every connection attempt, and repeat untrusted message content.
 _TALKATIVE: Final = ("celery", "kombu", "amqp")
 
 log = logging.getLogger(__name__)
 
 
 class CeleryConsumer:
-    """Takes messages from the queues of one worker until it is closed."""
+    """Consumes messages from the queues of one worker until it is closed."""
 
     def __init__(self, broker: Broker, queues: Iterable[str]) -> None:
         self._broker = broker
@@ -48,7 +47,7 @@ class CeleryConsumer:
     def open(self, ear: CeleryHintListener) -> None:
         if self._stop.is_set():
             return
-        # A daemon: a broker that hangs must not keep a worker from ending.
+        # A daemon: a hanging broker must not keep a worker from ending.
         self._thread = threading.Thread(target=self._take, args=(ear,), name="celery", daemon=True)
         self._thread.start()
 
@@ -61,7 +60,7 @@ class CeleryConsumer:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join, _CLOSE_SECONDS)
             if not self._thread.is_alive():
-                # Another worker of this process, if there ever is one, begins anew.
+                # Reset for another worker in this process, if there is one.
                 celery_state().should_stop = None
 
     # --- in the thread
@@ -79,7 +78,7 @@ class CeleryConsumer:
             self._stop.wait(min(pause, _LONGEST_PAUSE))
 
     def _work(self, ear: CeleryHintListener) -> None:
-        """One life of Celery's worker: it connects again by itself, and should not end."""
+        """Run Celery's worker once: it reconnects by itself, and should not end."""
 
         def connected() -> None:
             self._presence.met()
@@ -87,7 +86,7 @@ class CeleryConsumer:
 
         try:
             app = self._broker.listening(ear.hint, connected, self._lost)
-            # Where a message is taken, Celery asks for the application of this thread.
+            # Celery uses the current application of this thread.
             app.set_current()
             self._probe(app)
             controller = app.WorkController(
@@ -110,12 +109,12 @@ class CeleryConsumer:
                 self._broker.address,
             )
         else:
-            # Asked for from afar, as with `celery control shutdown`.
+            # Requested remotely, as with `celery control shutdown`.
             self.close()
             ear.shut_down()
 
     def _probe(self, app: Any) -> None:
-        """Celery itself would wait for the broker without a word."""
+        """Celery itself would wait for the broker silently."""
         try:
             with app.connection_for_read() as connection:
                 connection.connect()
@@ -128,5 +127,5 @@ class CeleryConsumer:
 
 
 def celery_state() -> Any:
-    """Where Celery asks whether this process should stop; 0 and 1 are exit codes, None is no."""
+    """Celery's stop flag of this process; 0 and 1 are exit codes, None means no."""
     return importlib.import_module("celery.worker.state")

@@ -1,4 +1,4 @@
-"""Whether the broker is there: said once when it goes and once when it is back."""
+"""Tracks whether the broker is reachable, and logs each change once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class BrokerPresence:
-    """What one process knows of its broker; a broker counts as there until it is missed."""
+    """The state of the broker as one process knows it; assumed reachable until it fails."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker

@@ -1,9 +1,9 @@
-"""The part of Celery that takes messages, made so that no message can end it.
+"""A Celery consumer that no message can crash.
 
-Celery answers a message of an unknown task or with a body that is no JSON, and throws it away.
-Others it does not foresee: a body that is a number, a header of the wrong kind, on Redis a
-text that is no message at all. Such an error would end its worker, which puts the message back
-and falls over it again at its next start. Here it is thrown away like the rest.
+Celery rejects a message of an unknown task or with a body that is not JSON. It does not handle
+others: a body that is a number, a header of the wrong type, on Redis a text that is not a message
+at all. Such an error would end its worker, which requeues the message and fails again at its next
+start. Here such a message is discarded like the rest.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final
 
-# Whoever sends nonsense sends much of it.
+# Malformed messages tend to come in large numbers.
 _SAY_SECONDS: Final = 60.0
 
 log = logging.getLogger(__name__)
 
 
 class UnreadableMessage(ConnectionError):
-    """Nothing was wrong with the connection, but to connect again is what Celery knows to do."""
+    """The connection was fine, but reconnecting is how Celery recovers."""
 
 
 def taker(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
-    """Celery's consumer, for its setting ``worker_consumer``, that tells of its connections."""
+    """Celery's consumer class, for ``worker_consumer``, that reports its connections."""
     consumer = importlib.import_module("celery.worker.consumer").Consumer
     loops = importlib.import_module("celery.worker.loops")
     nonsense = _UnreadableMessageLog()
@@ -42,7 +42,7 @@ def taker(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
         except Exception as error:
             if _is_broken_line(error, self.connection_errors):
                 raise
-            # It broke before it was a message: the broker has given it away already.
+            # It failed before it was a message: the broker has already delivered it.
             nonsense.met(error)
             raise UnreadableMessage from error
 
@@ -72,12 +72,12 @@ def _take(
 
 
 def _is_broken_line(error: Exception, theirs: tuple[type[BaseException], ...]) -> bool:
-    """The library for Redis counts KeyError as such, too, but most nonsense lacks a key."""
+    """The Redis library counts KeyError as such, too, but most malformed messages lack a key."""
     return isinstance(error, theirs) and not isinstance(error, LookupError)
 
 
 class _UnreadableMessageLog:
-    """Says now and then that there is some."""
+    """Logs malformed messages at a limited rate."""
 
     def __init__(self) -> None:
         self._said: float | None = None
