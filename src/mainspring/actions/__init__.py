@@ -1,11 +1,10 @@
-"""Actions: what a step of a plan may name.
+"""Actions: what a step of a plan can run.
 
-An action reads its rendered config and does one thing: wait, build an object, walk
-nested steps over a list, tell somebody, call a capability. It is handed a context and
-nothing else. Through that context it reaches the gate, and only so does it reach
-anything outside the run.
+An action receives its rendered config and does one thing: wait, build an object, run nested steps
+over a list, notify people, call a capability. It only receives a context. Through that context it
+reaches the gate, which is its only way to anything outside the run.
 
-An action knows nothing of attempts, timeouts, budgets or leases: the run around it
-decides those. A name in a plan that is no action but is a capability is a direct call
-of that capability, so no capability needs an action wrapped round it by hand.
+An action knows nothing of attempts, timeouts, budgets or leases: the run handles those. A step that
+names a capability instead of an action calls it directly, so no capability needs a hand-written
+action.
 """

@@ -1,8 +1,8 @@
-"""approval: the plan asks a person, and goes on with what they answered.
+"""approval: the plan asks a person, and continues with the answer.
 
-While it waits the run holds no worker. The answer has the shape that the step's form says, and
-it is judged when it is given, not later. When the time is over, the answer that the step names
-for that case is taken; without one the step fails and says so.
+While it waits, the run occupies no worker. The answer must match the schema of the step's form and
+is validated when it is given. After the timeout, the step's default answer is used; without one the
+step fails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LIMITS: Final = Limits()
 async def approval(ctx: StepContext, config: Mapping[str, Any]) -> Any:
     asked = await ctx.call(ASK, dict(config))
     if asked["approval_id"] is None:
-        # A trial asks nobody: it goes on with the answer for nobody being there.
+        # A trial asks nobody: it continues with the default answer.
         return {
             "approved": True,
             "answer": asked["answer"],
@@ -48,7 +48,7 @@ def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 
 def _check(config: Mapping[str, Any], capabilities: Mapping[str, Capability]) -> Sequence[Finding]:
-    """The form is a schema that can be judged by, and the answer for silence fits it."""
+    """The form is a usable schema, and the default answer matches it."""
     del capabilities
     form = config.get("form")
     if not isinstance(form, Mapping):

@@ -1,7 +1,7 @@
 """A direct call: a step that names a capability instead of an action.
 
-No wrapper is written by hand: the capability's input schema is the step's config schema
-and its output schema the step's.
+No wrapper is needed: the capability's input schema is the step's config schema and its output
+schema the step's.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ from mainspring.contracts.context import StepContext
 
 
 async def call_directly(ctx: StepContext, capability: str, config: Mapping[str, Any]) -> Any:
-    """The whole of it."""
+    """Call the capability with the step's config."""
     return await ctx.call(capability, config)

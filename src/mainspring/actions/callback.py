@@ -1,7 +1,7 @@
-"""callback_webhook: tells another system, by POST, what a run found out.
+"""callback_webhook: sends a result of a run to another system by POST.
 
-The request carries the step's key as Idempotency-Key, so a receiver that honours it sees
-one effect even when the step had to be repeated after a crash.
+The request carries the step's key as Idempotency-Key, so a receiver that honours it sees one effect
+even when the step was repeated after a crash.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def callback(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any
     }
     answer = await ctx.call(CAPABILITY, arguments)
     if answer.get("kind") == "draft":
-        # It waits for a person: nothing has been answered yet.
+        # It waits for approval: there is no response yet.
         return dict(answer)
     return {"status": answer["status"], "json": answer["json"]}
 

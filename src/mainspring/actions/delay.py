@@ -1,4 +1,4 @@
-"""delay: the run sleeps until a moment. It holds no worker while it does."""
+"""delay: the run sleeps until a time, without occupying a worker."""
 
 from __future__ import annotations
 

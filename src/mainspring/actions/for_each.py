@@ -1,7 +1,7 @@
 """for_each: the same steps for every item of a list, one item after the other.
 
-Each nested step is recorded with the number of its item, so a crash in the middle resumes
-at the item in flight and done items are never repeated.
+Each nested step is recorded with the index of its item, so after a crash the run resumes at the
+current item and finished items are never repeated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mainspring.contracts.limits import Limits
 
 
 def build_for_each_action(limits: Limits) -> Action:
-    """The action, bounded by this installation's limit of items."""
+    """The action, limited by this installation's maximum of items."""
 
     async def for_each(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any]:
         items = config["items"]
@@ -57,7 +57,7 @@ async def _walk_all(
             failed.append({"index": index, "error": problem.as_dict()})
             last = problem
     if failed and len(failed) == len(items):
-        # Going on past a failure is one thing; when nothing worked, that is the failure.
+        # Continuing past failures is fine; when every item failed, the step fails.
         raise last
     return {"count": len(items), "results": results, "failed": failed}
 
@@ -81,7 +81,7 @@ def _build_schema(limits: Limits) -> dict[str, Any]:
                 "default": False,
                 "description": "Go on with the next item when one fails.",
             },
-            # Nested steps are rendered when their item's turn has come, not before.
+            # Nested steps are rendered per item, not before.
             "steps": {"type": "array", "minItems": 1, "x-mainspring-scope": "none"},
         },
         "examples": [

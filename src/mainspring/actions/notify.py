@@ -1,4 +1,4 @@
-"""notification: a message to the people of the workspace, in their inbox."""
+"""notification: a message to the members of the workspace, in their inbox."""
 
 from __future__ import annotations
 

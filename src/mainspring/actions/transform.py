@@ -10,7 +10,7 @@ from mainspring.contracts.context import StepContext
 
 
 async def transform(ctx: StepContext, config: Mapping[str, Any]) -> Any:
-    """The config arrives rendered: the work is already done."""
+    """The config is already rendered, so it is the result."""
     del ctx
     return config["output"]
 

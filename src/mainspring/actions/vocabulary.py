@@ -1,7 +1,7 @@
-"""The actions that are part of the product: those of each module of this package.
+"""The built-in actions: those of each module of this package.
 
-A module adds an action by holding it under a public name; nothing else lists it. Actions that need
-a part of the application are built here with that part.
+A module adds an action by defining it under a public name; there is no other list. Actions that
+need a part of the application are built here with that part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mainspring.contracts.limits import Limits
 
 
 def build_actions(limits: Limits, workshop: ScriptRunner | None = None) -> tuple[Action, ...]:
-    """Every action that is part of the product itself."""
+    """Every built-in action."""
     return (
         *find_actions(),
         build_for_each_action(limits),
@@ -30,7 +30,7 @@ def build_actions(limits: Limits, workshop: ScriptRunner | None = None) -> tuple
 
 
 def find_actions() -> Iterator[Action]:
-    """The actions of the modules of this package, in the order of their names."""
+    """The actions of the modules of this package, sorted by name."""
     package = mainspring.actions
     for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if not found.ispkg and found.name != __name__:

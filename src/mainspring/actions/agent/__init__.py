@@ -1,5 +1,5 @@
 """Agents: a model that works with tools until it has an answer.
 
-The loop is our own and knows contracts alone. It asks for turns and calls tools through what
-the gate hands it, where grants, drafts, money and records are seen to.
+The loop is our own and only depends on contracts. It requests turns and calls tools through the
+gate, which handles grants, drafts, budgets and records.
 """

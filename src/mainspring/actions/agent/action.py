@@ -1,4 +1,4 @@
-"""agent_task: a step that thinks, through the capability agent.run."""
+"""agent_task: a step that runs an agent, through the capability agent.run."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from mainspring.definition.tool_patterns import (
     read_tool_name,
 )
 
-# What is wrong with an agent_task beyond its schema, told when it is saved.
+# Problems of an agent_task beyond its schema, reported when it is saved.
 
-# Above it a pattern is most likely wider than its author means.
+# A pattern that matches more tools is most likely wider than intended.
 MOST_TOOLS: Final = 40
-# The schema refuses a longer list; what is beyond is not looked at any closer.
+# The schema rejects a longer list; further entries are not checked.
 MOST_LISTED: Final = 100
 
 
 def validate_agent_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
-    """Judges each tool by its name, and by what is fixed for it."""
+    """Check each tool by its name and its fixed arguments."""
     given = config.get("tools")
     entries = given[:MOST_LISTED] if isinstance(given, list) else []
     found: list[Finding] = []
@@ -55,7 +55,9 @@ def validate_agent_config(
 def warn_about_agent_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
-    """What is allowed and seldom meant: an answer of any shape, and tools without number."""
+    """Warn about what is allowed but rarely intended: an answer without a schema, and too many
+    tools.
+    """
     found = [*_warn_about_many_tools(config, capabilities)]
     if "output_schema" not in config:
         found.append(
@@ -117,7 +119,7 @@ def _validate_tool(
 
 
 def _match_unnamed(pattern: str, capabilities: Mapping[str, Capability]) -> str | None:
-    """What a pattern would stand for, were it not for those that are to be named."""
+    """What a pattern would match, including capabilities that must be named."""
     found = sorted(name for name in BY_NAME & capabilities.keys() if matches_pattern(pattern, name))
     return f"No pattern stands for {', '.join(found)}: name it." if found else None
 
@@ -145,7 +147,7 @@ def _validate_params(
 
 
 async def run_agent_task(ctx: StepContext, config: Mapping[str, Any]) -> Any:
-    """The answer in its declared shape; without one, the text."""
+    """The answer in its declared schema; without one, the text."""
     called = await ctx.called(AGENT_RUN, config)
     if called.problem is not None:
         raise called.problem

@@ -1,4 +1,4 @@
-"""agent.run: a model works on a task with exactly the tools that it was given."""
+"""agent.run: a model works on a task with exactly the given tools."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def build_agent_capability(limits: Limits) -> Capability:
         output_schema=build_agent_output_schema(),
         handler=run,
         annotations=Annotations(
-            # What its tools do is theirs, and each is judged by itself: a trial asks too, and pays.
+            # The effects of its tools are theirs, and each is checked by itself: a trial calls the
+            # model, and pays.
             effect=Effect.READ,
             seconds=60.0,
             audience=Audience.RUNS,
@@ -89,7 +90,7 @@ async def _answer(
 async def _store_transcript(
     loop: AgentLoop, key: str, ending: Mapping[str, Any], limits: Limits
 ) -> dict[str, str] | None:
-    """The transcript, whatever the end was; one that never began has none."""
+    """Store the transcript, whatever the end was; a task that never began has none."""
     if not loop.messages:
         return None
     whole = loop.transcript.whole(

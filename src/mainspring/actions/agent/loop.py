@@ -1,8 +1,8 @@
-"""The loop: ask the model, do what it asks for, tell it what came of it, until it ends.
+"""The agent loop: ask the model, execute its tool calls, return the results, until it ends.
 
-It knows nothing of grants, records or money. What it is handed answers from the record after a
-crash, so the loop runs again from its beginning and has to ask the same things again: all that
-it tells the model follows from the material and from what turns and calls answered.
+It knows nothing of grants, records or budgets. After a crash the session answers from the record,
+so the loop restarts from its beginning and must repeat the same requests: everything it sends to
+the model is derived from the material and the results of turns and calls.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from mainspring.definition.json_schema.published import flatten_schema
 from mainspring.definition.strict_json import check_value, encode_canonical
 from mainspring.definition.tool_patterns import choose_tool_name, is_pattern
 
-# The tools on an agent's desk: names as a provider takes them, and what each stands for.
+# The tools of an agent: names as a provider accepts them, and their capabilities.
 
 _DESCRIPTION: Final = 4_000
-# They speak of the whole schema, parts of which may be fixed.
+# These keywords refer to the whole schema, parts of which may be fixed.
 _EXAMPLES: Final = frozenset({"examples", "$schema"})
 _REASON: Final[dict[str, Any]] = {
     "type": "object",
@@ -72,7 +72,7 @@ _REASON: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolBinding:
-    """One tool as it lies there."""
+    """One tool with its name for the model."""
 
     tool: AgentTool
     fixed: Mapping[str, Any]
@@ -80,7 +80,7 @@ class ToolBinding:
 
 @dataclass(slots=True)
 class AgentToolset:
-    """What a model may ask for."""
+    """The tools that a model may call."""
 
     handles: dict[str, ToolBinding] = field(default_factory=dict)
     tools: tuple[ModelTool, ...] = ()
@@ -93,7 +93,7 @@ class AgentToolset:
 def build_toolset(
     tools: Sequence[AgentTool], fixed: Mapping[str, Mapping[str, Any]], shape: OutputShape | None
 ) -> AgentToolset:
-    """Every tool under a name of its own, and the ways to end."""
+    """Every tool under a unique name, and the tools that end the task."""
     toolset = AgentToolset()
     taken = {FINAL, NOTHING, CANNOT}
     offered: list[ModelTool] = []
@@ -128,7 +128,7 @@ def _describe_tool(tool: AgentTool, rule: str) -> str:
 
 
 def _remove_fixed(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without what is fixed, as a model is shown it."""
+    """The schema without the fixed arguments, as shown to the model."""
     shown = {key: value for key, value in schema.items() if key not in _EXAMPLES}
     properties = shown.get("properties", {})
     shown["properties"] = {key: value for key, value in properties.items() if key not in fixed}
@@ -150,18 +150,18 @@ def _check_secrets(tool: AgentTool, params: Mapping[str, Any]) -> None:
         )
 
 
-# What a model gave that is too deep or too large to be kept, which it is told to give anew.
+# Replaces arguments that are too deep or too large to be stored; the model must send them again.
 
 
 def must_be_object(what: str, limits: Limits) -> str:
-    """What is said to arguments that are none, or one that was too deep to be kept."""
+    """The error for arguments that are not an object, or that were too deep to be stored."""
     return f"{what} a JSON object, nested at most {limits.json_depth} levels deep."
 
 
 def find_output_problems(output: Any, limits: Limits) -> list[Finding]:
-    """Why the output of an agent cannot be kept as that of its step; nothing when it can."""
+    """Why the output of an agent cannot be stored as that of its step; empty when it can."""
     try:
-        # It stands inside of what the call answers, one level deeper.
+        # It is nested one level deeper in the result of the call.
         check_value([output], limits)
     except Invalid as problem:
         return [replace(one, pointer="") for one in problem.findings]
@@ -173,19 +173,19 @@ def find_output_problems(output: Any, limits: Limits) -> list[Finding]:
 
 
 def shorten_call(call: ToolCall, limits: Limits) -> ToolCall:
-    """A call that was refused, as the conversation goes on with it: nobody pays to read more."""
+    """A refused call as the conversation keeps it, shortened to save tokens."""
     text = format_value(call.arguments)
     short = shorten_text(text, limits)
     return call if short == text else replace(call, arguments=short)
 
 
 def shorten_text(text: str, limits: Limits) -> str:
-    """A text of the model's that came to nothing, as it is reminded of it."""
+    """An unusable text of the model, shortened for the reminder."""
     most = limits.agent_result_characters
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} left out)"
 
 
-# How often in a row a model may be told to do better.
+# How often in a row a model may be asked to correct itself.
 MENDS: Final = 3
 _CALLS_AT_ONCE: Final = 32
 _CUT: Final = frozenset({"max_tokens", "length"})
@@ -196,7 +196,7 @@ _NAME: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class AgentOutcome:
-    """How an agent came to an end of its own."""
+    """How an agent ended by itself."""
 
     kind: Literal["done", "nothing"]
     text: str = ""
@@ -205,18 +205,18 @@ class AgentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallReply:
-    """What came of one call, as the model is told it."""
+    """The result of one call, as the model receives it."""
 
     content: str
     failed: bool = False
-    # What it follows from; empty for words of our own, which another release may put otherwise.
+    # What it is derived from; empty for our own text, which another release may change.
     raw: str = ""
-    # What was wrong, if it was the model's own mistake.
+    # The problem, if it was the model's own mistake.
     findings: tuple[Finding, ...] = ()
 
     @property
     def refused(self) -> bool:
-        """Whether it was never made."""
+        """Whether it was not executed."""
         return self.failed and not self.raw
 
 
@@ -231,12 +231,12 @@ class AgentLoop:
     marks: QuoteMarkers = field(default_factory=lambda: QuoteMarkers("untrusted", 0))
     desk: AgentToolset = field(default_factory=AgentToolset)
     messages: list[ModelMessage] = field(default_factory=list)
-    # A hash of everything that led to the next question.
+    # A hash of everything before the next request.
     chain: bytes = b""
     mends: int = 0
 
     async def run(self) -> AgentOutcome:
-        """To its end: an answer, nothing to do, or a problem."""
+        """Run to the end: an answer, nothing to do, or a problem."""
         material = self.material
         mark = await self.agency.begin(material.digest)
         self.marks = QuoteMarkers(f"untrusted-{mark}", self.limits.agent_result_characters)
@@ -323,12 +323,12 @@ class AgentLoop:
         return reply
 
     def _spoken(self, reply: ModelReply) -> str:
-        """What a turn says beside an answer, which is shown when the task ends."""
+        """The text of a turn besides an answer, which is shown when the task ends."""
         shaped = self.material.shape is not None
         return reply.text if shaped or reply.calls or reply.stop_reason in _CUT else ""
 
     async def _calls(self, number: int, reply: ModelReply) -> AgentOutcome | None:
-        """Every call in its turn; what ends the task ends the turn as well."""
+        """Execute the calls in order; one that ends the task ends the turn as well."""
         results: list[ToolCallReply] = []
         for place, call in enumerate(reply.calls, 1):
             if place > _CALLS_AT_ONCE:
@@ -393,7 +393,7 @@ class AgentLoop:
         return None
 
     def _refused(self, call: ToolCall, text: str, pointer: str = "") -> ToolCallReply:
-        """A call that goes no further, by a mistake of the model's own."""
+        """A call that is not executed because of the model's own mistake."""
         self.transcript.called(call.name, None, call.arguments, text, failed=True)
         return ToolCallReply(text, failed=True, findings=(Finding(pointer, text, "agent_call"),))
 
@@ -452,7 +452,7 @@ class AgentLoop:
     async def _tell(
         self, number: int, reply: ModelReply, results: Sequence[ToolCallReply], text: str = ""
     ) -> None:
-        """Adds the model's turn and ours to the conversation."""
+        """Add the model's turn and our reply to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
         calls = tuple(
             shorten_call(call, self.limits) if result.refused else call
@@ -474,7 +474,7 @@ class AgentLoop:
         await self._show_told(number)
 
     async def _show_told(self, number: int) -> None:
-        """Whoever watches hears of calls that went no further, and of what the model was told."""
+        """Show observers the calls that were not executed, and what the model was told."""
         turn = self.transcript.turns[-1]
         for call in turn["calls"]:
             if call["tool"] is None:
@@ -485,7 +485,7 @@ class AgentLoop:
             await self.agency.say({"kind": "told", "turn": number, "text": turn["told"]})
 
     def _link(self, answer: Any) -> None:
-        """What was said is part of what the next question follows from."""
+        """Add what was said to the hash of the conversation."""
         text = orjson.dumps(answer, option=orjson.OPT_SORT_KEYS)
         self.chain = hashlib.blake2b(self.chain + text, digest_size=16).digest()
 
@@ -501,7 +501,7 @@ class AgentLoop:
             )
 
     def _check_bounds(self) -> None:
-        """What is gone is gone before anything else is done."""
+        """Check the limits before anything else is done."""
         agency, used = self.agency, self.transcript.tokens
         gone = agency.used_up() or check_limits(
             self.material.bounds, agency.spent, used, agency.seconds

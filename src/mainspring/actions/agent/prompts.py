@@ -1,9 +1,8 @@
-"""What we say to a model ourselves, and how text from elsewhere is set apart from it.
+"""Our own prompts, and the delimiters around untrusted text.
 
-Text that nobody here wrote stands between two marks. The mark is a word that is new for every
-conversation and that nobody can guess, so no text can end its own quotation; where it turns up
-inside a text all the same, because the model handed it to a tool that hands things back, it is
-taken out.
+Untrusted text is enclosed in markers. The marker is a random word per conversation, so no text can
+close its own quotation; where it occurs in a text anyway, because the model passed it to a tool
+that returns it, it is removed.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ _BY_TEXT: Final = "when you are done, answer with the text of your result and ca
 
 @dataclass(frozen=True, slots=True)
 class QuoteMarkers:
-    """Sets text from elsewhere apart, at most so much of it."""
+    """Encloses untrusted text in markers, up to a maximum length."""
 
     mark: str
     most: int
 
     def around(self, source: str, text: str) -> str:
-        """A text between its marks; what was cut is said after it."""
+        """A text between markers; truncation is noted after it."""
         cut = len(text) - self.most
         shown = text if cut <= 0 else text[: self.most]
         title = " ".join(self._inner(source).replace('"', "'").replace(">", " ").split())[:200]
@@ -63,14 +62,14 @@ class QuoteMarkers:
 
 
 def build_system_prompt(material: AgentTask, mark: str) -> str:
-    """Ours first, then the author's."""
+    """Our part first, then the author's."""
     ending = _BY_TEXT if material.shape is None else _BY_TOOL
     ours = _SYSTEM.format(mark=mark, ending=ending, nothing=NOTHING, cannot=CANNOT)
     return f"{ours}\n\n{material.system}" if material.system else ours
 
 
 def build_first_message(material: AgentTask, marks: QuoteMarkers) -> str:
-    """The task, and the documents after it."""
+    """The task, followed by the documents."""
     parts = [material.prompt]
     for place, (title, text) in enumerate(material.documents, 1):
         parts.append(marks.around(title or f"document {place}", text))
@@ -78,12 +77,12 @@ def build_first_message(material: AgentTask, marks: QuoteMarkers) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value as a model reads it."""
+    """A value as shown to a model."""
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
 def format_problem(problem: Problem) -> str:
-    """A problem with all that helps to do better."""
+    """A problem with everything that helps to correct it."""
     lines = [problem.detail]
     lines += [f"{one.pointer or '/'}: {one.detail}" for one in problem.findings[:10]]
     if problem.suggestion:
@@ -92,7 +91,7 @@ def format_problem(problem: Problem) -> str:
 
 
 def format_unknown_tool(name: str, offered: Sequence[str]) -> str:
-    """The answer to a call of something that is not there."""
+    """The result of a call of an unknown tool."""
     there = ", ".join(offered)
     return f"There is no tool called {name[:100]!r} here; nothing was done. You have: {there}."
 

@@ -1,7 +1,7 @@
-"""What an agent answers that was only pretended: a value of the shape that was asked for.
+"""Sample answers for simulated agents: a value that matches the requested schema.
 
-A schema of a few lines can ask for more values than there is room for, so what is made up has
-a bound, and a shape that does not fit into it has no sample.
+A schema of a few lines can require more values than fit into memory, so a sample is limited in
+size, and a schema that exceeds the limit has no sample.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PLAIN: Final[dict[str, Any]] = {
     "null": None,
 }
 _DEEPEST: Final = 8
-# What one sample may hold: its values, where a long text counts as several.
+# The maximum number of values in a sample; a long text counts as several.
 _MOST_VALUES: Final = 5_000
 _BYTES_OF_A_VALUE: Final = 100
 
 
 def build_sample_answer(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """An answer that fits, or nothing to do where none can be made up."""
+    """An answer that matches, or ``NothingToDo`` when none can be generated."""
     schema = arguments.get("output_schema")
     output, made = (
         _find_fitting_sample(schema, limits) if isinstance(schema, Mapping) else (None, True)
@@ -61,13 +61,13 @@ def _find_fitting_sample(schema: Mapping[str, Any], limits: Limits) -> tuple[Any
 
 
 def build_sample(schema: Any) -> Any:
-    """The first value that comes to mind, for a schema that is sound."""
+    """The simplest matching value, for a valid schema."""
     return _SampleGenerator(_MOST_VALUES).of(schema, 0)
 
 
 @dataclass(slots=True)
 class _SampleGenerator:
-    """One sample while it is made."""
+    """Generates one sample."""
 
     left: int
 
@@ -85,7 +85,7 @@ class _SampleGenerator:
             self._take(names)
             return {name: self.of(known.get(name), depth + 1) for name in names}
         if kind == "array":
-            # One item shows what later steps make of it.
+            # One item is enough for later steps.
             count = min(max(schema.get("minItems", 1), 1), schema.get("maxItems", 20), 20)
             return [self.of(schema.get("items"), depth + 1) for _ in range(int(count))]
         if kind in ("integer", "number"):
@@ -93,7 +93,7 @@ class _SampleGenerator:
         return _PLAIN.get(str(kind))
 
     def _take(self, value: Any = None) -> None:
-        """Room for one value more, or for one that is written out."""
+        """Reserve one more value, or one of this length."""
         self.left -= 1 + len(encode_canonical(value)) // _BYTES_OF_A_VALUE
         if self.left < 0:
             raise TooLarge("No sample of this shape has room.", code="sample_too_large")

@@ -1,4 +1,4 @@
-"""What agent.run and agent_task take and give, as JSON Schema with examples of both kinds."""
+"""The JSON Schemas of agent.run and agent_task, with examples and anti-examples."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ def build_agent_input_schema() -> dict[str, Any]:
 
 
 def build_agent_config_schema() -> dict[str, Any]:
-    """The config of agent_task: the same words; texts are filled in once, when it begins."""
+    """The config of agent_task: the same keys; templates are rendered once, when it begins."""
     task = _build_task_properties()
-    # What is approved is approved as it stands.
+    # Approved values must not contain templates.
     for name in ("output_schema", "max_turns", "max_tokens", "max_total_tokens", "max_seconds"):
         task[name][_SCOPE] = "none"
     task["max_usd"][_SCOPE] = "none"
@@ -182,7 +182,7 @@ def build_agent_config_schema() -> dict[str, Any]:
 
 
 def build_agent_output_schema() -> dict[str, Any]:
-    """What agent.run answers."""
+    """The result of agent.run."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",

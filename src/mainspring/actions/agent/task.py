@@ -1,4 +1,4 @@
-"""What an agent is asked to do, read from the arguments of its call."""
+"""Reads an agent's task from the arguments of its call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, check_schema, compile_schema
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 
-# What one agent may use, beside what its run may, and what is said when it is gone.
+# The limits of one agent, in addition to those of its run, and the errors when they are reached.
 
 DEFAULT_TURNS: Final = 20
 DEFAULT_TOKENS: Final = 4_096
@@ -23,10 +23,10 @@ DEFAULT_TOKENS: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class AgentLimits:
-    """The bounds of one agent; None: there is none."""
+    """The limits of one agent; None means no limit."""
 
     turns: int
-    # What one answer may be long.
+    # The maximum length of one answer.
     tokens: int
     total_tokens: int | None
     seconds: float | None
@@ -34,7 +34,7 @@ class AgentLimits:
 
 
 def read_bounds(arguments: Mapping[str, Any]) -> AgentLimits:
-    """The bounds in the arguments of a call."""
+    """The limits in the arguments of a call."""
     usd, seconds = arguments.get("max_usd"), arguments.get("max_seconds")
     return AgentLimits(
         turns=int(arguments.get("max_turns", DEFAULT_TURNS)),
@@ -48,7 +48,7 @@ def read_bounds(arguments: Mapping[str, Any]) -> AgentLimits:
 def check_limits(
     bounds: AgentLimits, spent: Decimal, tokens: int, seconds: float
 ) -> BudgetExceeded | None:
-    """Which bound has been reached, if one has."""
+    """The limit that has been reached, if any."""
     if bounds.usd is not None and spent >= bounds.usd:
         return BudgetExceeded(
             f"The agent has spent ${spent} of its ${bounds.usd}.",
@@ -71,7 +71,7 @@ def check_limits(
 
 
 def out_of_turns_error(bounds: AgentLimits) -> BudgetExceeded:
-    """It was asked as often as it may be."""
+    """The limit of turns is reached."""
     return BudgetExceeded(
         f"The agent was asked {bounds.turns} times and has not come to an end.",
         code="agent_turns",
@@ -80,7 +80,7 @@ def out_of_turns_error(bounds: AgentLimits) -> BudgetExceeded:
 
 
 def as_own(over: BudgetExceeded, bounds: AgentLimits) -> BudgetExceeded:
-    """An ask that the agent's own money does not pay for is told as that."""
+    """Report a refused model request as the agent's own budget, when that is the cause."""
     if over.code != "call_budget" or bounds.usd is None:
         return over
     return BudgetExceeded(
@@ -94,15 +94,15 @@ def _suggest_higher_limit(word: str) -> str:
     return f"Raise {word}, or give it a smaller task."
 
 
-# The name under which an answer stands that is no object itself.
+# The property that holds an answer which is not an object itself.
 VALUE: Final = "value"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputShape:
-    """The shape that an answer must have, as a model is asked for it."""
+    """The schema of the answer, as a model is asked for it."""
 
-    # What a tool takes is an object, so any other answer stands in one.
+    # A tool takes an object, so any other answer is wrapped in one.
     schema: Mapping[str, Any]
     validator: Validator
     wrapped: bool
@@ -118,17 +118,17 @@ class AgentTask:
     prompt: str
     system: str
     documents: tuple[tuple[str, str], ...]
-    # Names and patterns, each with the arguments that are fixed for it.
+    # Names and patterns, each with its fixed arguments.
     tools: Mapping[str, Mapping[str, Any]]
     model: str
     shape: OutputShape | None
     bounds: AgentLimits
-    # By what it is told from other material; what it may use is no part of it.
+    # Distinguishes the material from other material; tools and limits are not part of it.
     digest: bytes
 
 
 def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits) -> AgentTask:
-    """The task in the arguments of a call, whose shape is right."""
+    """The task in the arguments of a call, which are valid."""
     documents = tuple(
         (str(one.get("title", "")), str(one["text"])) for one in arguments.get("documents", ())
     )
@@ -150,11 +150,11 @@ def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits
 
 
 def parse_output_shape(schema: Mapping[str, Any], limits: Limits) -> OutputShape:
-    """The shape of an answer, or a problem that says what is wrong with it."""
+    """The schema of an answer, or an error that says what is wrong with it."""
     findings = check_schema(schema, limits, "/output_schema")
     is_object = schema.get("type") == "object"
     asked = schema if is_object or findings else _wrap_in_object(schema)
-    # What is put into an object has its references from there.
+    # The references of a wrapped schema are relative to the new root.
     findings = findings or check_schema(asked, limits, "/output_schema")
     if findings:
         raise Invalid(
@@ -167,7 +167,7 @@ def parse_output_shape(schema: Mapping[str, Any], limits: Limits) -> OutputShape
 
 
 def _wrap_in_object(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as one property of an object; what its references lead to stays at the root."""
+    """The schema as one property of an object; its definitions stay at the root."""
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "$schema", "$id")}
     made: dict[str, Any] = {
         "type": "object",

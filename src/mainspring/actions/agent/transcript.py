@@ -1,4 +1,4 @@
-"""The transcript of an agent: everything that was said and done, with what each turn cost."""
+"""The transcript of an agent: all turns and calls, with the cost of each turn."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mainspring.contracts.agent import AgentTurn, ToolCallResult
 from mainspring.contracts.errors import Problem
 from mainspring.outbound.models.model_replies import deeper
 
-# What is kept of each text when the whole would be too large.
+# The maximum length of each text when the whole would be too large.
 _SHORT: Final = 2_000
-# What is nested deeper cannot be written as JSON here.
+# Deeper nesting cannot be serialised as JSON here.
 _DEEPEST: Final = 200
 
 
@@ -35,7 +35,7 @@ class AgentTranscript:
         return self.input_tokens + self.output_tokens
 
     def hear(self, number: int, turn: AgentTurn) -> None:
-        """A model's turn."""
+        """Add a model's turn."""
         reply = turn.reply
         self.input_tokens += reply.input_tokens
         self.output_tokens += reply.output_tokens
@@ -67,7 +67,7 @@ class AgentTranscript:
         failed: bool,
         answer: ToolCallResult | None = None,
     ) -> None:
-        """A call of the last turn, and what the model was told of it."""
+        """Add a call of the last turn, and the reply to the model."""
         entry = {
             "name": name,
             "tool": tool,
@@ -80,7 +80,7 @@ class AgentTranscript:
         self.turns[-1]["calls"].append(entry)
 
     def said(self, text: str) -> None:
-        """What we told the model beside the results."""
+        """Add what the model was told besides the results."""
         self.turns[-1]["told"] = text
 
     def whole(
@@ -93,7 +93,7 @@ class AgentTranscript:
         spent: Decimal,
         most_bytes: int,
     ) -> dict[str, Any]:
-        """The transcript as it is kept."""
+        """The transcript as it is stored."""
         made = {
             "agent": key,
             "model": self.model,
@@ -115,7 +115,7 @@ class AgentTranscript:
 
 
 def describe_ending(problem: Problem) -> dict[str, Any]:
-    """How a conversation ended that came to no answer."""
+    """How a conversation without an answer ended."""
     return {"kind": "failed", "problem": problem.as_dict()}
 
 

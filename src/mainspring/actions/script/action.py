@@ -1,4 +1,4 @@
-"""script: one TypeScript file as a step, with exactly the calls that it was granted."""
+"""script: one TypeScript file as a step, with exactly the granted calls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mainspring.contracts.errors import Finding, InternalError
 from mainspring.definition.script import find_script_problems, read_script_grants
 from mainspring.definition.suggestions import suggest_capability
 
-# What is wrong with a script step beyond its schema, told when it is saved.
+# Problems of a script step beyond its schema, reported when it is saved.
 
 
 def validate_script_config(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
-    """Judges the source, and the grants by their names."""
+    """Check the source, and the grants by their names."""
     source, given = config.get("source"), config.get("grants")
     may = {name for name, one in capabilities.items() if one.grantable}
     found = [] if not isinstance(given, list) else list(_validate_grants(given, may, capabilities))
@@ -50,7 +50,7 @@ def _validate_grants(
 
 
 def build_script_action(workshop: ScriptRunner | None = None) -> Action:
-    """The action; without a workshop a definition can be judged by it and not run."""
+    """The action; without a runner a definition can be validated but not run."""
 
     async def script(ctx: StepContext, config: Mapping[str, Any]) -> Any:
         if workshop is None:

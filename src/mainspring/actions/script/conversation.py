@@ -1,7 +1,7 @@
-"""The conversation with one script: it asks, the gate decides, the answer goes back.
+"""The protocol with one script: it sends requests, the gate decides, the results go back.
 
-Whatever ends the run ends the process: money that is spent, a lease that is lost. A refusal
-that the script can do something about is an answer like any other.
+Whatever ends the run ends the process: a budget that is spent, a lease that is lost. A refusal that
+the script can handle is a result like any other.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from mainspring.contracts.secret import ScriptSecrets
 from mainspring.definition.strict_json import check_value
 from mainspring.gate.usage_markers import Marker, UsageMarkerParser
 
-# What a script says of models of its own, gathered into few bookings.
+# Usage that a script reports for its own models, batched for the ledger.
 
 _ONE_BY_ONE: Final = 100
-# Gathered marks are booked once they come to this part of what was booked before.
+# Pending reports are recorded once they reach this fraction of what was recorded before.
 _PART: Final = 10
 _SEVERAL: Final = "several"
 
 
 class UsageAccumulator:
-    """The usage of one try, on its way to the ledger."""
+    """The usage of one attempt, on its way to the ledger."""
 
     def __init__(self) -> None:
         self._booked = 0
@@ -52,7 +52,7 @@ class UsageAccumulator:
         self._held: Usage | None = None
 
     def add(self, usage: Usage) -> Usage | None:
-        """Takes one mark; answers what is to be booked now."""
+        """Add one report; returns what must be recorded now."""
         if not _count_tokens(usage) and not usage.cost_usd:
             return None
         self._held = usage if self._held is None else _add_usage(self._held, usage)
@@ -64,7 +64,7 @@ class UsageAccumulator:
         return self.rest() if enough else None
 
     def rest(self) -> Usage | None:
-        """What is held still, to be booked now."""
+        """What is still pending, to be recorded now."""
         held, self._held = self._held, None
         if held is not None:
             self._booked += 1
@@ -87,7 +87,7 @@ def _add_usage(one: Usage, other: Usage) -> Usage:
     )
 
 
-# How a script that came to no good end is told of.
+# The errors of scripts that failed.
 
 _LONGEST: Final = 600
 _FRAME_MB: Final = ProcessLimits().frame_bytes >> 20
@@ -95,7 +95,7 @@ _LONGEST_NAME: Final = 100
 
 
 def script_error(failed: Mapping[str, Any]) -> Problem:
-    """The script threw, and nobody caught it: trying the same again ends the same way."""
+    """The script threw an uncaught error, which a retry would repeat."""
     name, message = str(failed.get("name") or "Error"), str(failed.get("message") or "")
     name = name[:_LONGEST_NAME]
     return Invalid(
@@ -106,7 +106,7 @@ def script_error(failed: Mapping[str, Any]) -> Problem:
 
 
 def build_error(failed: Mapping[str, Any]) -> Problem:
-    """The source is no TypeScript."""
+    """The source is not valid TypeScript."""
     message = str(failed.get("message") or "it cannot be read")
     return Invalid(
         f"The script is not valid TypeScript: {message[:_LONGEST]}{_format_script_location(failed)}",  # noqa: E501
@@ -115,7 +115,7 @@ def build_error(failed: Mapping[str, Any]) -> Problem:
 
 
 def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float) -> Problem:
-    """The process is gone and has not said what became of the script."""
+    """The process ended without reporting the result of the script."""
     match reason:
         case "wall":
             return DeadlineExceeded(
@@ -169,47 +169,47 @@ def _format_script_location(failed: Mapping[str, Any]) -> str:
     line, column = failed.get("line"), failed.get("column")
     if not isinstance(line, int):
         return ""
-    # What makes the file ready to run stands before its first line.
+    # The runtime prefix comes before its first line.
     known = isinstance(column, int) and line > 1
     return f" (main.ts, line {line}" + (f", column {column})" if known else ")")
 
 
-# Answers one message of MCP: token, method, headers and body in; status, headers, body out.
+# Answers one MCP message: token, method, headers and body in; status, headers, body out.
 AnswerMcp = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
-# Around what takes as long as other scripts do; an ``Exhausted`` when too many wait already.
+# Wraps waits for other scripts; raises ``LimitExceeded`` when too many wait already.
 ReleaseSlot = Callable[[SandboxProcess], AbstractAsyncContextManager[None]]
 
-# What waits for runs, which may need the place that the script has.
+# Capabilities that wait for runs, which may need the slot of this script.
 _WAITS: Final = frozenset({"run_automation_once"})
 _FULL: Final = "scripts_waiting"
-# Calls of one script that are under way at the same time; further ones wait their turn.
+# Concurrent calls of one script; further ones are queued.
 _AT_ONCE: Final = 16
-# What may wait for its turn here; above it, the script waits.
+# The maximum queue length; above it, the script blocks.
 _MOST_HELD: Final = 256
 _MOST_HELD_BYTES: Final = 16 * 1_048_576
-# A script that prints many marks which cannot be read is told so a few times.
+# How often a script is warned about unreadable usage reports.
 _SAID_OF_MARKS: Final = 3
 
 
 @dataclass(slots=True)
 class ScriptConversation:
-    """One script, from its first line to its last."""
+    """One script, from start to end."""
 
     ctx: StepContext
     process: SandboxProcess
     voice: OutputRecorder
     wall_seconds: float
-    # The secrets that the approved source spells.
+    # The secrets that the approved source names.
     secrets: ScriptSecrets = field(default_factory=ScriptSecrets)
     speak: AnswerMcp | None = None
     limits: Limits = field(default_factory=Limits)
     resting: ReleaseSlot | None = None
-    # What the run cannot go on after; the process is ended and this is what became of it.
+    # An error that ends the run; the process is ended and this is the result.
     _fatal: BaseException | None = None
-    # What calls were refused with, newest last.
+    # The errors of refused calls, newest last.
     _problems: deque[Problem] = field(default_factory=lambda: deque(maxlen=100))
-    # Whether the script has said its last word.
+    # Whether the script has sent its final message.
     _over: bool = False
     _held_bytes: int = 0
     _marks: UsageMarkerParser = field(default_factory=UsageMarkerParser)
@@ -220,7 +220,9 @@ class ScriptConversation:
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def hold(self, first: Mapping[str, Any]) -> Any:
-        """Starts the script and answers it until it is done; its value, or its problem."""
+        """Start the script and answer it until it is done; returns its value, or raises its
+        problem.
+        """
         asked: set[asyncio.Task[None]] = set()
         last: Mapping[str, Any] | None = None
         await self.process.send(first)
@@ -253,7 +255,7 @@ class ScriptConversation:
         raise process_ended_error(end.reason, end.exit_code, self.wall_seconds)
 
     async def _finish(self, asked: set[asyncio.Task[None]]) -> None:
-        """What a script asked for and did not wait for is done all the same, and told of."""
+        """Complete the calls that a script started and did not await, and report them."""
         try:
             async with asyncio.timeout(self.wall_seconds):
                 while asked:
@@ -262,7 +264,7 @@ class ScriptConversation:
             raise process_ended_error("wall", 0, self.wall_seconds) from None
 
     def _hear(self, said: OutputChunk) -> None:
-        """Keeps what it printed, and counts what it says of models of its own."""
+        """Record its output, and count the usage of its own models."""
         if said.stream == "stderr":
             self.voice.hear("err", said.text)
             return
@@ -297,7 +299,7 @@ class ScriptConversation:
             self._break_off(fatal)
 
     async def _catch_up(self, asked: set[asyncio.Task[None]]) -> None:
-        """A script that asks faster than it is answered waits: its questions are held here."""
+        """A script that sends requests faster than they are answered blocks."""
         if len(asked) <= _MOST_HELD and self._held_bytes <= _MOST_HELD_BYTES:
             return
         ended = asyncio.ensure_future(self.process.ended())
@@ -308,7 +310,7 @@ class ScriptConversation:
         ended.cancel()
 
     async def _answer(self, frame: Frame) -> None:
-        """Asks for the script; what ends the run ends the script."""
+        """Call for the script; what ends the run ends the script."""
         said = frame.body
         try:
             async with self._turns:
@@ -396,7 +398,7 @@ class ScriptConversation:
             raise gone
 
     def _failure(self, failed: Any) -> Problem:
-        """What the script threw; a refusal that it let pass is the step's own problem."""
+        """What the script threw; an unhandled refusal is the step's own problem."""
         told = failed if isinstance(failed, Mapping) else {}
         for refused in self._problems:
             if refused.as_dict() == told.get("problem"):
@@ -405,7 +407,7 @@ class ScriptConversation:
 
 
 def _get_called_tool(answer: Mapping[str, Any]) -> str:
-    """The tool that a message of MCP calls; empty when it calls none."""
+    """The tool that an MCP message calls; empty when it calls none."""
     try:
         message = orjson.loads(str(answer.get("body") or ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a script says, on its way into the record: whole lines, soon, and not without end."""
+"""Records the output of a script: in whole lines, with little delay, and bounded."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Final
 
 from mainspring.contracts.context import OutputStream, StepContext
 
-# A line that is written appears this much later at most.
+# The maximum delay of a line.
 _SOON: Final = 0.1
-# A script that has said so many pieces is written down in larger ones, and less often.
+# After this many chunks, output is recorded in larger chunks and less often.
 _PLENTY: Final = 2_000
 _LATER: Final = 1.0
-# More changes between the streams than this at a time, and each stream is told for itself.
+# With more changes between the streams than this, each stream is recorded separately.
 _CHANGES: Final = 20
-# What is kept in one piece; a longer text is cut into several.
+# The maximum size of a chunk; a longer text is split.
 _PIECE: Final = 16_384
 _CUT: Final = "\n… the rest of what the script said was not kept: it is more than {most} bytes.\n"
 
 
 class OutputRecorder:
-    """Gathers the output of one script and hands it on in pieces.
+    """Collects the output of one script and passes it on in chunks.
 
-    Lines stay whole, so that what must not be shown can be found in them. Each stream has
-    the same bound; what goes beyond it is counted and left out, which the last line says.
+    Lines stay whole, so that secrets can be found and masked in them. Each stream has the same
+    limit; what exceeds it is counted and dropped, which the last line says.
     """
 
     def __init__(self, ctx: StepContext, most_bytes: int) -> None:
@@ -38,7 +38,7 @@ class OutputRecorder:
         self._turn = asyncio.Lock()
 
     def hear(self, stream: OutputStream, text: str) -> None:
-        """Takes some text; it is written with what comes right after it."""
+        """Add text; it is written together with what follows shortly."""
         if stream in self._cut or not text:
             return
         left = self._most - self._kept[stream]
@@ -53,7 +53,7 @@ class OutputRecorder:
             self._later = asyncio.create_task(self._write_soon())
 
     async def close(self) -> None:
-        """Writes what is still waiting."""
+        """Write what is still buffered."""
         if self._later is not None:
             self._later.cancel()
             await asyncio.gather(self._later, return_exceptions=True)
@@ -76,7 +76,7 @@ class OutputRecorder:
 
 
 def _join_chunks(pieces: list[tuple[OutputStream, str]]) -> list[tuple[OutputStream, str]]:
-    """Neighbours of one stream as one text."""
+    """Join adjacent chunks of one stream."""
     return [
         (stream, "".join(text for _, text in said))
         for stream, said in groupby(pieces, key=lambda piece: piece[0])

@@ -1,7 +1,7 @@
-"""The scripts of a definition, built when it is saved and not at their first run.
+"""Builds the scripts of a definition when it is saved, not at their first run.
 
-The reader of sources is lenient; what makes them ready to run is not. A machine that cannot
-build, or not soon, saves all the same: the first run builds then.
+The static analysis is lenient; the build is not. When a machine cannot build, or not soon enough,
+the definition is saved anyway: the first run builds then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mainspring.definition.validate import ValidationReport
 if TYPE_CHECKING:
     from mainspring.actions.script.runner import ScriptRunner
 
-# For all scripts of a definition together: whoever saves is waiting.
+# The time limit for all scripts of a definition together, while the author waits.
 _SECONDS: Final = 20.0
 _SCRIPT: Final = "script"
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 async def prebuild_scripts(
     workshop: ScriptRunner | None, workspace_id: UUID, report: ValidationReport
 ) -> ValidationReport:
-    """The verdict on a definition, with what building its scripts has found."""
+    """The validation report of a definition, with the findings of its builds."""
     if report.definition is None:
         return report
     try:
@@ -47,7 +47,7 @@ async def prebuild_scripts(
 async def check_builds(
     workshop: ScriptRunner | None, workspace_id: UUID, definition: Definition
 ) -> None:
-    """Refuses a definition with a script that is no TypeScript."""
+    """Refuse a definition with a script that is not valid TypeScript."""
     if workshop is None:
         return
     findings = []
@@ -67,14 +67,14 @@ async def check_builds(
 
 
 def list_script_sources(definition: Definition) -> Iterator[tuple[str, str]]:
-    """Every script of a definition, nested ones and those after a failure too: where, what."""
+    """Every script of a definition, including nested and on_failure steps: pointer and source."""
     shown = definition.as_dict()
     yield from _iterate_sources(shown["plan"], "/plan")
     yield from _iterate_sources(shown["execution"].get("on_failure"), "/execution/on_failure")
 
 
 def _iterate_sources(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """A nested step stands in the config of another; a script's own config holds none."""
+    """A nested step is in the config of another; a script's own config contains none."""
     rest: list[tuple[str, Any]] = [(at, value)]
     while rest:
         pointer, value = rest.pop()
@@ -96,7 +96,7 @@ def _get_source(step: Mapping[str, Any]) -> str | None:
 
 
 def _as_written(finding: Finding, moved: list[tuple[str, str]]) -> Finding:
-    """An upgrade may have renamed the key; the author looks for the old name."""
+    """The pointer before the upgrade, because the author looks for the old key."""
     for now, was in moved:
         if finding.pointer == now or finding.pointer.startswith(now + "/"):
             return replace(finding, pointer=was + finding.pointer.removeprefix(now))

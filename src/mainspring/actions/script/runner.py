@@ -1,4 +1,4 @@
-"""The workshop: where scripts are built and run, one for each process of the house.
+"""Builds and runs scripts; one runner per process of the application.
 
 Nothing is started before the first script: most commands never need one. From then on a few
 processes are kept warm, because starting one takes longer than many scripts do.
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 
-# Builds: a source with its types taken away, made once and kept.
+# Builds: sources with their types stripped, cached.
 
-# Goes up when the same source would be made into something else.
+# Incremented when the same source would be built differently.
 _EDITION: Final = b"2\0"
 _REMEMBERED: Final = 64
 
@@ -54,7 +54,7 @@ _KEEP = """
 
 @dataclass(frozen=True, slots=True)
 class ScriptBuild:
-    """What is run in place of a source."""
+    """The code that is run in place of a source."""
 
     js: str
     source_map: str | None = None
@@ -64,7 +64,7 @@ BuildScript = Callable[[str], Awaitable[ScriptBuild]]
 
 
 class ScriptBuildCache:
-    """The builds of this installation: remembered, kept in the table, or made."""
+    """The builds of this installation: cached in memory, stored in the table, or created."""
 
     def __init__(self, database: Database | None, make: BuildScript) -> None:
         self._database = database
@@ -72,7 +72,7 @@ class ScriptBuildCache:
         self._remembered: OrderedDict[bytes, ScriptBuild] = OrderedDict()
 
     async def of(self, workspace_id: UUID, source: str) -> ScriptBuild:
-        """The build of a source; an ``Invalid`` when it is no TypeScript."""
+        """The build of a source; ``Invalid`` when it is not valid TypeScript."""
         digest = hashlib.sha256(_EDITION + source.encode("utf-8", "surrogatepass")).digest()
         found = self._remembered.get(digest)
         if found is not None:
@@ -99,7 +99,7 @@ class ScriptBuildCache:
         return build
 
 
-# The config of a script step, as its form and its validator know it.
+# The config schema of a script step, for its form and validation.
 
 SOURCE_CHARACTERS: Final = 200_000
 LEAST_WALL: Final = 5
@@ -116,7 +116,7 @@ return { rows: board.data.datasets.default.rows.length };
 
 
 def build_script_config_schema() -> dict[str, Any]:
-    """Its source and its grants are approved as they stand, so neither is a template."""
+    """Source and grants are approved as written, so neither may be a template."""
     return {
         "type": "object",
         "required": ["source"],
@@ -174,7 +174,7 @@ def build_script_config_schema() -> dict[str, Any]:
     }
 
 
-# Taking the types away is quick; a source that takes longer is made to take longer.
+# Stripping types is fast; a source that takes longer is malicious.
 _BUILD_SECONDS: Final = 10.0
 _MCP: Final = "/mcp"
 
@@ -191,13 +191,13 @@ class ScriptRunner:
         self._builds = ScriptBuildCache(database, self._built)
         self._stack = AsyncExitStack()
         self._opening: asyncio.Task[SandboxPool] | None = None
-        # How many scripts run at once; none: as many as the machine's cores carry.
+        # How many scripts run at once; None: depends on the number of cores.
         self.most: int | None = None
-        # How a script's own MCP client is answered; the surfaces hand it in.
+        # Answers a script's own MCP client; provided by the interfaces.
         self.speak: AnswerMcp | None = None
 
     async def run(self, ctx: StepContext, config: Mapping[str, Any]) -> Any:
-        """Runs a script to its end; what it returned."""
+        """Run a script to its end and return its result."""
         source = config["source"]
         wall = float(config.get("wall_seconds", DEFAULT_WALL))
         build, start = await asyncio.gather(
@@ -206,7 +206,7 @@ class ScriptRunner:
         voice = OutputRecorder(ctx, self._limits.script_output_bytes)
         caps = ProcessLimits(wall, round(wall), self._limits.script_memory_mb)
         names = sorted({grant.capability for grant in ctx.grants})
-        # Nobody who sends data to this try can know the mark of its secrets.
+        # Data sent to this attempt cannot contain the marker of its secrets.
         spelt = ScriptSecrets(locate_script_secrets(source), secrets.token_hex(16))
         first = {
             "kind": "run",
@@ -245,15 +245,15 @@ class ScriptRunner:
         return value
 
     async def build(self, workspace_id: UUID, source: str) -> ScriptBuild:
-        """Builds a source ahead of its first run, so that its author learns what is wrong."""
+        """Build a source before its first run, so that its author sees the problems."""
         return await self._builds.of(workspace_id, source)
 
     async def walls(self) -> Isolation:
-        """What holds scripts on this machine."""
+        """The isolation of scripts on this machine."""
         return await (await self._open()).walls()
 
     async def aclose(self) -> None:
-        """Ends every process."""
+        """End every process."""
         if self._opening is not None:
             await asyncio.gather(self._opening, return_exceptions=True)
         await self._stack.aclose()
@@ -294,7 +294,7 @@ def _build_run_info(ctx: StepContext) -> dict[str, Any]:
 
 async def _end(process: SandboxProcess, problem: Exception | None) -> str:
     end = await process.ended()
-    # A signal counts as a shell counts it.
+    # The exit code of a signal, as in a shell.
     left = end.exit_code if end.exit_code >= 0 else 128 - end.exit_code
     code = 0 if problem is None else left if end.reason else 1
     told = {"exit_code": code, "reason": end.reason, "cpu_ms": end.cpu_ms, "peak_kb": end.peak_kb}

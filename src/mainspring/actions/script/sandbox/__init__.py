@@ -1,10 +1,10 @@
-"""The sandbox: one process for one script, and nothing else.
+"""The sandbox: one process per script.
 
-``pool.py`` hands processes out, ``process.py`` is one of them as the worker sees it, and
-``bootstrap.js`` is the trusted half inside it. Processes are started by ``launcher.py``, a
-small process of its own, so that the large worker never forks; ``confine.py`` is what a
-child does to itself before it becomes Deno, and ``walls.py`` says in words what holds.
+``pool`` provides processes, ``process`` is one of them as the worker sees it, and ``bootstrap.js``
+is the trusted part inside it. Processes are started by ``launcher``, a small separate process, so
+that the large worker never forks; ``confinement`` is what a child does to itself before it becomes
+Deno, and ``isolation`` describes the isolation in force.
 
-The script reaches the world through its standard streams only. Behind them stands the
-worker, which asks the gate; there is no network, no file and no environment to take.
+The script communicates through its standard streams only, with the worker, which calls the gate; it
+has no network, no files and no environment.
 """

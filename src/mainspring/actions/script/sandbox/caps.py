@@ -1,4 +1,4 @@
-"""What one script may use up, whatever it does."""
+"""The resource limits of one script."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _MB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The bounds of one process; each of them ends it."""
+    """The limits of one process; exceeding any of them ends it."""
 
     wall_seconds: float = 60.0
     cpu_seconds: int = 60
     memory_mb: int = 512
-    # What is read from the process before it is ended; how much is kept is for the caller.
+    # How much output is read before it is ended; the caller limits how much is kept.
     output_bytes: int = 64 * _MB
     frame_bytes: int = 16 * _MB
 

@@ -1,8 +1,8 @@
-"""What the launcher and its children do to themselves so that a script cannot do harm.
+"""How the launcher and its children confine themselves before a script runs.
 
-``raise_walls`` happens once, in the launcher. ``stand_behind`` and ``become_deno`` happen in
-each child between fork and exec; their order matters, because each step takes away what an
-earlier one needs.
+``confine_processes`` runs once, in the launcher. ``confine_child`` and ``exec_deno`` run in each
+child between fork and exec; their order matters, because each step removes what an earlier one
+needs.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from mainspring.actions.script.sandbox.linux import (
     Kernel,
 )
 
-# A filter of system calls: what a script's process never needs is refused by the kernel.
+# The seccomp filter: system calls that a script's process never needs are refused by the kernel.
 
 _MODE_FILTER = 2
 _ALLOW, _REFUSE, _KILL = 0x7FFF_0000, 0x0005_0000, 0x8000_0000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
-# Where the number, the architecture and the first argument stand in what is looked at.
+# Offsets of the number, the architecture and the first argument in seccomp_data.
 _NUMBER, _ARCHITECTURE, _FIRST = 0, 4, 16
 _ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _FOREIGN_NUMBERS = 0x4000_0000
 _WORLDS = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 
-# Sockets, other processes, other worlds, mounts, modules, keys, shared memory of System V.
-# Then rights, owners, times and marks of files, which Landlock lets a file's own user change,
-# and signals and priorities of other processes of the same user.
+# Sockets, other processes, namespaces, mounts, modules, keys, System V shared memory. Then modes,
+# owners, timestamps and attributes of files, which Landlock lets a file's own user change, and
+# signals and priorities of other processes of the same user.
 _REFUSED = {
     "x86_64": (
         41,
@@ -167,8 +167,8 @@ _REFUSED = {
         274,
     ),
 }
-# From 424 on the numbers are the same everywhere: io_uring, new mounts, handles of processes,
-# rights and marks of files.
+# From 424 on the numbers are the same on every architecture: io_uring, new mount calls, pidfds,
+# modes and attributes of files.
 _REFUSED_EVERYWHERE = (
     424,
     425,
@@ -193,7 +193,7 @@ _LIMITS = {"x86_64": 302, "aarch64": 261}
 
 
 def build_filter(machine: str | None = None) -> bytes | None:
-    """The program of the filter, or None on a machine whose numbers are not known."""
+    """The BPF program, or None on an architecture whose numbers are unknown."""
     machine = machine or os.uname().machine
     if machine not in _ARCHITECTURES:
         return None
@@ -210,7 +210,7 @@ def build_filter(machine: str | None = None) -> bytes | None:
             _encode_instruction(_EQUAL, number, 0, 1),
             _encode_instruction(_ANSWER, _REFUSE | errno.EACCES),
         ]
-    # Its own limits it may ask for; those of the worker it could set to nothing.
+    # It may query its own limits; it could otherwise set those of the worker to zero.
     lines += [
         _encode_instruction(_EQUAL, _LIMITS[machine], 0, 4),
         _encode_instruction(_LOAD, _FIRST),
@@ -218,7 +218,7 @@ def build_filter(machine: str | None = None) -> bytes | None:
         _encode_instruction(_ANSWER, _REFUSE | errno.EPERM),
         _encode_instruction(_ANSWER, _ALLOW),
     ]
-    # Its arguments cannot be seen; told that there is none, libc makes threads with the older.
+    # The arguments of clone3 cannot be inspected; with ENOSYS, libc falls back to clone.
     lines += [
         _encode_instruction(_EQUAL, _CLONE3, 0, 1),
         _encode_instruction(_ANSWER, _REFUSE | errno.ENOSYS),
@@ -234,7 +234,7 @@ def build_filter(machine: str | None = None) -> bytes | None:
 
 
 def put_on(kernel: Kernel, program: bytes) -> None:
-    """For good, and for everything that this process becomes."""
+    """Install the filter permanently, for this process and everything it executes."""
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
     held = ctypes.create_string_buffer(program, len(program))
     wanted = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))
@@ -245,12 +245,12 @@ def _encode_instruction(code: int, value: int, when: int = 0, otherwise: int = 0
     return struct.pack("=HBBI", code, when, otherwise, value)
 
 
-# Landlock: the kernel itself refuses every path that is not on the list.
+# Landlock: the kernel refuses every path that is not on the list.
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _EXECUTE, _READ_FILE, _READ_FOLDER = 1, 4, 8
 _FILES_OF_FIRST = (1 << 13) - 1
-# Each later version of Landlock knows more: (version, right on files).
+# Each later Landlock version adds rights: (version, right on files).
 _FILES_SINCE = ((2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
 _TCP, _TCP_SINCE = 3, 4
 _SCOPES, _SCOPES_SINCE = 3, 6
@@ -259,7 +259,7 @@ _ASK_VERSION = 1
 
 
 def get_landlock_version(kernel: Kernel) -> int:
-    """0 where there is none."""
+    """0 when Landlock is not supported."""
     try:
         return kernel.system_call(_CREATE, None, 0, _ASK_VERSION)
     except OSError:
@@ -268,21 +268,21 @@ def get_landlock_version(kernel: Kernel) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AllowedPath:
-    """A path that was opened once, and the rights that it is given."""
+    """An open path and the rights on it."""
 
     opened: int
     rights: int
 
 
 def open_allowed(readable: Iterable[str], runnable: Iterable[str]) -> tuple[AllowedPath, ...]:
-    """What is there of these; a path that is not there needs no right."""
+    """The existing ones of these; a missing path needs no right."""
     found = [_open_allowed_path(path, 0) for path in readable]
     found += [_open_allowed_path(path, _EXECUTE) for path in runnable]
     return tuple(allowed for allowed in found if allowed is not None)
 
 
 def build_ruleset(kernel: Kernel, version: int, allowed: Iterable[AllowedPath]) -> int:
-    """A ruleset that lets these be read or run, and nothing be written or dialled."""
+    """A ruleset that allows reading or executing these, and no writing or connecting."""
     files = _FILES_OF_FIRST | sum(right for since, right in _FILES_SINCE if version >= since)
     tcp = _TCP if version >= _TCP_SINCE else 0
     scopes = _SCOPES if version >= _SCOPES_SINCE else 0
@@ -296,7 +296,7 @@ def build_ruleset(kernel: Kernel, version: int, allowed: Iterable[AllowedPath]) 
 
 
 def restrict_self(kernel: Kernel, ruleset: int) -> None:
-    """For good, and for everything that this process becomes."""
+    """Apply the ruleset permanently, for this process and everything it executes."""
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
     kernel.system_call(_RESTRICT, ruleset, 0)
 
@@ -310,7 +310,7 @@ def _open_allowed_path(path: str, more: int) -> AllowedPath | None:
     return AllowedPath(opened, _READ_FILE | more | (_READ_FOLDER if folder else 0))
 
 
-# A world of its own: its own root folder, network, and messages between processes.
+# Namespaces: a root folder, network and IPC of its own.
 
 _KEPT_FLAGS = MS_RDONLY | MS_NOSUID | MS_NODEV | 8 | 1024 | 2048
 _RELATIVE_TIMES = 4096
@@ -318,7 +318,7 @@ _MS_RELATIME = 1 << 21
 
 
 def leave_network(kernel: Kernel) -> None:
-    """Into a network without a single address; not even the loopback is up."""
+    """Enter a network namespace without any address; not even the loopback is up."""
     _unshare(kernel, CLONE_NEWNET)
 
 
@@ -327,12 +327,12 @@ def leave_world(kernel: Kernel) -> None:
 
 
 def move_into(kernel: Kernel, root: Path, program: str, kept: Iterable[str]) -> None:
-    """Makes ``root`` the root folder, with the paths to keep under their own names."""
+    """Make ``root`` the root folder, with the kept paths under their own names."""
     kernel.mount(None, "/", None, MS_REC | MS_PRIVATE)
     kernel.mount("tmpfs", str(root), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755")
     for path in kept:
         _bind(kernel, Path(path), root / path.lstrip("/"))
-    # Deno asks for its own name there, and ends when nobody tells.
+    # Deno reads its own path there, and exits when that fails.
     myself = root / "proc/self"
     myself.mkdir(parents=True)
     (myself / "exe").symlink_to(program)
@@ -344,7 +344,7 @@ def move_into(kernel: Kernel, root: Path, program: str, kept: Iterable[str]) -> 
 
 
 def _unshare(kernel: Kernel, flags: int) -> None:
-    """Root may do so at once; anybody else by way of a world of users."""
+    """Root may do so directly; other users through a user namespace."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
         kernel.unshare(flags)
@@ -367,39 +367,39 @@ def _bind(kernel: Kernel, source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
     kernel.mount(str(source), str(target), None, MS_BIND)
-    # What the mount below forbids may not be forgotten, or the kernel refuses.
+    # Flags of the underlying mount must be kept, or the kernel refuses.
     flags = os.statvfs(target).f_flag
     kept = flags & _KEPT_FLAGS | (_MS_RELATIME if flags & _RELATIVE_TIMES else 0)
-    # A device stays one: the only ones that are bound are the harmless ones.
+    # Device nodes stay usable: only harmless ones are bound.
     kernel.mount(None, str(target), None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | kept)
 
 
-# Numbers that no account of a real system has; each launcher has a stretch of its own.
+# User ids that no account of a real system has; each launcher has a range of its own.
 _FIRST_USER = 1_000_000_000
 _STRETCH = 512
 _STRETCHES = 0x1F_FFFF
 _NOBODY = 65_534
 _MOST_FILES = 128
-# Threads: Deno makes a few for each core, and a script has no use for more.
+# Threads: Deno creates a few per core, and a script needs no more.
 _MOST_THREADS = 64
 _THREADS_PER_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedConfinement:
-    """The walls as they stand in the launcher, ready for a child to step behind."""
+    """The isolation layers as prepared in the launcher, to be applied by each child."""
 
     walls: Isolation
-    # What a child may read and run, where Landlock holds it.
+    # What a child may read and execute under Landlock.
     allowed: tuple[AllowedPath, ...] = ()
     program: bytes | None = None
-    # The number of the first user of this launcher's stretch.
+    # The first user id of this launcher's range.
     users: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """The limits of one child: bytes that are its own to write in, and processor time."""
+    """The limits of one child: private writable bytes, and CPU time."""
 
     data_bytes: int
     cpu_seconds: int
@@ -412,7 +412,7 @@ def confine_processes(
     readable: Sequence[str],
     runnable: Sequence[str],
 ) -> PreparedConfinement:
-    """As many walls as this machine allows; a wall that was asked for by name must stand."""
+    """Set up every layer that this machine supports; an explicitly requested layer is required."""
     users = _FIRST_USER + (os.getpid() & _STRETCHES) * _STRETCH
     isolation = Isolation(user=_probe_process_user(users))
     if mode is IsolationMode.NONE:
@@ -441,7 +441,7 @@ def confine_processes(
 
 
 def confine_child(kernel: Kernel, raised: PreparedConfinement, slot: int) -> None:
-    """Puts a fresh child behind every wall, before it knows what it is for."""
+    """Confine a new child completely, before it has a script."""
     os.setsid()
     for number in range(1, signal.NSIG):
         if number not in {signal.SIGKILL, signal.SIGSTOP, 32, 33}:
@@ -449,11 +449,11 @@ def confine_child(kernel: Kernel, raised: PreparedConfinement, slot: int) -> Non
     os.umask(0o077)
     _bound(_build_rlimits(raised.walls.user))
     _change_user(raised.walls.user, raised.users + slot % _STRETCH)
-    # After the change of user, which makes the kernel forget it.
+    # After the change of user, which clears it.
     kernel.control(PR_SET_PDEATHSIG, int(signal.SIGKILL))
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
     if raised.walls.landlock:
-        # Its own map is the one thing of itself that Deno looks at: a deep stack asks for it.
+        # Deno only reads its own memory map: a deep stack needs it.
         allowed = (*raised.allowed, *open_allowed(("/proc/self/maps",), ()))
         restrict_self(kernel, build_ruleset(kernel, raised.walls.landlock, allowed))
     if raised.program is not None:
@@ -466,7 +466,7 @@ def exec_deno(
     streams: Sequence[int],
     command: tuple[int, Sequence[str], dict[str, str]],
 ) -> None:
-    """Turns a child that stands behind the walls into Deno; it comes back only by an error."""
+    """Execute Deno in a confined child; returns only on an error."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     kernel.close_on_exec_from(3)
@@ -483,7 +483,7 @@ def _build_rlimits(user: ProcessUser) -> dict[int, int]:
         resource.RLIMIT_MEMLOCK: 0,
     }
     if user is ProcessUser.PER_PROCESS:
-        # Counted by user, so it means something only where each process has its own.
+        # Counted per user, so it is only useful where each process has its own user.
         limits[resource.RLIMIT_NPROC] = _MOST_THREADS + _THREADS_PER_CORE * (os.cpu_count() or 1)
     return limits
 
@@ -505,7 +505,7 @@ def _change_user(kind: ProcessUser, number: int) -> None:
 
 
 def _probe_process_user(number: int) -> ProcessUser:
-    """Tried in a child: where only some users are known, a number of our own is refused."""
+    """Tested in a child: in some user namespaces, an unmapped user id is refused."""
     if os.geteuid() != 0:
         return ProcessUser.SAME
     for kind in (ProcessUser.PER_PROCESS, ProcessUser.NOBODY):
@@ -522,7 +522,7 @@ def _probe_filter(kernel: Kernel) -> bytes | None:
 
 
 def _put_up(missing: list[str], what: str, put_up: Callable[[], None]) -> bool:
-    """Tried by a child first: half a wall could be worse than none."""
+    """Tested in a child first: a partially applied layer could be worse than none."""
     if not _probe_in_child(put_up):
         missing.append(f"{what} is not allowed here")
         return False
@@ -531,7 +531,7 @@ def _put_up(missing: list[str], what: str, put_up: Callable[[], None]) -> bool:
 
 
 def _probe_in_child(what: Callable[[], None]) -> bool:
-    """Whether something that cannot be undone would work, found out by a child."""
+    """Whether an irreversible operation would work, tested in a child."""
     child = os.fork()
     if child == 0:
         try:

@@ -1,7 +1,7 @@
-"""Where Deno stands, what it reads, and the private folder of one launcher.
+"""The paths of Deno and its libraries, and the private folder of one launcher.
 
-The folder holds the bootstrap and an empty cache. Nothing in it is a secret and nobody but
-its owner can write in it: there is nothing that one script could leave for another.
+The folder holds the bootstrap and an empty cache. It contains no secrets and only its owner can
+write to it, so one script can leave nothing for another.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from mainspring.actions.script.sandbox.private_folder import remove_place
 from mainspring.contracts.errors import NotFound
 
 _PREFIX = "mainspring-sandbox-"
-# Between making a folder and locking it; a younger one is left alone.
+# The time between creating a folder and locking it; a younger one is not removed.
 _SECONDS_TO_LOCK = 60
 _HERE = Path(__file__).parent
 _PARTS = ("clock.js", "sdk.js", "bootstrap.js")
 _FOR_PEOPLE = re.compile(r"(?m)^[ ]*(?://.*)?\n|^[ ]+")
 _LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
-# Where the libraries are looked for when the program does not say.
+# The default library paths of the loader.
 _LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _READABLE = ("/etc/ld.so.cache", "/dev/urandom", "/dev/null", "/sys/devices/system/cpu/online")
 
 
 @dataclass(frozen=True, slots=True)
 class DenoPaths:
-    """Everything a process of Deno touches on the disk."""
+    """Everything on disk that a Deno process accesses."""
 
     deno: str
     folder: str
@@ -44,7 +44,7 @@ class DenoPaths:
     root: str
     readable: tuple[str, ...]
     runnable: tuple[str, ...]
-    # Held for as long as the folder is in use, so that nobody takes it for a leftover.
+    # A lock held while the folder is in use, so that it is not removed as a leftover.
     lock: int
 
     def remove(self) -> None:
@@ -69,7 +69,7 @@ def find_deno() -> Path:
 
 
 def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPaths:
-    """A fresh folder; whoever makes it removes it."""
+    """Create a new folder; the caller removes it."""
     program = (deno or find_deno()).resolve()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside)).resolve()
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -82,7 +82,7 @@ def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPath
     bootstrap.write_text(read_bootstrap(), encoding="utf-8")
     bootstrap.chmod(0o444)
     for made in (cache, folder):
-        # The user that a script runs as may look, and nobody may write.
+        # The user of a script may read, and nobody may write.
         made.chmod(0o555)
     libraries, loaders = _list_libraries(program)
     return DenoPaths(
@@ -98,7 +98,7 @@ def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPath
 
 
 def _clear_leftovers(among: Path) -> None:
-    """Folders of workers that were killed together with their launchers."""
+    """Remove the folders of workers that were killed together with their launchers."""
     for folder in among.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             found = folder.stat()
@@ -113,16 +113,16 @@ def _clear_leftovers(among: Path) -> None:
 
 
 def read_bootstrap() -> str:
-    """The trusted half of the sandbox: its parts, one after the other, as one module.
+    """The trusted part of the sandbox: its files concatenated to one module.
 
-    Deno reads all of it at every start, so what is for people only is left out.
+    Deno parses all of it at every start, so comments are removed.
     """
     text = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _PARTS)
     return _FOR_PEOPLE.sub("", text)
 
 
 def _list_libraries(program: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The shared libraries of a program and what loads them, asked of the loader itself."""
+    """The shared libraries of a program and its loader, as reported by the loader itself."""
     text = subprocess.run(  # noqa: S603  (the loader answers; the program does not start)
         [program],
         env={"LD_TRACE_LOADED_OBJECTS": "1"},

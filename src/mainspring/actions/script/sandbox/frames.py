@@ -1,7 +1,7 @@
-"""Takes apart what a process says: frames of the bootstrap, and the script's own words.
+"""Parses the output of a process: frames of the bootstrap, and the script's own output.
 
-A frame begins with a mark that was made for this process and ends with its line. It may
-come in pieces, and in the middle of a line that the script has not finished.
+A frame begins with a marker unique to this process and ends with its line. It may arrive in chunks,
+and in the middle of an unfinished line of the script.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ READY = b"READY\n"
 
 @dataclass(frozen=True, slots=True)
 class OutputChunk:
-    """Some of what the script itself said."""
+    """A piece of the script's own output."""
 
     stream: ScriptStream
     text: str
@@ -28,22 +28,22 @@ class OutputChunk:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Something the bootstrap asks or tells, and how many bytes it took to say it."""
+    """A message of the bootstrap, and its size in bytes."""
 
     body: dict[str, Any]
     size: int = field(default=0, compare=False)
 
 
 class ProtocolError(Exception):
-    """What was said cannot be a part of this conversation."""
+    """The output violates the protocol."""
 
 
 class FrameTooLong(ProtocolError):
-    """A frame that is larger than any frame may be."""
+    """A frame exceeds the maximum size."""
 
 
 class OutputDecoder:
-    """One stream of output, decoded piece by piece."""
+    """Decodes one output stream incrementally."""
 
     def __init__(self, stream: ScriptStream, number: int) -> None:
         self.stream = stream
@@ -56,7 +56,7 @@ class OutputDecoder:
 
 
 class FrameParser:
-    """Follows the standard output of one process, from its greeting to its last word."""
+    """Parses the standard output of one process, from its greeting to its end."""
 
     def __init__(self) -> None:
         self.greeted = False
@@ -70,14 +70,14 @@ class FrameParser:
 
     @property
     def left(self) -> bytes:
-        """What may have become a frame and did not."""
+        """An incomplete frame at the end, as output."""
         return self._held
 
     def expect(self, nonce: str) -> None:
         self._marker = b"\0" + nonce.encode() + b" "
 
     def hear(self, data: bytes, most: int) -> Iterator[bytes | Frame]:
-        """Words of the script and frames, in order; ``most`` bounds one frame."""
+        """Output and frames, in order; ``most`` limits one frame."""
         if self._frame is not None:
             frame, data = self._go_on(data, most)
             if frame is not None:
@@ -109,7 +109,7 @@ class FrameParser:
         return buffer[len(READY) :]
 
     def _go_on(self, data: bytes, most: int) -> tuple[Frame | None, bytes]:
-        """Adds to the frame under way; answers it once it is whole, and what comes after."""
+        """Add to the current frame; returns it once it is complete, and the rest."""
         assert self._frame is not None
         body, end, rest = data.partition(b"\n")
         self._frame += body

@@ -1,7 +1,7 @@
-"""Which walls stand round a script, as a value and in sentences.
+"""The isolation of scripts on this machine, as a value and as text.
 
-The launcher puts up what this machine allows and tells what really holds; nothing here is
-a guess from a version number. ``doctor`` and the interface show the sentences.
+The launcher sets up what this machine supports and reports what is actually in force; nothing is
+inferred from a version number. ``doctor`` and the web page show the text.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from enum import StrEnum
 
 
 class IsolationMode(StrEnum):
-    """Which walls to put up; everything but ``AUTO`` is for trying one of them out."""
+    """Which isolation layers to set up; everything but ``AUTO`` is for testing one of them."""
 
     AUTO = "auto"
     LANDLOCK = "landlock"
     NAMESPACES = "namespaces"
-    # Deno's own permissions and the limits of the process, and nothing more.
+    # Only Deno's own permissions and the process limits.
     NONE = "none"
 
 
 class ProcessUser(StrEnum):
-    """Who a script's process runs as."""
+    """The user of a script's process."""
 
     PER_PROCESS = "per_process"
     NOBODY = "nobody"
@@ -31,14 +31,14 @@ class ProcessUser(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What holds. Deno's permissions and the limits of the process always do."""
+    """What is in force. Deno's permissions and the process limits always are."""
 
     landlock: int = 0
     namespaces: bool = False
     empty_network: bool = False
     filtered: bool = False
     user: ProcessUser = ProcessUser.SAME
-    # Why a wall that was tried could not be put up, in the words of the system.
+    # Why a layer could not be set up, as the system's error message.
     missing: tuple[str, ...] = ()
 
     @property
@@ -51,14 +51,14 @@ class Isolation:
 
     @property
     def strong(self) -> bool:
-        """Whether a hole in Deno alone gives a script nothing."""
+        """Whether a vulnerability in Deno alone would gain a script nothing."""
         return self.holds_files and self.holds_network
 
     def sentences(self) -> tuple[str, ...]:
         return tuple(self._told())
 
     def warnings(self) -> tuple[str, ...]:
-        """What the owner of this machine should know; empty when the walls are strong."""
+        """What the operator should know; empty when the isolation is strong."""
         found = []
         if not self.holds_files:
             found.append(

@@ -1,10 +1,10 @@
-"""The launcher: a small process that starts, watches and ends the processes of scripts.
+"""The launcher: a small process that starts, monitors and ends sandbox processes.
 
-A worker is large and has threads, so it should not fork. It starts this program once, with
-the interpreter's bare minimum, and asks it over a socket: for a process (three streams
-come with the wish), for a limit on processor time, for an end. The launcher tells when a
-process has ended and what it used up. When the worker is gone, so is the launcher; when
-the launcher is gone, the kernel ends every process that it started.
+A worker is large and multi-threaded, so it should not fork. It starts this program once, with a
+minimal interpreter, and sends requests over a socket: start a process (with three streams), limit
+its CPU time, end it. The launcher reports when a process has ended and what it used. When the
+worker dies, so does the launcher; when the launcher dies, the kernel ends every process that it
+started.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _STREAMS = 3
 _LOOK_MS = 40
 _LAST_LOOK_MS = 1000
 _CANNOT_RUN = 126
-# A script that has used so much of a processor lets those go first that have just begun: they
-# get ten times what it gets, or more.
+# A script that has used this much CPU time yields to those that have just started: they get at
+# least ten times its share.
 _BRIEF_SECONDS = 0.2
 _BEHIND = 10
 _PAGE = resource.getpagesize()
@@ -51,17 +51,17 @@ class _Child:
     name: int
     pid: int
     slot: int
-    # Above these it is ended: bytes in memory (0 until it has work) and processor time.
+    # The limits at which it is ended: bytes in memory (0 until it has work) and CPU time.
     most_bytes: int = 0
     most_ticks: int = 0
-    # Above this it steps back behind others, once; 0 for one that has.
+    # Above this its priority is lowered, once; 0 when that is done.
     brief_ticks: int = 0
     why: str | None = None
 
 
 @dataclass(slots=True)
 class _SpareChild:
-    """A child that stands behind the walls already and waits to be told what to become."""
+    """A confined child that waits for the program to execute."""
 
     pid: int
     slot: int
@@ -95,17 +95,17 @@ class Launcher:
         return self._raised
 
     def stop(self) -> None:
-        """Heard by the loop, and never in the middle of something."""
+        """Handled by the loop, never in the middle of an operation."""
         self._stopped = True
 
     def is_alone(self) -> bool:
-        """Whether the worker is gone: a dying one says stop some time before it hangs up."""
+        """Whether the worker is gone: a dying one sends stop some time before it disconnects."""
         looked = select.poll()
         looked.register(self._line, 0)
         return bool(looked.poll(_LAST_LOOK_MS))
 
     def serve(self, ended: int) -> None:
-        """Until the worker hangs up, or somebody says stop."""
+        """Run until the worker disconnects, or until stopped."""
         self._say({"walls": self._raised.walls.as_dict()})
         looked = select.poll()
         looked.register(self._line, select.POLLIN)
@@ -158,7 +158,7 @@ class Launcher:
             _kill(child.pid)
 
     def _start(self, request: dict[str, Any], streams: list[int]) -> None:
-        """Hands the wish to the spare child, who does the rest by itself."""
+        """Pass the request to the spare child, which does the rest itself."""
         self._keep_spare()
         spare, self._spare = self._spare, None
         if spare is None:
@@ -167,12 +167,12 @@ class Launcher:
         child = _Child(request["name"], spare.pid, spare.slot)
         self._children[child.name] = self._by_pid[child.pid] = child
         with spare.line, contextlib.suppress(OSError):
-            # One that is gone already is told of like any other that ends.
+            # A dead child is reported like any other end.
             socket.send_fds(spare.line, [json.dumps(request).encode()], streams)
         self._say({"name": child.name, "pid": child.pid})
 
     def _keep_spare(self) -> None:
-        """Made while nobody waits for it."""
+        """Created while no request is waiting."""
         if self._spare is not None:
             return
         slot = self._slots.pop() if self._slots else self._used_slots
@@ -191,7 +191,7 @@ class Launcher:
         self._spare = _SpareChild(pid, slot, ours)
 
     def _live_as_child(self, slot: int, line: socket.socket, other: socket.socket) -> None:
-        """Never comes back: neither as the launcher nor with an exception."""
+        """Never returns, neither to the launcher nor with an exception."""
         try:
             for end in (other, self._line):
                 end.close()
@@ -209,7 +209,7 @@ class Launcher:
             os._exit(_CANNOT_RUN)
 
     def _bound(self, child: _Child, request: dict[str, Any]) -> None:
-        """The work begins: from here its memory and its processor time are watched."""
+        """The work begins: from here on memory and CPU time are monitored."""
         child.most_bytes = request["memory"]
         used = self._ticks(child)
         child.most_ticks = used + round(request["cpu"] * _TICKS)
@@ -231,7 +231,7 @@ class Launcher:
                 self._step_back(child)
 
     def _step_back(self, child: _Child) -> None:
-        """It works on behind the others; where that cannot be said yet, the next look does."""
+        """Lower its priority; retried at the next check where the kernel refuses."""
         if put_behind(child.pid, compute_niceness(_BEHIND), self._processes):
             child.brief_ticks = 0
 
@@ -265,7 +265,7 @@ class Launcher:
                 continue
             del self._children[child.name]
             self._slots.append(child.slot)
-            # Whoever it started, it may have left in its group.
+            # It may have left children in its process group.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
             self._say(
@@ -294,20 +294,20 @@ class Launcher:
 
 
 def _receive(line: socket.socket) -> tuple[bytes, list[int]]:
-    """One message and the open files that came with it."""
+    """One message and its file descriptors."""
     text, files, _, _ = socket.recv_fds(line, MESSAGE_BYTES, _STREAMS, socket.MSG_CMSG_CLOEXEC)
     return text, files
 
 
 def _kill(pid: int) -> None:
-    """The group and the process: a child that has just been made leads no group yet."""
+    """The group and the process: a new child does not lead a group yet."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
 
 
 def main(arguments: list[str]) -> int:
-    """FD of the line to the worker, and what to do as JSON."""
+    """The file descriptor of the socket to the worker, and the options as JSON."""
     result: dict[str, Any] = json.loads(arguments[1])
     kernel = Kernel()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -322,13 +322,13 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         line.send(json.dumps({"failed": error.strerror or str(error)}).encode())
         return 1
-    # No script, whoever it runs as, looks into this process.
+    # No script, under any user, can inspect this process.
     kernel.control(PR_SET_DUMPABLE, 0)
     signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, lambda number, frame: launcher.stop())
     launcher.serve(ended)
     launcher.end_all()
-    # A worker that lives starts another launcher, which needs the folder.
+    # A live worker starts another launcher, which needs the folder.
     if launcher.is_alone():
         remove_place(folder.name, above)
     return 0

@@ -1,7 +1,7 @@
-"""The worker's end of the line to its launcher.
+"""The worker's connection to its launcher.
 
-One launcher serves all scripts of a worker. When it dies, the kernel ends its processes,
-each of them is told so here, and the next wish starts another launcher.
+One launcher serves all scripts of a worker. When it dies, the kernel ends its processes, each of
+their observers is notified here, and the next request starts another launcher.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SECONDS_TO_END = 10.0
 
 
 class ProcessObserver(Protocol):
-    """Whoever wants to hear of one process."""
+    """Receives the messages about one process."""
 
     def heard(self, message: Mapping[str, Any]) -> None: ...
 
@@ -66,7 +66,7 @@ class LauncherClient:
         return self._launcher.pid if self._launcher is not None else None
 
     async def walls(self) -> Isolation:
-        """What holds, by the launcher's own word; starts one where none is."""
+        """The isolation in force, as reported by the launcher; starts one if there is none."""
         async with self._opening:
             if self._line is None:
                 await self._open()
@@ -81,7 +81,7 @@ class LauncherClient:
         data: int,
         cpu: int,
     ) -> int:
-        """Asks for a process; answers its name on this line. Its end is heard in any case."""
+        """Request a process; returns its id. Its end is reported in any case."""
         await self.walls()
         self._names += 1
         self._watched[self._names] = watched
@@ -138,7 +138,7 @@ class LauncherClient:
             ) from None
 
     def _spawn(self, line: int) -> subprocess.Popen[bytes]:
-        """From the thread of the event loop, which lives as long as the worker does."""
+        """Call it from the thread of the event loop, which lives as long as the worker does."""
         told = orjson.dumps(self._told).decode()
         return subprocess.Popen(  # noqa: S603  (our own program)
             [sys.executable, "-I", "-S", "-c", _PROGRAM, _SOURCE, str(line), told],
@@ -146,7 +146,7 @@ class LauncherClient:
             pass_fds=(line,),
             env={},
             cwd="/",
-            # What ends all of the worker's group must leave this one time to clear up.
+            # A signal to the worker's process group must leave the launcher time to clean up.
             start_new_session=True,
         )
 
@@ -161,7 +161,7 @@ class LauncherClient:
         if self._line is None:
             return False
         try:
-            # A line that is full is a launcher that hangs; it is treated like a dead one.
+            # A full socket means that the launcher hangs; it is treated like a dead one.
             socket.send_fds(self._line, [orjson.dumps(request)], streams or [])
         except OSError:
             self._hang_up()
@@ -196,7 +196,7 @@ class LauncherClient:
                 self._fail(f"The sandbox could not be made: {message['failed']}.")
 
     def _hang_up(self) -> None:
-        """Nobody is left behind: whoever waits for a process hears that it is gone."""
+        """Notify the observers of all processes that they have ended."""
         if self._line is None:
             return
         line, self._line = self._line, None
@@ -214,7 +214,7 @@ class LauncherClient:
 
 
 def open_pipe_pair(*, reads: bool) -> tuple[int, int]:
-    """(ours, theirs); ours never blocks. ``reads`` when it is we who read."""
+    """(ours, theirs); ours is non-blocking. ``reads`` when ours is the read end."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     ours, theirs = (reading, writing) if reads else (writing, reading)
     os.set_blocking(ours, False)

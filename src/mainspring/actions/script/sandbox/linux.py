@@ -1,4 +1,4 @@
-"""The few calls of the Linux kernel that Python has no name for."""
+"""Linux system calls that Python does not wrap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CLONE = {"x86_64": 56, "aarch64": 220}
 class Kernel:
     """libc, opened once; a call that fails raises ``OSError`` with its reason.
 
-    ``PyDLL`` keeps the interpreter's lock, which a fork made by hand must not lose.
+    ``PyDLL`` keeps the GIL, which a manual fork must not lose.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Kernel:
         return self._checked(str(number), int(self._libc.syscall(ctypes.c_long(number), *sized)))
 
     def control(self, option: int, *values: Any) -> None:
-        """``prctl``: a wish about the process itself."""
+        """``prctl`` on the current process."""
         whole = [*values, 0, 0, 0, 0][:4]
         sized = [ctypes.c_ulong(value) if isinstance(value, int) else value for value in whole]
         self.call("prctl", option, *sized)
@@ -71,8 +71,8 @@ class Kernel:
         self.call("umount2", target.encode(), MNT_DETACH)
 
     def fork_apart(self) -> int:
-        """Like ``os.fork``, and the child is the first process of a world of processes."""
-        # 17 is SIGCHLD: the end of the child is told as the end of any other.
+        """Like ``os.fork``, with the child as the first process of a new PID namespace."""
+        # 17 is SIGCHLD: the end of the child is reported like that of any other.
         return self.system_call(_CLONE[self._machine], CLONE_NEWPID | 17, 0, 0, 0, 0)
 
     def close_on_exec_from(self, first: int) -> None:

@@ -1,7 +1,7 @@
-"""The processes in which scripts run: some of them started before they are needed.
+"""The process pool for scripts, with some processes started in advance.
 
-A process serves exactly one script and is then ended, so that nothing of one script can
-wait for the next. What makes a start fast is that a process was started for nobody yet.
+A process serves exactly one script and is then ended, so that one script can leave nothing for the
+next. Starts are fast because idle processes are kept ready.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mainspring.actions.script.sandbox.process import SandboxProcess
 from mainspring.contracts.errors import InternalError, LimitExceeded, NotFound
 
 _PER_CORE = 4
-# Processes that wait for other scripts, beside those that have a place.
+# Processes that wait for other scripts, in addition to those with a slot.
 _MOST_RESTING = 64
 _CPU_SECONDS_AT_MOST = 3600
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# The script that has just begun gets the processor first.
+# A script that has just started has priority.
 _SECONDS_BEFORE_REFILL = 0.03
-# No permission of any kind. What else is given here is for trying the other walls alone.
+# No permission of any kind. Other flags are only for testing individual isolation layers.
 FLAGS = (
     "--no-prompt",
     "--no-config",
@@ -52,14 +52,14 @@ _ENVIRONMENT = {
     "NO_COLOR": "1",
     "DENO_NO_UPDATE_CHECK": "1",
     "DENO_NO_PACKAGE_JSON": "1",
-    # A script says the same whatever machine it runs on.
+    # The same locale and time zone on every machine.
     "TZ": "UTC",
     "LANG": "C.UTF-8",
 }
 
 
 class SandboxPool:
-    """Hands out one fresh process at a time; ``async with`` opens and closes all of it."""
+    """Provides one fresh process at a time; ``async with`` opens and closes the pool."""
 
     def __init__(
         self,
@@ -83,15 +83,15 @@ class SandboxPool:
         self._link: LauncherClient | None = None
         self._idle: deque[SandboxProcess] = deque()
         self._all: set[SandboxProcess] = set()
-        # Those that wait for other scripts, each with how many times.
+        # Processes that wait for other scripts, each with how many calls.
         self._waits: dict[SandboxProcess, int] = {}
-        # Those that have given their place back.
+        # Those that have released their slot.
         self._resting: set[SandboxProcess] = set()
         self._filling: set[asyncio.Task[None]] = set()
         self._clearing: set[asyncio.Task[None]] = set()
         self._refill: asyncio.TimerHandle | None = None
         self._closed = False
-        # Until it is known, so much that nothing can fail by it.
+        # Until it is measured, large enough that nothing fails because of it.
         self._reserved = 8 << 30
 
     async def __aenter__(self) -> Self:
@@ -101,7 +101,7 @@ class SandboxPool:
                 code="no_sandbox",
                 suggestion="Run Mainspring in a container.",
             )
-        # The loader is asked for Deno's libraries, which waits for a process.
+        # Listing Deno's libraries starts a process.
         self._place = await asyncio.to_thread(make_place, self._deno, self._beside)
         environment = {
             **_ENVIRONMENT,
@@ -118,9 +118,9 @@ class SandboxPool:
         return self
 
     async def _measure(self) -> int:
-        """How much V8 sets aside on this machine before the first line of a script.
+        """How much address space V8 reserves on this machine before the first line of a script.
 
-        The limit on a process's own memory counts it, though nothing of it is used.
+        The limit on a process's memory counts it, although none of it is used.
         """
         assert self._link is not None
         await self._link.walls()
@@ -157,21 +157,21 @@ class SandboxPool:
 
     @property
     def folder(self) -> str | None:
-        """The private folder, for as long as this is open."""
+        """The private folder, while the pool is open."""
         return self._place.folder if self._place is not None else None
 
     def idle_pids(self) -> list[int]:
         return [process.pid for process in self._idle if process.pid is not None]
 
     async def settled(self) -> int:
-        """Waits until the warm processes are ready; answers how many there are."""
+        """Wait until the warm processes are ready; returns how many there are."""
         while self._filling:
             await asyncio.gather(*self._filling, return_exceptions=True)
         return len(self._idle)
 
     @contextlib.asynccontextmanager
     async def taken(self, caps: ProcessLimits | None = None) -> AsyncIterator[SandboxProcess]:
-        """A process that nobody has used and nobody will use again; callers wait in order."""
+        """A process that is used once; callers wait in FIFO order."""
         caps = caps or self._caps
         await self._room.acquire()
         try:
@@ -184,16 +184,16 @@ class SandboxPool:
             process.begin(caps)
             yield process
         finally:
-            # Nobody waits for the last of it to be cleared away, but its place is taken so long.
+            # Its clean-up is not waited for, but its slot stays occupied until then.
             process.kill()
             self._in_background(self._let_go(process))
 
     @contextlib.asynccontextmanager
     async def resting(self, process: SandboxProcess) -> AsyncIterator[None]:
-        """A process that waits for another script has no place meanwhile.
+        """Releases the slot of a process while it waits for another script.
 
-        Those that wait would otherwise keep out those that they wait for. The place is taken
-        again before the last of what it waits for is answered.
+        Otherwise waiting scripts would block those that they wait for. The slot is acquired again
+        before the last result is delivered.
         """
         if process not in self._waits and len(self._waits) >= _MOST_RESTING:
             raise LimitExceeded(
@@ -220,18 +220,18 @@ class SandboxPool:
         if process in self._resting and process not in self._waits:
             self._resting.discard(process)
         else:
-            # Meanwhile it has begun to wait again, or another answer has taken its place.
+            # Meanwhile it has begun to wait again, or another result has acquired the slot.
             self._room.release()
 
     def _take_warm(self, caps: ProcessLimits) -> SandboxProcess | None:
         if caps.memory_mb != self._caps.memory_mb:
-            # Its memory was bounded when it started.
+            # Its memory limit was set when it started.
             return None
         self._drop_dead()
         return self._idle.popleft() if self._idle else None
 
     def _drop_dead(self) -> None:
-        """Those that did not wait: killed from outside, or gone with their launcher."""
+        """Remove idle processes that have died: killed from outside, or with their launcher."""
         for process in [process for process in self._idle if not process.is_alive]:
             self._idle.remove(process)
             self._all.discard(process)
@@ -242,7 +242,7 @@ class SandboxPool:
         assert self._place is not None
         process = SandboxProcess(self._link, caps)
         self._all.add(process)
-        # Half for what V8 counts as its heap: buffers and Deno itself need the rest.
+        # Half for the V8 heap: buffers and Deno itself need the rest.
         heap = f"--v8-flags=--max-old-space-size={caps.memory_mb // 2}"
         arguments = ["deno", "run", *self._flags, heap, self._place.bootstrap, how]
         data = self._reserved + caps.memory_bytes
@@ -309,12 +309,12 @@ class SandboxPool:
 
 
 async def probe_isolation(mode: IsolationMode = IsolationMode.AUTO) -> Isolation:
-    """What would hold on this machine, found out by putting it up and taking it down."""
+    """The isolation that this machine supports, found by setting it up once."""
     async with SandboxPool(warm=0, wanted=mode) as sandboxes:
         return await sandboxes.walls()
 
 
 def _read_memory_use(pid: int) -> tuple[int, int]:
-    """Bytes in memory, and bytes of address space that are a process's own to write in."""
+    """Resident bytes, and bytes of private writable address space."""
     fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
     return int(fields[1]) * _PAGE, int(fields[5]) * _PAGE

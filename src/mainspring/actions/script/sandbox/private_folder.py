@@ -1,4 +1,4 @@
-"""Takes the private folder of a launcher away, whoever of the two is the last to leave."""
+"""Removes the private folder of a launcher; called by the last process that uses it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 
 
 def remove_place(folder: str, above: int | None = None) -> None:
-    """``above`` is the open folder that it stands in, where paths mean something else now."""
+    """``above`` is the open parent folder, for a process whose root folder has changed."""
     with contextlib.suppress(OSError):
         for name in (folder, f"{folder}/cache"):
             os.chmod(name, 0o700, dir_fd=above)

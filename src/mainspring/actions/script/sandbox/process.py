@@ -1,8 +1,8 @@
-"""One process for one script, as the worker sees it.
+"""One sandbox process, as the worker sees it.
 
-Frames go in by its standard input. Its standard output carries frames and the script's own
-words; a frame stands behind a mark that only this process was told, so the two cannot be
-mixed up by accident. Whatever bound is passed, the process is ended and the reason kept.
+Frames are sent to its standard input. Its standard output carries frames and the script's own
+output; a frame starts with a marker that only this process knows, so the two cannot be confused by
+accident. When a limit is exceeded, the process is ended and the reason recorded.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = ["ExitReason", "Frame", "OutputChunk", "ProcessExit", "SandboxProcess"
 
 ExitReason = Literal["wall", "cpu", "memory", "output", "answer", "killed", "crashed"]
 
-# Not more at once: whoever else speaks is heard in between.
+# The maximum per read, so that other processes are read in between.
 _READ_BYTES = 1 << 14
 _MOST_PIECES_IN_A_PIPE = 128
-# So much may wait for whoever listens; above it, the process waits.
+# The maximum buffered output; above it, the process blocks.
 _MOST_WAITING = 1 << 20
 _LEAST_WEIGHT = 256
 _TAIL_BYTES = 8192
@@ -47,7 +47,7 @@ _SIGKILL = 9
 
 @dataclass(frozen=True, slots=True)
 class ProcessExit:
-    """How it ended; ``reason`` is None when the script came to an end of its own."""
+    """How it ended; ``reason`` is None when the script ended by itself."""
 
     exit_code: int
     reason: ExitReason | None
@@ -56,7 +56,7 @@ class ProcessExit:
 
 
 class SandboxProcess:
-    """Use it once: send the first frame, listen, answer, let it go."""
+    """Use it once: send the first frame, iterate, answer, close."""
 
     def __init__(self, link: LauncherClient, caps: ProcessLimits) -> None:
         self._link = link
@@ -105,7 +105,7 @@ class SandboxProcess:
             self._loop.add_reader(voice.number, self._read, voice)
 
     def begin(self, caps: ProcessLimits) -> None:
-        """From here on the bounds count."""
+        """Start applying the limits."""
         self._caps = caps
         self._clock = self._loop.call_later(caps.wall_seconds, self.kill, "wall")
         self._link.bound(self._name, caps.memory_bytes, caps.cpu_seconds)
@@ -115,7 +115,7 @@ class SandboxProcess:
         return await asyncio.shield(self._ready)
 
     async def send(self, frame: Mapping[str, Any]) -> None:
-        """Waits until the process has taken it; a process that is gone takes nothing."""
+        """Wait until the process has accepted it; a dead process accepts nothing."""
         if not self._listener.knows_marker:
             self._listener.expect(str(frame["nonce"]))
         if not self.is_alive:
@@ -128,7 +128,7 @@ class SandboxProcess:
             await self._written.wait()
 
     async def __aiter__(self) -> AsyncIterator[OutputChunk | Frame]:
-        """Everything it says, in order, until it has ended and said all."""
+        """All of its output and frames, in order, until it has ended."""
         while True:
             while self._waiting:
                 item = self._waiting.popleft()
@@ -149,18 +149,18 @@ class SandboxProcess:
         self._link.end(self._name)
 
     async def close(self) -> None:
-        """Ends it if it lives, and waits until nothing of it is left."""
+        """End it if it is alive, and wait until nothing of it is left."""
         if self.is_alive:
             self.kill()
             await self.ended()
         self._close_streams()
 
     def heard(self, message: Mapping[str, Any]) -> None:
-        """The launcher tells of this process."""
+        """A message of the launcher about this process."""
         if "pid" in message:
             self.pid = message["pid"]
             return
-        # What it said before it ended is still in the pipes, and explains the end.
+        # Output from before its end is still in the pipes, and explains the end.
         for voice in self._voices:
             self._read_out(voice)
             self._finish_voice(voice)
@@ -196,7 +196,7 @@ class SandboxProcess:
         return "crashed"
 
     def _read(self, voice: OutputDecoder) -> bool:
-        """Whether there was something to hear, be it the end."""
+        """Whether there was something to read, including the end."""
         try:
             data = os.read(voice.number, _READ_BYTES)
         except BlockingIOError:
@@ -214,7 +214,7 @@ class SandboxProcess:
         return True
 
     def _read_out(self, voice: OutputDecoder) -> None:
-        """What is left in a pipe that nobody writes to any more: not more than it can hold."""
+        """The rest of a pipe that nothing writes to any more: at most its capacity."""
         for _ in range(_MOST_PIECES_IN_A_PIPE):
             if not voice.open or not self._read(voice):
                 return
@@ -247,7 +247,7 @@ class SandboxProcess:
             return
         self._put(frame)
         if any(word in frame.body for word in _LAST_WORDS):
-            # It has nothing more to say, and taking itself down would only take time.
+            # It has nothing more to say, and a clean exit would only take time.
             self._finished = 1 if "failed" in frame.body else 0
             self._link.end(self._name)
 
@@ -284,7 +284,7 @@ class SandboxProcess:
                 self._loop.add_writer(self._stdin, self._write)
                 return
             except OSError:
-                # It reads no more; why is told by its end.
+                # It reads no more; its exit explains why.
                 self._to_write.clear()
                 break
             if taken < len(piece):
@@ -308,5 +308,5 @@ class SandboxProcess:
 
 
 def _compute_item_weight(item: OutputChunk | Frame) -> int:
-    """What an item costs us while it waits; the smallest costs something, too."""
+    """The memory cost of a buffered item; even the smallest one counts."""
     return _LEAST_WEIGHT + (len(item.text) if isinstance(item, OutputChunk) else item.size)

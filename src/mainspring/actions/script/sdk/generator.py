@@ -1,4 +1,4 @@
-"""The SDK as one text, written from the registry: the same registry makes the same bytes."""
+"""Generates the SDK from the registry, deterministically."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.registry import Vocabulary
 
-# JSON Schema as TypeScript: the type of a value, with what is said about it as comments.
+# JSON Schema as TypeScript: the type of a value, with its constraints as comments.
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _WIDTH: Final = 92
@@ -29,13 +29,13 @@ _PLAIN: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TypeScriptTypes:
-    """Writes the types of one schema; ``free`` stands for values of any kind."""
+    """Generates the types of one schema; ``free`` is the type of arbitrary values."""
 
     free: str = "unknown"
     definitions: Mapping[str, Any] = field(default_factory=dict)
 
     def type_of(self, schema: Any, depth: int = 0) -> str:
-        """The type of whatever fits the schema."""
+        """The type of values that match the schema."""
         if schema is False:
             return "never"
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
@@ -90,7 +90,7 @@ class TypeScriptTypes:
         return format_block(lines)
 
     def _choice(self, schema: Mapping[str, Any], word: str, depth: int) -> str | None:
-        """Which arguments belong together, where the schema says no more than their names."""
+        """Which arguments go together, where the schema only has their names."""
         branches = schema.get(word)
         if not isinstance(branches, Sequence) or not all(map(_has_only_names, branches)):
             return None
@@ -113,7 +113,7 @@ def _has_only_names(branch: Any) -> bool:
 
 
 def format_literal(value: Any) -> str:
-    """A value as the type that has this one value."""
+    """The literal type of a value."""
     if isinstance(value, list):
         return f"[{', '.join(map(format_literal, value))}]"
     if isinstance(value, Mapping):
@@ -124,7 +124,7 @@ def format_literal(value: Any) -> str:
 
 
 def format_union(types: Iterable[str]) -> str:
-    """Any of some types, each named once."""
+    """A union of types without duplicates."""
     found = list(dict.fromkeys(types))
     return " | ".join(found) if found else "never"
 
@@ -177,7 +177,7 @@ def _fold_text(text: str) -> Iterator[str]:
 
 
 def list_remarks(schema: Any) -> list[str]:
-    """What a schema says about a value beside its type, in sentences."""
+    """The constraints of a schema besides its type, as sentences."""
     if not isinstance(schema, Mapping):
         return []
     said = [str(schema["description"])] if schema.get("description") else []
@@ -249,15 +249,15 @@ declare global {
   }
 }
 """
-# What a workspace is connected to is its own, so the file that everybody may read has no more
-# than this. A name that stands above it keeps its own type.
+# The connections of a workspace are private, so the public file only contains this. A name that is
+# listed above keeps its own type.
 _TOOLS: Final = (
     "/** A tool of one of the workspace's connections, by its whole name: `alias.tool`. */",
     "[tool: `${string}.${string}`]: (given?: any) => Promise<any>;",
 )
-# What the SDK does with the answer of a request: http_fetch gives the parsed body alone.
+# How the SDK converts a response: http_fetch returns only the parsed body.
 _FETCH: Final = "http_fetch"
-# A request that only reads never waits for a person.
+# A request that only reads is never held for approval.
 _READS: Final = '{ method?: "GET" | "HEAD" }'
 _BODY: Final = (
     "The answer is the parsed body of a JSON response. Any other response, and every one with "
@@ -268,7 +268,7 @@ _WHOLE: Final = (
     "The same request as http_fetch, under its grant. The answer is the whole response: ok, "
     "status, headers, text, json and url."
 )
-# The parts of the runtime that are types and nothing else.
+# The parts of the runtime that are only types.
 _INTERFACE: Final = re.compile(
     r"(?:^/\*\*[^\n]*\*/\n)?^export (?:interface (?:Problem|Kv|Whoami) \{\n.*?^\}\n|type [^\n]*\n)",
     re.MULTILINE | re.DOTALL,
@@ -288,7 +288,7 @@ def generate_sdk(vocabulary: Vocabulary) -> str:
 
 
 def generate_types(vocabulary: Vocabulary) -> str:
-    """Declarations for an editor: what is global in the sandbox."""
+    """Declarations for an editor: the globals of the sandbox."""
     runtime = _RUNTIME.read_text(encoding="utf-8")
     shared = [found[0] for found in _INTERFACE.finditer(runtime)]
     return "\n".join(
@@ -333,7 +333,7 @@ def _generate_sdk_object(capabilities: Sequence[Capability]) -> str:
 
 @dataclass(slots=True)
 class _MethodGroup:
-    """Capabilities whose names begin alike, as an object with methods."""
+    """Capabilities with a common prefix, as an object with methods."""
 
     methods: dict[str, Capability] = field(default_factory=dict)
     branches: dict[str, _MethodGroup] = field(default_factory=dict)
@@ -355,7 +355,7 @@ class _MethodGroup:
                 result = "Promise<any>"
             lines += format_comment([one.description.strip(), *_describe_effect(one)])
             if name in self.branches:
-                # A capability that is also the first part of others' names.
+                # A capability whose name is also a prefix of others.
                 lines.append(f"{format_key(name)}: ((given{given}) => {result}) & {{")
                 lines += [*indent_lines(self.branches[name].lines()), "};"]
             else:
@@ -367,11 +367,11 @@ class _MethodGroup:
 
 
 def _build_signature(capability: Capability) -> tuple[str, str]:
-    """The type of what is given, and of what is promised."""
+    """The types of the argument and of the promise."""
     made = _build_type_name(capability)
     optional = "" if _must_be_given(capability.input_schema) else "?"
     otherwise = "" if capability.write is None else " | Otherwise"
-    # An answer of pages is also the list of them.
+    # A paged result is also the list of its items.
     listed = f' & {made}Output["pages"]' if _is_paged(capability.output_schema) else ""
     return f"{optional}: {made}Input", f"Promise<{made}Output{listed}{otherwise}>"
 
@@ -395,7 +395,7 @@ def _is_paged(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_wrapped_by_mcp(capability: Capability) -> bool:
-    """Whether MCP puts its answers into an object, which is all that a tool may answer."""
+    """Whether MCP wraps its results in an object, because tools may only return objects."""
     return capability.output_schema.get("type") != "object"
 
 
