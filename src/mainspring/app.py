@@ -1,7 +1,7 @@
-"""Wiring: builds the whole by hand. The only module that knows every room.
+"""Application wiring: builds and opens all parts. The only module that knows every package.
 
-Nothing registers itself by being imported: what this installation can do is what stands
-in ``vocabulary``, and what an engine is made of stands in ``open_house``.
+Nothing registers itself by being imported: ``registry.build_registry`` lists what this installation
+can do, and ``build_application`` connects the parts.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything an entry point needs, built and open."""
+    """Everything that an entry point needs, built and open."""
 
     settings: Settings
     limits: Limits
@@ -114,9 +114,9 @@ class Application:
     vault: Vault
     passwords: PasswordVerifier
     egress: Egress
-    # The way to the servers of tools that workspaces are connected to.
+    # The pool of MCP clients for the servers that workspaces are connected to.
     outside: McpClientPool
-    # Where models are asked, unless whoever built the house brought others.
+    # The model providers, unless the caller passed its own.
     providers: ProviderModels
     mailer: Mailer
     push: PushSender
@@ -125,17 +125,17 @@ class Application:
     gate: Gate
     versions: VersionCache
     waker: WakeupSender
-    # Where it is said that runs are due.
+    # Sends hints that runs are due.
     hints: HintSender
     dispatcher: Dispatcher
     control: RunControl
     workspace_id: UUID = FIRST_WORKSPACE
     embedder: Embedder | None = None
-    # Where scripts run; none in a house that only judges them.
+    # Runs scripts; None in an application that only validates them.
     workshop: ScriptRunner | None = None
-    # The ways over members' connections to integrations.
+    # The clients for members' connections to integrations.
     lines: AccountConnections | None = None
-    # Where traces and metrics go, if anywhere.
+    # Where traces and metrics are sent, if configured.
     telemetry: TelemetryExporter = field(default_factory=lambda: TelemetryExporter(None))
 
 
@@ -147,7 +147,7 @@ async def open_application(
     workshop: ScriptRunner | None = None,
     attach: bool = False,
 ) -> AsyncIterator[Application]:
-    """Opens the database, checks its tables, and closes all of it at the end."""
+    """Open the database, check its tables, and close everything at the end."""
     limits = override_limits(settings.limits)
     check_telemetry(settings)
     database = await Database.open(settings, attach=attach)
@@ -180,9 +180,9 @@ def build_application(
     workshop: ScriptRunner | None = None,
     models: ModelCatalog | None = None,
 ) -> Application:
-    """The parts around an open database, each given what it needs and nothing more.
+    """Build the parts around an open database, each with its dependencies.
 
-    Whoever brings a registry brings the workshop that its scripts run in, too.
+    A caller that passes a registry must also pass the script runner of its scripts.
     """
     if registry is None and workshop is None:
         workshop = ScriptRunner(
@@ -289,7 +289,7 @@ def build_application(
 def _build_preflight(
     settings: Settings, database: Database, lines: AccountConnections | None, mailer: SmtpMailer
 ) -> InstallationPreflight:
-    """What definitions are compared with before they run."""
+    """What definitions are checked against before they run."""
     return InstallationPreflight(
         database,
         settings.egress_allow,
@@ -300,7 +300,7 @@ def _build_preflight(
 
 
 def _build_hint_sender(settings: Settings, waker: WakeupSender) -> HintSender:
-    """How workers are told of new runs."""
+    """How workers are notified of new runs."""
     broker = broker_of(settings)
     return PostgresHintSender(waker) if broker is None else CeleryHintSender(broker)
 
@@ -308,7 +308,7 @@ def _build_hint_sender(settings: Settings, waker: WakeupSender) -> HintSender:
 def _build_embedder(
     settings: Settings, database: Database, providers: ProviderModels, clock: DatabaseClock
 ) -> Embedder | None:
-    """The model by which texts are compared, if the installation has one."""
+    """The embedding model, if one is configured."""
     match settings.embeddings:
         case "local":
             return open_local_model()
@@ -319,7 +319,7 @@ def _build_embedder(
 
 
 async def prepare_database(application: Application) -> None:
-    """Checks the tables, or makes the first ones; then partitions and the first workspace."""
+    """Check or create the tables, then the partitions and the first workspace."""
     await require_tables(application.database)
     asked = application.clock.monotonic()
     async with application.database.transaction() as tx:
@@ -339,10 +339,10 @@ def build_worker(
     ear: HintListener | None = None,
     alone_seconds: float = ALONE_SECONDS,
 ) -> Worker:
-    """A worker over an open house; it works once its ``run`` is awaited.
+    """A worker of an open application; it works once its ``run`` is awaited.
 
-    ``alone_seconds`` is how long nothing is claimed beside a run that is suspected of killing its
-    worker.
+    ``alone_seconds`` is how long nothing else is claimed next to a run that is suspected of killing
+    its worker.
     """
     if application.workshop is not None and application.workshop.speak is None:
         application.workshop.speak = InProcessMcp(application_services(application))
@@ -353,7 +353,7 @@ def build_worker(
     recorder = RunRecorder(application.limits, EventNotifier(application.waker).tell)
     engine = Engine(
         gate=application.gate,
-        # Half of the runs work while the records of the other half are being written.
+        # Half of the runs execute while the records of the other half are being written.
         writer=GroupWriter(
             application.database,
             recorder.flush,
@@ -383,7 +383,7 @@ def build_worker(
 
 
 def _build_hint_listener(application: Application) -> HintListener:
-    """Where a worker of this house hears of runs."""
+    """How a worker of this application is notified of runs."""
     listener = WakeupListener(application.database, RUNS_CHANNEL)
     broker = broker_of(application.settings)
     if broker is None:
@@ -399,12 +399,12 @@ def build_scheduler(application: Application) -> Scheduler:
     )
 
 
-# Seconds between two looks of those who read events for people.
+# The poll interval of event consumers that notify people.
 _UNHURRIED = 0.25
 
 
 async def run_background_loops(application: Application, stop: asyncio.Event) -> None:
-    """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
+    """Every loop besides the workers: schedules, events, alerts, mail and housekeeping."""
     settings, database, limits = application.settings, application.database, application.limits
     events = EventTable(limits)
     listener = WakeupListener(database, EVENTS_CHANNEL)
@@ -457,7 +457,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
 
 
 def _interactions(application: Application) -> InteractionReceiver:
-    """Where a chat provider tells of buttons and commands."""
+    """Receives buttons and commands from chat providers."""
     lines = application.lines
     chats = (
         None
@@ -476,7 +476,7 @@ def _interactions(application: Application) -> InteractionReceiver:
 
 
 def application_services(application: Application) -> ApplicationServices:
-    """The house as the surfaces see it."""
+    """The application as the interfaces see it."""
     return ApplicationServices(
         settings=application.settings,
         limits=application.limits,
@@ -508,7 +508,7 @@ def application_services(application: Application) -> ApplicationServices:
 
 
 def _account_connection_service(registry: Registry) -> AccountConnectionService:
-    """That of the registry; one that was brought along may have none."""
+    """The service of the registry; one that the caller passed may have none."""
     return (
         registry.reception
         if isinstance(registry, ApplicationRegistry)
@@ -517,7 +517,7 @@ def _account_connection_service(registry: Registry) -> AccountConnectionService:
 
 
 def _mcp_connection_service(registry: Registry) -> McpConnectionService:
-    """That of the registry; one that was brought along may have none."""
+    """The service of the registry; one that the caller passed may have none."""
     return (
         registry.switchboard
         if isinstance(registry, ApplicationRegistry)

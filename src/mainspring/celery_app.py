@@ -1,9 +1,9 @@
-"""For fleets that start every worker by Celery's own command.
+"""For fleets that start every worker with Celery's own command.
 
 ``celery -A mainspring.celery_app:app worker -Q automations_fast`` is the same worker as
-``mainspring worker --queues fast``. Celery has the main thread and the signals, so here it is
-our event loop that lives in a thread: a stop of Celery's stops the claims at once, and Celery
-waits until the steps under way have had their time.
+``mainspring worker --queues fast``. Celery has the main thread and the signals, so our event loop
+runs in a thread: stopping Celery stops the claims at once, and Celery waits until the current steps
+have had their time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    """``app`` is made when it is asked for: importing this module does nothing."""
+    """``app`` is created on first access: importing this module does nothing."""
     if name == "app":
         return _app()
     raise AttributeError(name)
@@ -56,7 +56,7 @@ def _app() -> Any:
 
 
 class CeleryHostedWorker:
-    """Our worker inside of a process that belongs to Celery."""
+    """Our worker inside a process that belongs to Celery."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -77,7 +77,7 @@ class CeleryHostedWorker:
             self._ear.look()
 
     def move_in(self, sender: Any = None, **_: object) -> None:
-        """Once Celery takes messages, from the queues that it was told."""
+        """Start once Celery consumes messages, with its queues."""
         if self._thread is not None:
             return
         known = {theirs: ours for ours, theirs in QUEUES.items()}
@@ -86,7 +86,7 @@ class CeleryHostedWorker:
         self._thread.start()
 
     def stop(self, **_: object) -> None:
-        """In the handler of a signal: it says so and returns."""
+        """In a signal handler: sets a flag and returns."""
         self._stopped.set()
         loop, worker = self._loop, self._worker
         if loop is not None and worker is not None:
@@ -113,7 +113,7 @@ class CeleryHostedWorker:
             log.error("%s %s", problem.detail, problem.suggestion or "")
         except Exception:
             log.exception("The worker ends by a mistake of ours.")
-        # Without us, Celery would take messages for nobody.
+        # Without our worker, Celery would consume messages for nothing.
         celery_state().should_stop = 0 if self._stopped.is_set() else 1
 
     async def _work(self, settings: Settings) -> None:
@@ -128,7 +128,7 @@ class CeleryHostedWorker:
             log.info("Working on %s with %d slots.", ", ".join(settings.queues), settings.slots)
             await self._worker.run()
 
-    # --- as the inlet of our ear: the consumer is Celery's, and it closes by itself
+    # --- as our message source: the consumer is Celery's, and closes by itself
 
     def open(self, ear: CeleryHintListener) -> None: ...
 

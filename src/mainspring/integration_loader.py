@@ -1,8 +1,8 @@
-"""The shelf: every integration of this installation, found by listing and built with its address.
+"""Loads every integration of this installation and configures its addresses.
 
-Folders of the house and packages of others yield the same value: a function ``integration`` that
-is given the addresses an operator has set and answers what it adds. A package from outside is
-found by its entry point, and can never stand for one of ours.
+Built-in folders and third-party packages provide the same function ``integration``, which takes the
+addresses that an operator has set and returns an ``Integration``. A third-party package is found by
+its entry point and can never replace a built-in one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Build = Callable[[Mapping[str, str]], Integration]
 
 
 def load_integrations(settings: Settings) -> tuple[Integration, ...]:
-    """The integrations of this installation, each given what the operator set for it."""
+    """The integrations of this installation, each with the operator's settings for it."""
     addresses = configured_addresses(settings)
     found = {one.id: one for one in _load_built_in(addresses)}
     for point in entry_points(group=GROUP):
@@ -43,7 +43,7 @@ def load_integrations(settings: Settings) -> tuple[Integration, ...]:
 
 
 def reserved_names(one: Integration) -> frozenset[str]:
-    """Everything by which an integration is meant: none of it may mean another one as well."""
+    """All names that identify an integration: none of them may identify another one as well."""
     return frozenset(
         (
             one.id,
@@ -57,7 +57,7 @@ def reserved_names(one: Integration) -> frozenset[str]:
 
 
 def configured_addresses(settings: Settings) -> dict[str, str]:
-    """Where the operator wants integrations to be reached, by their ids."""
+    """The addresses that the operator set for integrations, by id."""
     # An integration may have a setting of its own, such as MAINSPRING_ACME_URL.
     own = {
         name: getattr(settings, f"{name}_url")
@@ -80,7 +80,7 @@ def _load_built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
 
 
 def _load_entry_point(point: EntryPoint, addresses: Mapping[str, str]) -> Integration:
-    """One of somebody else; what is wrong with it is said with the name of its package."""
+    """A third-party integration; errors name its package."""
     try:
         made = point.load()(addresses)
     except (Exception, SystemExit) as error:

@@ -1,7 +1,7 @@
-"""Every word a definition may use here, built by hand from what each room offers.
+"""Builds the registry: every action, capability, trigger and event type of the installation.
 
-It stands apart from the wiring so that a definition can be judged without importing what is
-needed to run it.
+It is separate from ``app`` so that a definition can be validated without importing what is needed
+to run it.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ if TYPE_CHECKING:
     from mainspring.outbound.models.model_registry import ProviderModels
     from mainspring.store.database import Database
 
-# Of so many workspaces what they can say is remembered; it holds on to their tools.
+# How many workspace vocabularies are cached; each keeps references to its tools.
 _MOST_SPOKEN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceVocabulary:
-    """What one workspace can say."""
+    """The vocabulary of one workspace."""
 
     actions: Mapping[str, Action]
     capabilities: Mapping[str, Capability]
@@ -103,10 +103,9 @@ class WorkspaceVocabulary:
 
 
 class ApplicationRegistry(Registry):
-    """A registry together with what its own capabilities work with.
+    """A registry together with the services that its own capabilities use.
 
-    The studio, the switchboard and the reception are opened by whoever builds a house around
-    the registry.
+    The services are opened by the application that is built around the registry.
     """
 
     def __init__(
@@ -125,7 +124,9 @@ class ApplicationRegistry(Registry):
         self._spoken: dict[UUID, tuple[Mapping[str, Capability], WorkspaceVocabulary]] = {}
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
-        """What is ours, and the tools of one workspace; no tool ever stands for what is ours."""
+        """The built-in vocabulary plus the tools of one workspace; a tool never replaces a
+        built-in.
+        """
         if not self.switchboard.is_open:
             return self
         named = [name for name in needing if "." in name and name not in self.capabilities]
@@ -159,7 +160,7 @@ def build_registry(
     capabilities: Iterable[Capability] = (),
     integrations: Iterable[Integration] = (),
 ) -> ApplicationRegistry:
-    """Every word a definition may use here; more may be added, none replaced."""
+    """The vocabulary of the installation; entries may be added, none replaced."""
     given = settings or Settings()
     shelf = tuple(one.name_products() for one in (*load_integrations(given), *integrations))
     events = _event_types(shelf)
@@ -213,7 +214,7 @@ def build_registry(
 
 
 def _event_types(integrations: Iterable[Integration]) -> tuple[EventType, ...]:
-    """What may be waited for: what the house tells, and what its integrations tell."""
+    """The event types of the application and its integrations."""
     told = chain.from_iterable(entry.events for entry in integrations)
     return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *workflow_events.EVENTS, *told)
 
@@ -228,7 +229,7 @@ def _actions(
 def _build_account_connection_service(
     integrations: tuple[Integration, ...], settings: Settings, studio: AuthoringService
 ) -> AccountConnectionService:
-    """Where members connect; what the operator set up needs no connection of theirs."""
+    """The service for members' accounts; what the operator configured needs none."""
     operated = frozenset(one.id for one in integrations if one.id in settings.integration_urls)
     return AccountConnectionService(
         integrations, operated=operated, changed=reset_poll_cursors, words=studio.words
@@ -242,7 +243,7 @@ def _integration_capabilities(
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
-    """What writes and reads over any connection, by hand or again and again by an automation."""
+    """Reads and writes over any connection, manually or repeatedly by an automation."""
     reachable = DataSources(integrations, limits)
     yield act_on_integration(installs, database)
     yield from ingestion_capabilities(reachable, limits, database)
@@ -257,7 +258,7 @@ def _codex_capabilities(
     limits: Limits,
     database: Database | None,
 ) -> Iterator[Capability]:
-    """What the house keeps for people to put together: linked boards, recipes, workflows."""
+    """What people compose: linked boards, recipes, workflows."""
     yield from linked_capabilities(
         LinkableResources(integrations, limits), automations, limits, database
     )
@@ -270,14 +271,14 @@ def _codex_capabilities(
 def _add_draft_capabilities(
     known: tuple[Capability, ...], settings: Settings
 ) -> tuple[Capability, ...]:
-    """Everything, and what answers the drafts of that which leaves the house."""
+    """All capabilities, plus those that decide the drafts of outside writes."""
     lasting = read_draft_lifetimes(settings)
     ids = {one.id: one for one in known}
     return (*known, *draft_capabilities(ids, lasting, RunResumer(), settings.address))
 
 
 def read_draft_lifetimes(settings: Settings) -> DraftLifetimes:
-    """How long drafts wait here, where no step and no workspace says otherwise."""
+    """How long drafts wait, where neither step nor workspace sets it."""
     return DraftLifetimes(
         timedelta(seconds=settings.draft_seconds), timedelta(seconds=settings.held_seconds)
     )

@@ -1,8 +1,8 @@
-"""Settings: one frozen object, read once at the start and handed down as an argument.
+"""Settings: one frozen object, read once at the start and passed down as an argument.
 
 Every setting is an environment variable ``MAINSPRING_<NAME>``, or a line of the file
-``settings.env`` in the data folder; the environment wins. The sentence beside a setting is
-what the generated reference prints. No other module reads the environment.
+``settings.env`` in the data folder; the environment takes precedence. The generated reference
+prints the description of each setting. No other module reads the environment.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 PREFIX = "MAINSPRING_"
-# Settings that are only ever taken into the vault.
+# Settings that are only ever moved into the vault.
 MODEL_KEYS = ("anthropic_key", "openai_key", "groq_key")
 LIMIT_PREFIX = PREFIX + "LIMIT_"
-# All that runs ever wait in.
+# All queues.
 QUEUES = ("fast", "medium", "long")
 _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
@@ -31,7 +31,7 @@ _WEB_ADDRESS = re.compile(r"(?i:https?)://[^\s/?#@]+(/[^\s?#]*)?")
 
 
 class BadSetting(ValueError):
-    """A setting has a value that cannot be used."""
+    """A setting has an invalid value."""
 
 
 def _setting(default: Any, sentence: str, *, shown: bool = True) -> Any:
@@ -49,10 +49,10 @@ def config_folder() -> Path:
 
 
 def default_home() -> Path:
-    """Where data lives when nobody says otherwise.
+    """The default data folder.
 
-    The system account keeps it under /var/lib, because the database then runs as
-    another user, who could not enter the private home folder of root.
+    For root it is under /var/lib, because the database then runs as another user, who could not
+    enter root's private home folder.
     """
     if sys.platform != "win32" and os.geteuid() == 0:
         return Path("/var/lib/mainspring")
@@ -62,7 +62,7 @@ def default_home() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything an operator may set."""
+    """Everything that an operator may set."""
 
     home: Path = _setting(default_home, "The data folder: database files and the master key.")
     database_url: str | None = _setting(
@@ -185,29 +185,29 @@ class Settings:
 
     @property
     def listening(self) -> str:
-        """Where the server is reached without anything before it."""
+        """The URL of the server without a proxy."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
     @property
     def local_address(self) -> str:
-        """Where the server is reached from the machine it runs on."""
+        """The URL of the server from the machine it runs on."""
         local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return replace(self, host=local).listening
 
     @property
     def address(self) -> str:
-        """The server's own address as others should write it."""
+        """The public URL of the server."""
         return (self.public_url or self.listening).rstrip("/")
 
 
 def read_settings(
     environment: Mapping[str, str] | None = None, home: Path | None = None
 ) -> Settings:
-    """Reads the file and the environment once; a value that cannot be used is named.
+    """Read the file and the environment once; an invalid value is named.
 
-    The data folder is the one given here, or the environment's. What the file in it says holds
-    where the environment says nothing.
+    The data folder is the argument, or the environment's. Its file applies where the environment
+    has no value.
     """
     said = os.environ if environment is None else environment
     folder = home.expanduser().absolute() if home is not None else _home(said)
@@ -228,7 +228,7 @@ def read_settings(
 
 
 def _refuse_short_lease(settings: Settings) -> None:
-    """One heartbeat may come late: a lease that ends before the next one loses living runs."""
+    """One heartbeat may be late: a lease that ends before the next one loses live runs."""
     lease, beat = settings.lease_seconds, settings.heartbeat_seconds
     if lease < _BEATS_PER_LEASE * beat:
         raise BadSetting(
@@ -245,12 +245,14 @@ def _home(environment: Mapping[str, str]) -> Path:
 
 
 def settings_file(home: Path) -> Path:
-    """The settings of a data folder: lines of NAME=value, for its owner's eyes."""
+    """The settings file of a data folder: lines of NAME=value, readable by its owner only."""
     return home / "settings.env"
 
 
 def read_settings_file(home: Path) -> dict[str, str]:
-    """What the file says; empty without one. It may hold a password, so it must be private."""
+    """The contents of the file; empty without one. It may contain a password, so it must be
+    private.
+    """
     path = settings_file(home)
     try:
         with path.open(encoding="utf-8") as file:
@@ -283,15 +285,15 @@ def read_settings_file(home: Path) -> dict[str, str]:
 
 
 def is_in_environment(name: str, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether a setting is said there, so that the file's word for it does not count."""
+    """Whether a setting is in the environment, so that the file's value does not apply."""
     return name in (os.environ if environment is None else environment)
 
 
 def forget_model_keys() -> None:
-    """Takes the keys of models out of this process's environment, once the vault has them.
+    """Remove the model keys from this process's environment, once they are in the vault.
 
-    What the system shows of a process's environment is the memory it was started with, so the
-    value is wiped there too: nothing that is started or split off from here ever sees a key.
+    The system exposes a process's environment from its initial memory, so the value is wiped there
+    too: no child process ever sees a key.
     """
     for entry in MODEL_KEYS:
         name = PREFIX + entry.upper()
@@ -311,12 +313,12 @@ def _wipe(name: bytes) -> None:
 
 
 def without_model_keys(settings: Settings) -> Settings:
-    """The same settings for whoever comes after the vault has the keys."""
+    """The settings without the keys, for use after they are in the vault."""
     return replace(settings, anthropic_key=None, openai_key=None, groq_key=None)
 
 
 def program_name(environment: Mapping[str, str] | None = None) -> str | None:
-    """How hints name this program, if somebody has said so; no other setting is looked at."""
+    """The configured name of this program in hints; no other setting is read."""
     found = os.environ if environment is None else environment
     return found.get(PREFIX + "PROGRAM") or None
 
@@ -324,9 +326,9 @@ def program_name(environment: Mapping[str, str] | None = None) -> str | None:
 def machine_zone(
     environment: Mapping[str, str] | None = None, localtime: Path = Path("/etc/localtime")
 ) -> str | None:
-    """The time zone that whoever sits here lives in, as far as the machine knows.
+    """The time zone of the user, as far as the machine knows.
 
-    A machine on UTC most likely was never told: only TZ says UTC and means it.
+    A machine on UTC was most likely never configured: only TZ=UTC means UTC.
     """
     found = os.environ if environment is None else environment
     said = found.get("TZ", "").removeprefix(":").strip()
@@ -340,15 +342,16 @@ def machine_zone(
 
 
 def bare_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a program that we start may know of ours: where programs and its home are."""
+    """The environment of programs that we start: only PATH and HOME."""
     found = os.environ if environment is None else environment
     return {name: found[name] for name in ("PATH", "HOME") if name in found}
 
 
 def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
-    """Names that look like settings and are none: a slip of the pen, most of them.
+    """Names that look like settings but are not, mostly typos.
 
-    In the file of the data folder too, as far as it can be read: another one is refused later.
+    Also in the file of the data folder, as far as it can be read: an unreadable one is refused
+    later.
     """
     said = os.environ if environment is None else environment
     filed: Mapping[str, str] = {}
@@ -368,7 +371,7 @@ def setting_names() -> list[str]:
 
 
 def all_settings() -> Iterator[tuple[str, str, str]]:
-    """Variable, default and sentence of each setting, for the reference."""
+    """Variable, default and description of each setting, for the reference."""
     for entry in fields(Settings):
         if entry.name == "home":
             shown = "~/.local/share/mainspring, or /var/lib/mainspring for root"
@@ -387,7 +390,7 @@ def _show(value: Any) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-# Texts that are there or not.
+# Optional texts.
 _TEXTS = frozenset(
     {
         "database_url",
@@ -445,10 +448,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def is_web_address(text: str) -> bool:
-    """Whether links can begin with it: http or https and a host, without a user or a question."""
+    """Whether links can begin with it: http or https and a host, without a user or a query."""
     try:
         parts = urlsplit(text)
-        # To ask for the port is to judge it.
+        # Reading the port validates it.
         found = parts.hostname is not None and (parts.port is None or parts.port > 0)
     except ValueError:
         return False
@@ -457,7 +460,7 @@ def is_web_address(text: str) -> bool:
 
 def _web_address(name: str, text: str) -> str | None:
     if text and not is_web_address(text):
-        # Never quoted: there may be a password in it.
+        # Never quoted: it may contain a password.
         raise BadSetting(
             f"{name} must be an http or https address with a host, such as "
             "https://mainspring.example, and without a user, a ? or a #."
@@ -466,7 +469,7 @@ def _web_address(name: str, text: str) -> str | None:
 
 
 def _queues(name: str, text: str) -> tuple[str, ...]:
-    """A worker of a queue that nobody fills would wait for ever, and nobody would know why."""
+    """A worker of an unknown queue would wait for ever without an error."""
     named = _words(text)
     unknown = [word for word in named if word not in QUEUES]
     if unknown or not named:
@@ -483,7 +486,7 @@ def _pairs(name: str, text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-# Texts with a form of their own.
+# Texts with a format of their own.
 _JUDGED: Mapping[str, Callable[[str, str], Any]] = {
     "integration_urls": _pairs,
     "public_url": _web_address,
