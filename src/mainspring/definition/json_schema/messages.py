@@ -114,7 +114,7 @@ def describe_errors(error: ValidationError, root: Any, at: str) -> Iterator[Find
 
 
 def _describe_by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
-    """The message for keywords that the schema can describe simply."""
+    """The message for keywords with a single sentence."""
     match error.kind:
         case Kind.AnyOf() if keys := _keys_of_shapes(error, root):
             return Finding(here, f"Give {_either(keys)}.", "any_of")

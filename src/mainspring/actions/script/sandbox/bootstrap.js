@@ -1,10 +1,10 @@
-// The trusted half of the sandbox. It waits for one frame on standard input, makes the world
-// that a script sees, runs it once, tells how it ended and exits. A script is only ever
+// The trusted part of the sandbox. It waits for one frame on standard input, creates the globals
+// that a script sees, runs it once, reports how it ended and exits. A script is only ever
 // loaded as a blob under a computed name: such a module may not import a file.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-// A script gets a Deno with less in it, under the same name.
+// A script gets a reduced Deno object under the same name.
 const { stdin, stdout, exit, inspect } = Deno;
 const readSync = stdin.readSync.bind(stdin);
 const readLater = stdin.read.bind(stdin);
@@ -56,7 +56,7 @@ class Failed {
   }
 }
 
-// The host and the nonce; a script sees neither.
+// The host connection and the nonce; a script sees neither.
 class Host {
   #mark = "";
   #clock;
@@ -75,7 +75,7 @@ class Host {
 
   tell(message) {
     let text = toJson(message);
-    // Half of a pair cannot be kept anywhere; it is marked as lost instead.
+    // A lone surrogate cannot be stored; it is replaced.
     if (/\\ud[89a-f]/i.test(text)) text = toJson(message, (_, value) => wellFormed(value));
     writeAll(encoder.encode(this.#mark + text + "\n"));
   }
@@ -90,17 +90,17 @@ class Host {
     return answer;
   }
 
-  // Until nothing is asked any more: a call that the script did not wait for is made all the
-  // same, and so is what follows from its answer.
+  // Until there are no more pending calls: a call that the script did not await is made all the
+  // same, and so is what follows from its result.
   async settled() {
     while (this.#waiting.size > 0) {
       await Promise.race([...this.#answers]);
-      // What hangs on the answer has its turn, and may ask again or fail.
+      // Code that awaits the result runs now, and may call again or fail.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
 
-  // Only while something is asked: a script that waits for nothing is then seen to do so.
+  // Only while a call is pending: otherwise a script that waits for nothing is detected.
   async #listen() {
     if (this.#reading) return;
     this.#reading = true;
@@ -123,7 +123,7 @@ function wellFormed(value) {
   );
 }
 
-// What went wrong, in the words of the script: its file is main.ts, and ours is not shown.
+// The error as the script sees it: its file is main.ts, and ours is not shown.
 function told(error, address) {
   const here = import.meta.url;
   const named = (text) =>
@@ -153,8 +153,8 @@ function told(error, address) {
 
 const PARSED = "mainspring: parsed and not run";
 
-// Types are taken away so that every line stays where it was. What is more than a type (an
-// enum, a namespace) needs another text, which brings its map along.
+// Types are stripped so that every line keeps its number. Syntax that is more than a type (an
+// enum, a namespace) is transpiled, with a source map.
 async function build(source) {
   const { stripTypeScriptTypes } = await import("node:module");
   let js;
@@ -176,8 +176,8 @@ async function build(source) {
 
 const byteOf = (sign) => sign.charCodeAt(0);
 
-// A module is read whole before the first line of it runs, and its imports run before it:
-// with one that fails, a text is judged and not run.
+// A module is parsed completely before its first line runs, and its imports run before it:
+// with a failing import, a source is checked and not run.
 async function parse(text, type) {
   const stop = `throw new Error(${toJson(PARSED)})`;
   try {
@@ -187,7 +187,7 @@ async function parse(text, type) {
   }
 }
 
-// The one that strips types does not say where a mistake is; the one that loads does.
+// The type stripper does not report the location of an error; the module loader does.
 async function located(source, error) {
   try {
     await parse(source, "application/typescript");
@@ -230,7 +230,7 @@ function notHere(name) {
   return refuse;
 }
 
-// For a clear sentence instead of a puzzle. What holds is outside this process.
+// For a clear error message only. The actual isolation is outside this process.
 function tidy() {
   setLazily(globalThis, "Deno", (made) => {
     for (const name of NOT_HERE.Deno) {
@@ -256,7 +256,7 @@ function tidy() {
   }
 }
 
-// The two names that a script may ask for; the process itself has neither of them.
+// The two variables that a script may read; the process itself has neither of them.
 class Environment {
   #values = new Map();
 
@@ -301,7 +301,7 @@ function installFetch(host, environment) {
   });
 }
 
-// A request of fetch() as arguments of http_fetch. Nothing is awaited where the body is at hand:
+// A fetch() request as arguments of http_fetch. Nothing is awaited where the body is available:
 // a script that is resumed has to make its calls in the same order.
 async function requestOf(request, wanted, init) {
   if (request.redirect !== "follow") {
@@ -309,7 +309,7 @@ async function requestOf(request, wanted, init) {
   }
   const headers = Object.fromEntries(request.headers);
   const given = {
-    // As it is written: a Request has encoded the braces of a secret.
+    // As written: a Request has encoded the braces of a secret.
     url: typeof wanted === "string" ? wanted.trim() : request.url,
     method: request.method,
     headers,
@@ -319,7 +319,7 @@ async function requestOf(request, wanted, init) {
     given.text = textAtHand(init?.body) ?? textOf(await request.arrayBuffer());
     const boundary = /^multipart\/form-data; *boundary=(.+)$/.exec(headers["content-type"] ?? "")?.[1];
     if (boundary !== undefined) {
-      // The one that Deno draws is another one in every try.
+      // Deno's boundary is random, and so would differ in every attempt.
       const own = `----mainspring-${chance.hex(16)}`;
       given.text = given.text.replaceAll(boundary, own);
       headers["content-type"] = `multipart/form-data; boundary=${own}`;
@@ -343,7 +343,7 @@ function textOf(bytes) {
   }
 }
 
-// A placeholder for an answer that did not come yet, such as a draft, is accepted and not done.
+// A placeholder for a result that is not available yet, such as a draft, is accepted, not done.
 function responseOf(answer) {
   if (isResponse(answer)) return madeResponse(answer.text, answer);
   const headers = { "content-type": "application/json" };
@@ -365,7 +365,7 @@ function installSdk(sdk) {
   setOn(globalThis, Symbol.for("mainspring.sdk"), Object.freeze({ ...sdk, default: sdk.brains }));
 }
 
-// The end of the script, told once; whatever is under way then does not matter any more.
+// The end of the script, reported once; pending work does not matter any more.
 class Ending {
   #host;
   #told = false;
@@ -400,7 +400,7 @@ class Ending {
     try {
       this.#host.tell(message());
     } catch (error) {
-      // What it returned is no JSON: a circle, or a BigInt.
+      // Its return value is not JSON: circular, or a BigInt.
       this.#host.tell({ failed: told(new TypeError(`The answer is no JSON: ${error.message}`)) });
       code = 1;
     }
@@ -449,8 +449,8 @@ function prepare() {
   installChance(chance);
 }
 
-// What is made at first use is used once, while nobody waits for it. Timers and requests are
-// not: they take longer than all the rest, and few scripts need them.
+// Lazily created parts are used once here, before a script waits for them. Timers and requests
+// are not: they take longer than all the rest, and few scripts need them.
 async function warmUp() {
   const again = new Host(clock);
   chance.begin("00");
@@ -464,7 +464,7 @@ async function warmUp() {
 }
 
 async function run(frame) {
-  // It is fetched while the rest is made; its first line runs when this function waits.
+  // Fetched while the rest is created; its first line runs when this function awaits.
   const loading = load(frame.js);
   clock.begin(Number(frame.began));
   chance.begin(frame.seed);
@@ -499,6 +499,6 @@ prepare();
 writeAll(encoder.encode("READY\n"));
 const first = fromJson(decoder.decode(readExactly(lengthOf(readExactly(4)))));
 host.begin(first.nonce);
-// Not awaited: what the script waits for must not keep this module from having ended.
+// Not awaited: what the script waits for must not keep this module from finishing.
 if (first.kind === "build") answerBuild(first);
 else run(first);

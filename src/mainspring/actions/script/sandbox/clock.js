@@ -1,6 +1,6 @@
-// Time and chance that stand in the record. A script that is resumed asks the same again:
-// its clock stands still between two answers of the host, and its chance is drawn from a
-// seed. Looking at the clock moves it a little, so that a loop which waits for time ends.
+// Recorded time and randomness. A script that is resumed makes the same calls again: its clock
+// stops between two results of the host, and its random numbers come from a seed. Reading the
+// clock advances it slightly, so that a loop which waits for time ends.
 
 const LOOKS_PER_MS = 1000;
 
@@ -21,7 +21,7 @@ class Clock {
     this.#looks = 0;
   }
 
-  // Never back: an answer may have been recorded before a timer had moved the clock on.
+  // Never backwards: a result may have been recorded before a timer advanced the clock.
   setAtLeast(moment) {
     if (Number.isFinite(moment) && moment > this.#now) {
       this.#now = Math.floor(moment);
@@ -34,7 +34,7 @@ class Clock {
   }
 }
 
-// ChaCha20: good enough for the keys that a script makes, and the same for the same seed.
+// ChaCha20: secure enough for keys that a script generates, and deterministic for a seed.
 class Chance {
   #state = new Uint32Array(16);
   #block = new Uint32Array(16);
@@ -129,7 +129,7 @@ function setOn(owner, name, value) {
   });
 }
 
-// Much of Deno is made at first use, which takes milliseconds; it is wrapped then, not before.
+// Much of Deno is created lazily, which takes milliseconds; it is wrapped then, not before.
 function setLazily(owner, name, wrap) {
   const found = Object.getOwnPropertyDescriptor(owner, name);
   if (found === undefined) return;
@@ -167,7 +167,7 @@ function installClock(clock) {
   installTimers(clock);
 }
 
-// A format without a moment means now, and so does one with undefined.
+// Formatting without a date means now, and so does undefined.
 function installFormats(clock) {
   setLazily(Intl, "DateTimeFormat", (made) => {
     const formats = made.prototype;
@@ -201,7 +201,7 @@ function installTemporal(clock) {
   });
 }
 
-// A timer that fires moves the clock to the moment for which it was set.
+// A timer that fires advances the clock to its due time.
 function movingTimer(clock, set, repeats) {
   return function (what, delay = 0, ...given) {
     if (typeof what !== "function") return set(what, delay, ...given);

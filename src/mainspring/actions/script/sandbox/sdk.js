@@ -1,5 +1,5 @@
-// What a script is given: `brains` with a method for each capability, and small conveniences
-// over the same calls. All of it asks the host, which judges every call.
+// The globals of a script: `brains` with a method for each capability, and convenience methods
+// over the same calls. All of them call the host, which checks every call.
 
 class BrainsError extends Error {
   constructor(problem) {
@@ -11,10 +11,10 @@ class BrainsError extends Error {
   }
 }
 
-// Asked for by the language itself, never by a script that means a capability.
+// Looked up by the language itself, never by a script that means a capability.
 const NOT_CAPABILITIES = new Set(["then", "toJSON", "constructor", "prototype", "inspect"]);
 
-// An answer of pages is also the list of them, so that it can be filtered and walked as it is.
+// A paged result is also the list of its items, so that it can be filtered and iterated.
 function listed(answer) {
   const pages = answer?.pages;
   if (!Array.isArray(pages)) return answer;
@@ -22,22 +22,21 @@ function listed(answer) {
     if (name in answer) continue;
     const own = pages[name];
     const value = typeof own === "function" ? own.bind(pages) : own;
-    // It is not counted among its keys, and not written when it becomes text.
+    // Not enumerable, and not serialised.
     Object.defineProperty(answer, name, { value, writable: true, configurable: true });
   }
   return answer;
 }
 
-// The members of an HTTP response, as the capability http_fetch answers them.
+// The members of an HTTP response, as the capability http_fetch returns them.
 const RESPONSE = ["ok", "status", "headers", "text", "json", "url"];
 
 const isResponse = (answer) =>
   answer !== null && typeof answer === "object" && RESPONSE.every((name) => name in answer);
 
-// A JSON object or list is answered as it is. The members of the response are hidden properties
-// of it where it has none of that name, for scripts that read them from the answer. There is no
-// parsed body to answer for text, and who allows an error status has to see it: both get the
-// response.
+// A JSON object or list is returned as it is. The members of the response are hidden properties
+// of it unless it has one of that name, for scripts that read them from the result. Text has no
+// parsed body, and a caller that allows an error status has to see it: both get the response.
 function bodyOf(answer, given) {
   const body = isResponse(answer) ? answer.json : null;
   if (body === null || typeof body !== "object" || given.allow_error_status === true) return answer;
@@ -48,7 +47,7 @@ function bodyOf(answer, given) {
   return body;
 }
 
-// Methods that are not just their capability's answer.
+// Methods that return more than their capability's result.
 const SPECIAL = {
   http_fetch: (call, given) => call("http_fetch", given).then((answer) => bodyOf(answer, given)),
   http_request: (call, given) => call("http_fetch", given),
@@ -114,8 +113,8 @@ function buildKv(brains) {
   });
 }
 
-// Text from outside, marked so that a model can tell it from its orders. The boundary cannot
-// be guessed by whoever wrote the text, and one that stands in it is broken.
+// Untrusted text, enclosed in a boundary so that a model can tell it from instructions. The
+// boundary cannot be guessed by the author of the text, and an occurrence in it is broken up.
 function buildUntrusted(chance) {
   let boundary;
   return function untrusted(given, { source = null } = {}) {
