@@ -212,7 +212,7 @@ async def _measure() -> dict[str, dict[str, float]]:
         database = plain.database
         registry = build_registry(Limits(), database=database, integrations=[post.integration()])
         application = build_application(
-            plain.settings, Limits(), registry, database, plain.workshop
+            plain.settings, Limits(), registry, database, plain.script_runner
         )
         try:
             floor = await _bare(application, post)
@@ -229,7 +229,7 @@ async def _measure() -> dict[str, dict[str, float]]:
             new, known = await _queries(application, post, application.workspace_id)
         finally:
             await application.gate.aclose()
-            await application.waker.aclose()
+            await application.wakeup_sender.aclose()
             await application.egress.aclose()
     return {
         "bare writing": {"seconds": floor, "ratio": 1.0, "grown_mb": 0.0, "queries": 1 / PORTION},

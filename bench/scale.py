@@ -31,7 +31,7 @@ from bench.stage import fresh_house, plan_of, saved
 from mainspring.app import Application, build_scheduler
 from mainspring.runs import queue
 from mainspring.runs.fleet import read_signals
-from mainspring.runs.health import read_vitals
+from mainspring.runs.health import read_health_signals
 from mainspring.runs.history import list_runs
 from mainspring.runs.metrics import EndedRunMetrics, read_installation_metrics
 from mainspring.runs.run_requests import RunRequest
@@ -155,7 +155,7 @@ async def looks(application: Application, worker: int, automation: UUID) -> dict
         "claim of 32": claim,
         "claim of suspects": suspects,
         "next due": next_due,
-        "health": read_vitals,
+        "health": read_health_signals,
         "metrics": read_signals,
         "numbers": read_installation_metrics,
         "ended runs": ended.look,

@@ -68,10 +68,14 @@ async def fresh_house(
     # The database may run as another account, which has to be able to enter.
     os.chmod(folder, 0o755)
     given = Settings(home=folder / "home", **settings)
-    workshop = ScriptRunner(Limits(), address=given.address, warm=given.script_warm)
-    registry = build_registry(Limits(), capabilities=list(capabilities), workshop=workshop)
+    script_runner = ScriptRunner(Limits(), address=given.address, warm=given.script_warm)
+    registry = build_registry(
+        Limits(), capabilities=list(capabilities), script_runner=script_runner
+    )
     try:
-        async with open_application(given, registry=registry, workshop=workshop) as application:
+        async with open_application(
+            given, registry=registry, script_runner=script_runner
+        ) as application:
             yield application
     finally:
         shutil.rmtree(folder, ignore_errors=True)

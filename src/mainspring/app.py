@@ -78,7 +78,7 @@ from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher
 from mainspring.triggers.scheduler import Scheduler, VersionPrefetcher
-from mainspring.triggers.watch import Duty, keep_watch
+from mainspring.triggers.watch import Duty, run_loops
 from mainspring.triggers.webhook_receiver import WebhookReceiver
 from mainspring.workspace.artifacts.blobs import BlobStore
 from mainspring.workspace.artifacts.links import LinkSigner
@@ -124,7 +124,7 @@ class Application:
     links: LinkSigner
     gate: Gate
     versions: VersionCache
-    waker: WakeupSender
+    wakeup_sender: WakeupSender
     # Sends hints that runs are due.
     hints: HintSender
     dispatcher: Dispatcher
@@ -132,7 +132,7 @@ class Application:
     workspace_id: UUID = FIRST_WORKSPACE
     embedder: Embedder | None = None
     # Runs scripts; None in an application that only validates them.
-    workshop: ScriptRunner | None = None
+    script_runner: ScriptRunner | None = None
     # The clients for members' connections to integrations.
     lines: AccountConnections | None = None
     # Where traces and metrics are sent, if configured.
@@ -144,7 +144,7 @@ async def open_application(
     settings: Settings,
     *,
     registry: Registry | None = None,
-    workshop: ScriptRunner | None = None,
+    script_runner: ScriptRunner | None = None,
     attach: bool = False,
 ) -> AsyncIterator[Application]:
     """Open the database, check its tables, and close everything at the end."""
@@ -154,18 +154,18 @@ async def open_application(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         application = build_application(
-            without_model_keys(settings), limits, registry, database, workshop
+            without_model_keys(settings), limits, registry, database, script_runner
         )
         stack.push_async_callback(application.telemetry.aclose)
         stack.push_async_callback(application.blobs.aclose)
         stack.push_async_callback(application.egress.aclose)
         stack.push_async_callback(application.outside.aclose)
         stack.push_async_callback(application.providers.aclose)
-        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.hints.aclose)
         stack.push_async_callback(application.gate.aclose)
-        if application.workshop is not None:
-            stack.push_async_callback(application.workshop.aclose)
+        if application.script_runner is not None:
+            stack.push_async_callback(application.script_runner.aclose)
         await prepare_database(application)
         await take_in(database, application.vault, settings)
         forget_model_keys()
@@ -177,15 +177,15 @@ def build_application(
     limits: Limits,
     registry: Registry | None,
     database: Database,
-    workshop: ScriptRunner | None = None,
+    script_runner: ScriptRunner | None = None,
     models: ModelCatalog | None = None,
 ) -> Application:
     """Build the parts around an open database, each with its dependencies.
 
     A caller that passes a registry must also pass the script runner of its scripts.
     """
-    if registry is None and workshop is None:
-        workshop = ScriptRunner(
+    if registry is None and script_runner is None:
+        script_runner = ScriptRunner(
             limits, address=settings.address, warm=settings.script_warm, database=database
         )
     clock = DatabaseClock()
@@ -214,13 +214,13 @@ def build_application(
         vault=vault,
         embedder=embedder,
         database=database,
-        workshop=workshop,
+        script_runner=script_runner,
         providers=providers,
     )
     lines = None
     if isinstance(words, ApplicationRegistry):
         wide = build_integration_egress(limits, settings.egress_allow)
-        lines = words.reception.open(
+        lines = words.account_connection_service.open(
             database, vault, wide, clock, settings.address, settings.egress_allow
         )
     preflight = _build_preflight(settings, database, lines, mailer)
@@ -241,8 +241,8 @@ def build_application(
         resumer=RunResumer(),
     )
     versions = VersionCache(database, words, limits)
-    waker = WakeupSender(database)
-    hints = _build_hint_sender(settings, waker)
+    wakeup_sender = WakeupSender(database)
+    hints = _build_hint_sender(settings, wakeup_sender)
     dispatcher = Dispatcher(database, versions, hints, limits)
     if isinstance(words, ApplicationRegistry):
         words.studio.open(
@@ -251,11 +251,11 @@ def build_application(
             dispatcher,
             settings.address,
             embedder,
-            workshop,
+            script_runner,
             gate.models,
             preflight,
         )
-        words.switchboard.open(
+        words.mcp_connection_service.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )
     return Application(
@@ -275,12 +275,12 @@ def build_application(
         links=links,
         gate=gate,
         versions=versions,
-        waker=waker,
+        wakeup_sender=wakeup_sender,
         hints=hints,
         dispatcher=dispatcher,
-        control=RunControl(database, waker, hints),
+        control=RunControl(database, wakeup_sender, hints),
         embedder=embedder,
-        workshop=workshop,
+        script_runner=script_runner,
         lines=lines,
         telemetry=TelemetryExporter(settings.otlp_url),
     )
@@ -299,10 +299,10 @@ def _build_preflight(
     )
 
 
-def _build_hint_sender(settings: Settings, waker: WakeupSender) -> HintSender:
+def _build_hint_sender(settings: Settings, wakeup_sender: WakeupSender) -> HintSender:
     """How workers are notified of new runs."""
     broker = broker_of(settings)
-    return PostgresHintSender(waker) if broker is None else CeleryHintSender(broker)
+    return PostgresHintSender(wakeup_sender) if broker is None else CeleryHintSender(broker)
 
 
 def _build_embedder(
@@ -344,13 +344,13 @@ def build_worker(
     ``alone_seconds`` is how long nothing else is claimed next to a run that is suspected of killing
     its worker.
     """
-    if application.workshop is not None and application.workshop.speak is None:
-        application.workshop.speak = InProcessMcp(application_services(application))
+    if application.script_runner is not None and application.script_runner.speak is None:
+        application.script_runner.speak = InProcessMcp(application_services(application))
     told = application.telemetry.opened()
     if told is not None:
         watch = both(RunTelemetry(told), watch)
         watch_pool(told, application.database.in_use)
-    recorder = RunRecorder(application.limits, EventNotifier(application.waker).tell)
+    recorder = RunRecorder(application.limits, EventNotifier(application.wakeup_sender).tell)
     engine = Engine(
         gate=application.gate,
         # Half of the runs execute while the records of the other half are being written.
@@ -400,7 +400,7 @@ def build_scheduler(application: Application) -> Scheduler:
 
 
 # The poll interval of event consumers that notify people.
-_UNHURRIED = 0.25
+_EVENT_POLL_SECONDS = 0.25
 
 
 async def run_background_loops(application: Application, stop: asyncio.Event) -> None:
@@ -416,7 +416,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
         FailureAlerts(limits, mail=mails(settings)).handle,
         events=events,
         listener=listeners[1],
-        spacing=_UNHURRIED,
+        spacing=_EVENT_POLL_SECONDS,
     )
     duties: dict[str, Duty] = {
         "schedules": build_scheduler(application).run,
@@ -439,7 +439,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
             answers.handle,
             events=events,
             listener=listeners[2],
-            spacing=_UNHURRIED,
+            spacing=_EVENT_POLL_SECONDS,
         ).run
         duties["answers"] = answers.run
     told = application.telemetry.opened()
@@ -450,7 +450,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
     if application.embedder is not None:
         duties["embeddings"] = PageEmbeddingJob(database, application.embedder).run
     try:
-        await keep_watch(duties, stop)
+        await run_loops(duties, stop)
     finally:
         for one in listeners:
             await one.aclose()
@@ -487,21 +487,21 @@ def application_services(application: Application) -> ApplicationServices:
         vault=application.vault,
         passwords=application.passwords,
         push=application.push,
-        waker=application.waker,
+        wakeup_sender=application.wakeup_sender,
         dispatcher=application.dispatcher,
         desk=WebhookReceiver(
             application.database, application.dispatcher, application.vault, application.limits
         ),
         control=application.control,
-        switchboard=_mcp_connection_service(application.registry),
-        reception=_account_connection_service(application.registry),
+        mcp_connection_service=_mcp_connection_service(application.registry),
+        account_connection_service=_account_connection_service(application.registry),
         interactions=_interactions(application),
         blobs=application.blobs,
         links=application.links,
         workspace_id=application.workspace_id,
         watch=lambda stop: run_background_loops(application, stop),
         hire=lambda watch: build_worker(application, watch=watch),
-        workshop=application.workshop,
+        script_runner=application.script_runner,
         telemetry=application.telemetry,
         mailer=None if application.settings.smtp_url is None else application.mailer,
     )
@@ -510,7 +510,7 @@ def application_services(application: Application) -> ApplicationServices:
 def _account_connection_service(registry: Registry) -> AccountConnectionService:
     """The service of the registry; one that the caller passed may have none."""
     return (
-        registry.reception
+        registry.account_connection_service
         if isinstance(registry, ApplicationRegistry)
         else AccountConnectionService(())
     )
@@ -519,7 +519,7 @@ def _account_connection_service(registry: Registry) -> AccountConnectionService:
 def _mcp_connection_service(registry: Registry) -> McpConnectionService:
     """The service of the registry; one that the caller passed may have none."""
     return (
-        registry.switchboard
+        registry.mcp_connection_service
         if isinstance(registry, ApplicationRegistry)
         else McpConnectionService()
     )

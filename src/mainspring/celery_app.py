@@ -49,9 +49,9 @@ def _app() -> Any:
     tenant = CeleryHostedWorker(settings)
     app = broker.listening(tenant.hint, tenant.look, lambda: None)
     signals = importlib.import_module("celery.signals")
-    signals.worker_ready.connect(tenant.move_in, weak=False)
+    signals.worker_ready.connect(tenant.start_worker, weak=False)
     signals.worker_shutting_down.connect(tenant.stop, weak=False)
-    signals.worker_shutdown.connect(tenant.move_out, weak=False)
+    signals.worker_shutdown.connect(tenant.stop_worker, weak=False)
     return app
 
 
@@ -60,7 +60,7 @@ class CeleryHostedWorker:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._ear: CeleryHintListener | None = None
+        self._listener: CeleryHintListener | None = None
         self._worker: Worker | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -69,14 +69,14 @@ class CeleryHostedWorker:
     # --- in Celery's threads
 
     def hint(self, *_: object, **__: object) -> None:
-        if self._ear is not None:
-            self._ear.hint()
+        if self._listener is not None:
+            self._listener.hint()
 
     def look(self) -> None:
-        if self._ear is not None:
-            self._ear.look()
+        if self._listener is not None:
+            self._listener.look()
 
-    def move_in(self, sender: Any = None, **_: object) -> None:
+    def start_worker(self, sender: Any = None, **_: object) -> None:
         """Start once Celery consumes messages, with its queues."""
         if self._thread is not None:
             return
@@ -93,7 +93,7 @@ class CeleryHostedWorker:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(worker.stop)
 
-    def move_out(self, **_: object) -> None:
+    def stop_worker(self, **_: object) -> None:
         self.stop()
         if self._thread is not None:
             self._thread.join(self._settings.stop_seconds + _HAND_BACK_SECONDS)
@@ -119,8 +119,10 @@ class CeleryHostedWorker:
     async def _work(self, settings: Settings) -> None:
         async with open_application(settings, attach=True) as application:
             await application.vault.check_opens()
-            self._ear = CeleryHintListener(WakeupListener(application.database, RUNS_CHANNEL), self)
-            self._worker = build_worker(application, ear=self._ear)
+            self._listener = CeleryHintListener(
+                WakeupListener(application.database, RUNS_CHANNEL), self
+            )
+            self._worker = build_worker(application, ear=self._listener)
             self._loop = asyncio.get_running_loop()
             if self._stopped.is_set():
                 return

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 # How many workspace vocabularies are cached; each keeps references to its tools.
-_MOST_SPOKEN: Final = 20
+_MAX_VOCABULARIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,37 +111,37 @@ class ApplicationRegistry(Registry):
     def __init__(
         self,
         studio: AuthoringService,
-        switchboard: McpConnectionService,
-        reception: AccountConnectionService,
+        mcp_connection_service: McpConnectionService,
+        account_connection_service: AccountConnectionService,
         automations: BuiltInAutomations,
         **words: Any,
     ) -> None:
         super().__init__(**words)
         self.studio = studio
-        self.switchboard = switchboard
-        self.reception = reception
+        self.mcp_connection_service = mcp_connection_service
+        self.account_connection_service = account_connection_service
         automations.open(self)
-        self._spoken: dict[UUID, tuple[Mapping[str, Capability], WorkspaceVocabulary]] = {}
+        self._vocabularies: dict[UUID, tuple[Mapping[str, Capability], WorkspaceVocabulary]] = {}
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
         """The built-in vocabulary plus the tools of one workspace; a tool never replaces a
         built-in.
         """
-        if not self.switchboard.is_open:
+        if not self.mcp_connection_service.is_open:
             return self
         named = [name for name in needing if "." in name and name not in self.capabilities]
-        tools = await self.switchboard.parts.tools.of(workspace_id, named)
+        tools = await self.mcp_connection_service.parts.tools.of(workspace_id, named)
         return self._with(workspace_id, tools) if tools else self
 
     def _with(self, workspace_id: UUID, tools: Mapping[str, Capability]) -> Vocabulary:
-        kept = self._spoken.get(workspace_id)
+        kept = self._vocabularies.get(workspace_id)
         if kept is not None and kept[0] is tools:
             return kept[1]
         both = MappingProxyType({**tools, **self.capabilities})
         spoken = WorkspaceVocabulary(self.actions, both, self.triggers, self.events)
-        if len(self._spoken) >= _MOST_SPOKEN:
-            self._spoken.clear()
-        self._spoken[workspace_id] = (tools, spoken)
+        if len(self._vocabularies) >= _MAX_VOCABULARIES:
+            self._vocabularies.clear()
+        self._vocabularies[workspace_id] = (tools, spoken)
         return spoken
 
 
@@ -154,7 +154,7 @@ def build_registry(
     embedder: Embedder | None = None,
     vault: Vault | None = None,
     database: Database | None = None,
-    workshop: ScriptRunner | None = None,
+    script_runner: ScriptRunner | None = None,
     providers: ProviderModels | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
@@ -206,7 +206,7 @@ def build_registry(
         mcp_connections,
         account_connections,
         automations,
-        actions=(*_actions(shelf, limits, workshop), *actions),
+        actions=(*_actions(shelf, limits, script_runner), *actions),
         capabilities=_add_draft_capabilities(known, given),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
@@ -220,9 +220,9 @@ def _event_types(integrations: Iterable[Integration]) -> tuple[EventType, ...]:
 
 
 def _actions(
-    integrations: Iterable[Integration], limits: Limits, workshop: ScriptRunner | None
+    integrations: Iterable[Integration], limits: Limits, script_runner: ScriptRunner | None
 ) -> Iterator[Action]:
-    yield from build_actions(limits, workshop)
+    yield from build_actions(limits, script_runner)
     yield from chain.from_iterable(entry.actions for entry in integrations)
 
 

@@ -28,7 +28,7 @@ async def everything(
     try:
         yield application
     finally:
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

@@ -123,12 +123,14 @@ async def _watch(orders: Orders, application: Application, stop: asyncio.Event) 
 async def work(orders: Orders) -> None:
     ledger = Ledger(Path(orders.ledger))
     stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
-    workshop = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
-    registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
+    script_runner = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
+    registry = build_registry(
+        Limits(), capabilities=stunts.capabilities(), script_runner=script_runner
+    )
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
     async with open_application(
-        orders.settings(), registry=registry, workshop=workshop
+        orders.settings(), registry=registry, script_runner=script_runner
     ) as application:
         if orders.role != "worker":
             stop = asyncio.Event()

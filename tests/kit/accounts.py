@@ -293,7 +293,7 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
         yield application
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.outside.aclose()
         await application.providers.aclose()
         await application.egress.aclose()

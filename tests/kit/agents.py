@@ -104,23 +104,23 @@ async def agents_bench(
 ) -> AsyncIterator[Bench]:
     """The bench with these models, and with these words beside the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
-    bounds, workshop = limits or Limits(), bench.house.workshop
+    bounds, script_runner = limits or Limits(), bench.house.script_runner
     registry = build_registry(
         bounds,
         settings=bench.house.settings,
-        workshop=workshop,
+        script_runner=script_runner,
         vault=bench.house.vault,
         capabilities=(*bench.outside.capabilities(), *capabilities),
         actions=[one for one in words if isinstance(one, Action)],
     )
     application = build_application(
-        bench.house.settings, bounds, registry, bench.house.database, workshop, models
+        bench.house.settings, bounds, registry, bench.house.database, script_runner, models
     )
     try:
         yield Bench(application, bench.outside)
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.outside.aclose()
         await application.egress.aclose()
 

@@ -87,5 +87,5 @@ async def saving_bench(bench: Bench, blobs: BlobStore) -> AsyncIterator[Bench]:
     try:
         yield Bench(made, bench.outside)
     finally:
-        await made.waker.aclose()
+        await made.wakeup_sender.aclose()
         await made.egress.aclose()

@@ -167,17 +167,19 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
     )
     limits, outside = Limits(), Outside()
     database = await Database.open(settings)
-    workshop = ScriptRunner(limits, address=settings.address, warm=0, database=database)
+    script_runner = ScriptRunner(limits, address=settings.address, warm=0, database=database)
     natives = build_registry(
         limits,
         vault=Vault(database, settings.key_file, limits),
         database=database,
-        workshop=workshop,
+        script_runner=script_runner,
         capabilities=outside.capabilities(),
     )
     words = Connected(natives)
-    application = build_application(settings, limits, words, database, workshop)
-    natives.studio.open(words, database, application.dispatcher, settings.address, None, workshop)
+    application = build_application(settings, limits, words, database, script_runner)
+    natives.studio.open(
+        words, database, application.dispatcher, settings.address, None, script_runner
+    )
     try:
         await prepare_database(application)
         await add_workspace(database, NEIGHBOUR, "Next door")
@@ -186,8 +188,8 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
         async with served(application) as api, bench.worker():
             yield Office(api, bench, words, Acme(), other_person)
     finally:
-        await workshop.aclose()
+        await script_runner.aclose()
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
         await database.close()

@@ -160,21 +160,21 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
     )
     outside = Outside()
     vault = Vault(database, settings.key_file, Limits())
-    workshop = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
+    script_runner = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
         Limits(),
         vault=vault,
         database=database,
         capabilities=outside.capabilities(),
-        workshop=workshop,
+        script_runner=script_runner,
     )
-    application = build_application(settings, Limits(), registry, database, workshop)
+    application = build_application(settings, Limits(), registry, database, script_runner)
     await prepare_database(application)
     try:
         yield Bench(application, outside)
     finally:
-        await workshop.aclose()
+        await script_runner.aclose()
         await application.gate.aclose()
         await application.hints.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()

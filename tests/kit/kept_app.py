@@ -28,7 +28,7 @@ from mainspring.surfaces.rest.middleware import MountMiddleware
 from mainspring.surfaces.services import ApplicationServices
 
 # What routes hold on to while they are built, and ask only when they are called.
-_HELD = frozenset({"database", "waker", "desk"})
+_HELD = frozenset({"database", "wakeup_sender", "desk"})
 
 
 class _Tenant:
@@ -64,7 +64,7 @@ class _Kept:
     tenant: _Tenant
     made_from: Mapping[str, Any]
 
-    def move_in(self, services: ApplicationServices) -> None:
+    def start_worker(self, services: ApplicationServices) -> None:
         self.tenant.now = services
         self.app.state.limits = services.limits
         self.app.state.address = services.settings.address
@@ -83,7 +83,7 @@ def kept_app(services: ApplicationServices) -> Iterator[FastAPI]:
         found = _build(services, wanted)
     else:
         free.remove(found)
-    found.move_in(services)
+    found.start_worker(services)
     yield found.app
     # Only what was left in order is handed on.
     found.tenant.now = None

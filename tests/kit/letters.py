@@ -140,5 +140,5 @@ async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[MailDrafts]
         yield box
     finally:
         await box.house.gate.aclose()
-        await box.house.waker.aclose()
+        await box.house.wakeup_sender.aclose()
         await box.house.egress.aclose()

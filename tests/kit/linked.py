@@ -29,5 +29,5 @@ async def linked_bench(
         yield Bench(application, bench.outside)
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()

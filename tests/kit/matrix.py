@@ -211,9 +211,9 @@ async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
         async with served(application) as api:
             yield await _inhabited(api)
     finally:
-        if application.workshop is not None:
-            await application.workshop.aclose()
-        await application.waker.aclose()
+        if application.script_runner is not None:
+            await application.script_runner.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
         await application.blobs.aclose()
         await database.close()

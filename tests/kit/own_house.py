@@ -22,15 +22,15 @@ async def open_own_application(bench: Bench, **settings: Any) -> AsyncIterator[B
         vault=application.vault,
         database=application.database,
         capabilities=bench.outside.capabilities(),
-        workshop=application.workshop,
+        script_runner=application.script_runner,
     )
     made = build_application(
-        changed, application.limits, vocabulary, application.database, application.workshop
+        changed, application.limits, vocabulary, application.database, application.script_runner
     )
     try:
         yield Bench(made, bench.outside)
     finally:
         await made.gate.aclose()
         await made.hints.aclose()
-        await made.waker.aclose()
+        await made.wakeup_sender.aclose()
         await made.egress.aclose()

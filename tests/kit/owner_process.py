@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.postgres_programs import SystemUser, copy_within_reach, find_binaries
+from mainspring.store.postgres_programs import SystemUser, copy_for_user, find_binaries
 
 
 def main(home: Path, user: list[str]) -> None:
@@ -22,7 +22,7 @@ def main(home: Path, user: list[str]) -> None:
     if user:
         uid, gid = int(user[0]), int(user[1])
         account = SystemUser(uid, gid, user[0], switched=True)
-        binaries = copy_within_reach(binaries, account, home.parent)
+        binaries = copy_for_user(binaries, account, home.parent)
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)

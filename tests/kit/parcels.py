@@ -202,14 +202,14 @@ async def reading(
         vault=old.vault,
         database=old.database,
         integrations=[parcels.integration()],
-        workshop=old.workshop,
+        script_runner=old.script_runner,
     )
     application = build_application(
-        old.settings, Limits(), registry, old.database, old.workshop, models
+        old.settings, Limits(), registry, old.database, old.script_runner, models
     )
     try:
         yield Bench(application, bench.outside), Boards(application)
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()

@@ -140,5 +140,5 @@ async def models_bench(
         yield Bench(application, bench.outside)
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()

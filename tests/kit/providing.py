@@ -49,8 +49,8 @@ async def providing(
         yield Providing(application, bench.outside, admin, operator)
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
         await application.providers.aclose()
-        if application.workshop is not None:
-            await application.workshop.aclose()
+        if application.script_runner is not None:
+            await application.script_runner.aclose()

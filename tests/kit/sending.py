@@ -43,7 +43,7 @@ async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIt
     try:
         yield Bench(application, bench.outside)
     finally:
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

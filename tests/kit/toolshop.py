@@ -146,10 +146,10 @@ async def opened(
         await prepare_database(application)
         yield application
     finally:
-        if application.workshop is not None:
-            await application.workshop.aclose()
+        if application.script_runner is not None:
+            await application.script_runner.aclose()
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.outside.aclose()
         await application.providers.aclose()
         await application.egress.aclose()

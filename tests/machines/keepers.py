@@ -15,7 +15,7 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from mainspring.store.postgres_programs import choose_server_user, copy_within_reach, find_binaries
+from mainspring.store.postgres_programs import choose_server_user, copy_for_user, find_binaries
 from tests.kit.processes import wait_until
 from tests.machines.street import Machine
 
@@ -30,7 +30,7 @@ def start_postgres(machine: Machine) -> str:
     """An empty database that others reach with a password; its URL."""
     files = machine.home / "postgres"
     account = choose_server_user(files)
-    found = copy_within_reach(find_binaries(), account, machine.home)
+    found = copy_for_user(find_binaries(), account, machine.home)
     machine.home.chmod(0o755)
     files.mkdir()
     secret = machine.home / "password"

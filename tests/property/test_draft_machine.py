@@ -383,6 +383,6 @@ async def _box(stack: AsyncExitStack, url: str, home: Path) -> MailDrafts:
     await prepare_database(box.house)
     for application in (plain, box.house):
         stack.push_async_callback(application.egress.aclose)
-        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.gate.aclose)
     return box

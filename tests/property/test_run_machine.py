@@ -302,7 +302,7 @@ class Line(RuleBasedStateMachine):
     def cancel(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = RunControl(self.world.house.database, self.world.house.waker)
+        control = RunControl(self.world.house.database, self.world.house.wakeup_sender)
         asking = control.cancel(self.world.house.workspace_id, run_id)
         if not one.open:
             with pytest.raises(Conflict):
@@ -319,7 +319,7 @@ class Line(RuleBasedStateMachine):
     def retry(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = RunControl(self.world.house.database, self.world.house.waker)
+        control = RunControl(self.world.house.database, self.world.house.wakeup_sender)
         asking = control.retry(self.world.house.workspace_id, run_id)
         if one.status not in {"failed", "cancelled", "dead"}:
             with pytest.raises(Conflict):
@@ -443,7 +443,7 @@ async def _world(runner: asyncio.Runner, stack: AsyncExitStack, url: str, home: 
     application = build_application(given, LIMITS, registry, database)
     await prepare_database(application)
     stack.push_async_callback(application.egress.aclose)
-    stack.push_async_callback(application.waker.aclose)
+    stack.push_async_callback(application.wakeup_sender.aclose)
     stack.push_async_callback(application.gate.aclose)
     automation_id, _ = await _saved(application, "Keep the line.")
     return World(runner, application, automation_id, done)

@@ -75,7 +75,7 @@ class World:
     database: Database
     workspace_id: UUID
     automation_id: UUID
-    waker: WakeupSender
+    wakeup_sender: WakeupSender
     recorder: RunRecorder = field(default_factory=lambda: RunRecorder(LIMITS))
 
     def do(self, work: Callable[[Any], Awaitable[Found]]) -> Found:
@@ -228,7 +228,7 @@ class Runs(RuleBasedStateMachine):
     def cancel(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(sorted(self.expected)))
         expected = self.expected[run_id]
-        control = RunControl(self.world.database, self.world.waker)
+        control = RunControl(self.world.database, self.world.wakeup_sender)
         if expected.status in FINAL:
             with pytest.raises(Conflict):
                 self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
@@ -246,7 +246,7 @@ class Runs(RuleBasedStateMachine):
     def retry(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(sorted(self.expected)))
         expected = self.expected[run_id]
-        control = RunControl(self.world.database, self.world.waker)
+        control = RunControl(self.world.database, self.world.wakeup_sender)
         if expected.status not in {"failed", "cancelled", "dead"}:
             with pytest.raises(Conflict):
                 self.world.runner.run(control.retry(self.world.workspace_id, run_id))

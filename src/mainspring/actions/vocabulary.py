@@ -19,12 +19,12 @@ from mainspring.contracts.action import Action
 from mainspring.contracts.limits import Limits
 
 
-def build_actions(limits: Limits, workshop: ScriptRunner | None = None) -> tuple[Action, ...]:
+def build_actions(limits: Limits, script_runner: ScriptRunner | None = None) -> tuple[Action, ...]:
     """Every built-in action."""
     return (
         *find_actions(),
         build_for_each_action(limits),
-        build_script_action(workshop),
+        build_script_action(script_runner),
         AGENT_ACTION,
     )
 

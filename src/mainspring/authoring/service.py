@@ -47,7 +47,7 @@ class AuthoringService:
         self._vocabulary: WorkspaceVocabularies | None = None
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
-        self._workshop: ScriptRunner | None = None
+        self._script_runner: ScriptRunner | None = None
         self._models: ModelCatalog = EmptyModelCatalog()
         self._preflight: Preflight = NoPreflight()
 
@@ -58,7 +58,7 @@ class AuthoringService:
         dispatcher: Dispatcher,
         address: str,
         embedder: Embedder | None = None,
-        workshop: ScriptRunner | None = None,
+        script_runner: ScriptRunner | None = None,
         models: ModelCatalog | None = None,
         preflight: Preflight | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class AuthoringService:
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
         self._address = address
         self.likeness.embedder = embedder
-        self._workshop = workshop
+        self._script_runner = script_runner
         self._models = models or EmptyModelCatalog()
         self._preflight = preflight or NoPreflight()
 
@@ -143,7 +143,7 @@ class AuthoringService:
         report = await judge_here(
             document, whose, words, self._models, self.limits, self._preflight
         )
-        return await prebuild_scripts(self._workshop, workspace_id, report)
+        return await prebuild_scripts(self._script_runner, workspace_id, report)
 
 
 def _there(part: Part | None) -> Part:

@@ -19,7 +19,7 @@ def compute_niceness(by: int) -> int:
     return min(os.getpriority(os.PRIO_PROCESS, 0) + by, _NICEST)
 
 
-def put_behind(pid: int, nice: int, processes: int | None = None) -> bool:
+def lower_priority(pid: int, nice: int, processes: int | None = None) -> bool:
     """Set the niceness of the session that this process leads, as far as the kernel permits.
 
     False when a retry after a tenth of a second is worthwhile: the kernel limits how often an

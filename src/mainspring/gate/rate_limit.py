@@ -54,7 +54,7 @@ class RateLimiter:
             self._buckets.popitem(last=False)
         return 0.0 if may else (1.0 - left) / self._per_second
 
-    def closed_for(self, key: Hashable) -> float:
+    def get_retry_delay(self, key: Hashable) -> float:
         """Zero when the next call may come at once; else the seconds until then."""
         left, seen = self._buckets.get(key, (self._burst, 0.0))
         return max((1.0 - left) / self._per_second - (self._clock() - seen), 0.0)

@@ -48,11 +48,11 @@ class RunControl:
     """The operations that a person may perform on a run."""
 
     def __init__(
-        self, database: Database, waker: WakeupSender, hints: HintSender | None = None
+        self, database: Database, wakeup_sender: WakeupSender, hints: HintSender | None = None
     ) -> None:
         self._database = database
-        self._waker = waker
-        self._hints = hints or PostgresHintSender(waker)
+        self._wakeup_sender = wakeup_sender
+        self._hints = hints or PostgresHintSender(wakeup_sender)
 
     async def cancel(self, workspace_id: UUID, run_id: UUID) -> str:
         """End a waiting run at once; ask the worker of a running one to stop."""
@@ -75,7 +75,7 @@ class RunControl:
             await release_lanes(tx, lanes)
         # The next run in its lane is released.
         self._hints.due([(row["queue"], run_id)])
-        self._waker.wake(EVENTS_CHANNEL)
+        self._wakeup_sender.wake(EVENTS_CHANNEL)
         return "cancelled"
 
     async def retry(self, workspace_id: UUID, run_id: UUID) -> None:

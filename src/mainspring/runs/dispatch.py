@@ -145,7 +145,7 @@ def fill(
         inputs, timed = _inputs(request, loaded, created_at)
         return PreparedRun(version, inputs, _lane(request, inputs, loaded, limits), timed=timed)
     except Problem as problem:
-        if request.by_hand and request.rehearses is None:
+        if request.is_manual and request.rehearses is None:
             raise
         return PreparedRun(
             version, {}, None, AdmissionRefusal("failed", "invalid_inputs", "failed", problem)
@@ -531,7 +531,7 @@ class Dispatcher:
     async def _look(self, tx: Transaction, requests: Sequence[RunRequest]) -> _BatchContext:
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
-        triggers = sorted({r.trigger_id for r in requests if r.trigger_id and not r.by_hand})
+        triggers = sorted({r.trigger_id for r in requests if r.trigger_id and not r.is_manual})
         parents = list({r.parent_id for r in requests if r.parent_id is not None})
         rows = await tx.fetch(_AROUND, workspace_id, wanted, triggers)
         await self._versions.warm(
@@ -575,14 +575,14 @@ class Dispatcher:
         )
         # What a trial causes is part of the trial, over any number of hops.
         request = replace(request, mode=narrower_mode(request.mode, chain.mode))
-        if request.by_hand and _lacks_consent(request, row):
+        if request.is_manual and _lacks_consent(request, row):
             raise ConsentRequired(
                 "A person has to agree first.", consent={"version": row["version"]}
             )
         try:
             loaded = await self._loaded(request, version)
         except Problem as problem:
-            if request.by_hand or is_lost_connection(problem):
+            if request.is_manual or is_lost_connection(problem):
                 raise
             # One version that cannot be loaded must not block the firings of the others.
             return _unreadable(request, version, chain, problem)
@@ -623,9 +623,9 @@ class Dispatcher:
                 loaded.program.execution, around.day_caps[request.automation_id]
             )
             return chain.refusal(self._limits) or today.refusal(bounds)
-        if not request.by_hand and _waits_for_takeover(request, row, around):
+        if not request.is_manual and _waits_for_takeover(request, row, around):
             return LEFT
-        if not request.by_hand and not _awake(request, row, around):
+        if not request.is_manual and not _awake(request, row, around):
             return PAUSED
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
 

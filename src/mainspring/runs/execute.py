@@ -46,6 +46,15 @@ from mainspring.runs.rows import (
     outcome_of_finished_run,
 )
 from mainspring.runs.run_requests import CostAllowance
+from mainspring.runs.journal import RecordedStep, RunJournal
+from mainspring.runs.outcome import (
+    ITEMS_FAILED,
+    EffectTally,
+    classify_failure,
+    outcome_of_finished_run,
+)
+from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
+from mainspring.runs.run_events import Kind, RunEvent, nobody
 from mainspring.runs.step import (
     DraftWait,
     HeldCallInterrupt,
@@ -157,7 +166,7 @@ class RunExecution:
         if memory is not None:
             execution = limit_to_day_cap(execution, memory.day_cap)
         self._bounds = execution
-        self.posture = RunPolicy(
+        self.policy = RunPolicy(
             version.grants,
             execution.write_policy,
             run.mode,
@@ -165,7 +174,7 @@ class RunExecution:
             execution.model,
             approvals=version.program.approvals,
         )
-        self.purse = RunBudget(
+        self.budget = RunBudget(
             Decimal(execution.budget_cap_usd),
             run.cost_usd,
             day_cap=Decimal(execution.cost_cap_daily_usd),
@@ -193,8 +202,8 @@ class RunExecution:
             self.tally.count(call.outcome)
         used = self.journal.used
         recorded = sum((call.cost for call in calls), used.reported)
-        self.purse.spent = max(self.run.cost_usd, recorded, used.settled)
-        self.purse.tokens = used.tokens
+        self.budget.spent = max(self.run.cost_usd, recorded, used.settled)
+        self.budget.tokens = used.tokens
 
     async def go(self) -> None:
         """Run until the end, a wait or a return to the queue; never raises."""
@@ -225,10 +234,10 @@ class RunExecution:
     async def _run_plan(self) -> RunEnd:
         if self.run.cancelled:
             return self._ending("cancelled", "cancelled", "failed")
-        refused = await self._unaffordable()
+        refused = await self._find_exhausted_budget()
         if refused is not None:
             return refused
-        shut = await self._shut_out()
+        shut = await self._find_missing_account()
         if shut is not None:
             return self._broken(shut)
         facts = run_facts(self.run, self.version, self.memory)
@@ -242,7 +251,7 @@ class RunExecution:
             "succeeded", reason, outcome_of_finished_run(self.tally), output=self._output
         )
 
-    async def _unaffordable(self) -> RunEnd | None:
+    async def _find_exhausted_budget(self) -> RunEnd | None:
         """The daily budget may have been spent while the run was queued; it does not start then."""
         begun = self.journal.steps or self.journal.calls
         # A rehearsal has no lane: all its runs may have been accepted at once.
@@ -257,7 +266,7 @@ class RunExecution:
             "skipped", refusal.reason, refusal.outcome, error=refusal.problem.as_dict()
         )
 
-    async def _shut_out(self) -> Problem | None:
+    async def _find_missing_account(self) -> Problem | None:
         """A required account needs to be reconnected: nothing is started then."""
         begun = self.journal.steps or self.journal.calls
         if not self.version.accounts or begun or self.memory is not None:
@@ -281,7 +290,7 @@ class RunExecution:
         end.error["failed_step_id"] = failed.step
         try:
             self._after = True
-            self.purse.part()
+            self.budget.part()
             await self._walk(self.version.program.on_failure, told, "")
         except StepFailed as second:
             end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
@@ -320,7 +329,7 @@ class RunExecution:
         try:
             if not is_condition_met(step, scope.names):
                 self._record(step, item, _next(before), "skipped")
-                await self._breathe()
+                await self._yield_control()
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
@@ -332,20 +341,20 @@ class RunExecution:
     @asynccontextmanager
     async def _apply_step_cap(self, step: CompiledStep, cap: Decimal) -> AsyncIterator[None]:
         """The step's own cap applies to all of its attempts."""
-        self.purse.bounds.append(StepBudget(step.step_id, cap, step.covers))
+        self.budget.bounds.append(StepBudget(step.step_id, cap, step.covers))
         try:
             await self._refresh_step_budgets(step, "")
             yield
         finally:
-            self.purse.bounds.pop()
+            self.budget.bounds.pop()
 
     async def _refresh_step_budgets(self, step: CompiledStep, item: str) -> None:
         """What the current steps have spent according to the ledger, including other processes."""
-        if self.purse.spent and self.purse.bounds:
+        if self.budget.spent and self.budget.bounds:
             run = self.run
             ref = RunRef(run.id, run.automation_id, step.step_id, item, 1)
-            known = await self.engine.gate.looked_up(run.workspace_id, ref, self.purse)
-            self.purse.bounds[:] = known.bounds
+            known = await self.engine.gate.looked_up(run.workspace_id, ref, self.budget)
+            self.budget.bounds[:] = known.bounds
 
     async def _settled(
         self, step: CompiledStep, scope: TemplateScope, item: str, before: RecordedStep
@@ -428,7 +437,7 @@ class RunExecution:
             STEP.set(step.step_id)
             self._tell("step_started", step, item, attempt=attempt)
             try:
-                self._check_purse()
+                self._check_budget()
                 return await self._try(step, scope, item, attempt, began)
             except Exception as error:
                 ms = self._since(began)
@@ -438,10 +447,10 @@ class RunExecution:
                 await self._pause(step, item, attempt, ms, problem)
             attempt += 1
 
-    def _check_purse(self) -> None:
+    def _check_budget(self) -> None:
         """No step begins once the budget or the token limit is used up; on_failure is exempt."""
-        self.purse.reserve()
-        gone = None if self._after else self.purse.find_crossed_cap()
+        self.budget.reserve()
+        gone = None if self._after else self.budget.find_crossed_cap()
         if gone is not None:
             raise gone
 
@@ -455,7 +464,7 @@ class RunExecution:
         came: DraftResolution | None = None,
     ) -> Any:
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
-        attempt = StepAttempt(self, step, scope, self._actor, ref, came_of=came)
+        attempt = StepAttempt(self, step, scope, self._actor, ref, held_result=came)
         config = render_config(step, scope.names)
         try:
             returned = await perform_step(attempt, config, self._seconds(step))
@@ -469,7 +478,7 @@ class RunExecution:
             raise DraftWait(attempt.look_again)
         if attempt.begun is not None:
             await self._refresh_step_budgets(step, item)
-        over = self.purse.step_crossed()
+        over = self.budget.step_crossed()
         if over is not None:
             raise over
         value, text = check_output(attempt, returned)
@@ -573,7 +582,7 @@ class RunExecution:
         shown = output if problem is None else problem
         self.engine.watch(RunEvent(kind, self.run.id, name, item, status, attempt, ms, shown))
 
-    async def _breathe(self) -> None:
+    async def _yield_control(self) -> None:
         """A long sequence of skipped steps yields to other runs, and respects the time limit."""
         await asyncio.sleep(0)
         if self.engine.clock.monotonic() > self._deadline:
@@ -660,14 +669,14 @@ class RunExecution:
             error,
             self.tally.effects,
             self.tally.drafts,
-            self.purse.spent,
+            self.budget.spent,
             active,
             due_at,
         )
 
     def _broken(self, problem: Problem) -> RunEnd:
         self.known.hide_in(problem)
-        status, reason, outcome = broke_off(problem)
+        status, reason, outcome = classify_failure(problem)
         return self._ending(status, reason, outcome, error=problem.as_dict())
 
     def _add_failure_counts(self, end: RunEnd) -> RunEnd:

@@ -28,6 +28,8 @@ from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
 from mainspring.store.audit import tell_installation
 from mainspring.store.database import WorkspaceDatabase
+from mainspring.store.audit import audit_installation
+from mainspring.store.workspace_database import WorkspaceDatabase
 from mainspring.workspace.halts import (
     Halt,
     HaltTarget,
@@ -211,7 +213,7 @@ class _HaltHandlers:
             made, new = await create_halt(tx, named, arguments["reason"].strip(), ctx.actor.id)
             if new:
                 told = {"reason": made.reason}
-                await tell_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
+                await audit_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
         return await _in_force(side, made, new, cancel=arguments.get("cancel", False))
 
     async def release_everywhere(
@@ -220,7 +222,7 @@ class _HaltHandlers:
         side, named = require_part(self.database), HaltTarget(None, "recipe", arguments["recipe"])
         async with side.transaction() as tx:
             await release(tx, named)
-            await tell_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
+            await audit_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
         return _describe_release(await restore(side, None))
 
 
@@ -244,7 +246,7 @@ class _WorkerHandlers:
         worker, host = arguments.get("worker"), arguments.get("host")
         async with require_part(self.database).transaction() as tx:
             rows = await fleet.drain(tx, worker=worker, host=host)
-            await tell_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
+            await audit_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
         names = ", ".join(row["name"] for row in rows)
         leave = "takes nothing new and leaves" if len(rows) == 1 else "take nothing new and leave"
         return {"workers": [_worker(row) for row in rows], "says": f"{names} {leave}."}

@@ -134,7 +134,7 @@ class HealthReport:
     checks: tuple[HealthCheck, ...]
 
 
-async def read_vitals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> HealthSignals:
+async def read_health_signals(tx: Transaction, patience: float = PATIENCE_SECONDS) -> HealthSignals:
     """Read everything that may be overdue."""
     row = await tx.fetchrow(_VITALS, MATCHER, patience)
     ages = (

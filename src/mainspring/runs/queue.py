@@ -301,7 +301,7 @@ async def claim_suspects(
     return _to_claimed_runs(rows)
 
 
-async def awaits_solitude(tx: Transaction, queues: Sequence[str]) -> bool:
+async def has_solitary_suspect(tx: Transaction, queues: Sequence[str]) -> bool:
     """Whether a suspect is due that must run alone."""
     row = await tx.fetchrow(_SOLITARY, list(queues))
     return row is not None and bool(row["exists"])

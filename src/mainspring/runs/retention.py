@@ -23,7 +23,7 @@ from mainspring.runs.rows import FINAL
 from mainspring.store.batch_delete import delete_in_batches
 from mainspring.store.partitions import (
     ExpiredPartition,
-    drop_cut,
+    drop_partitions,
     list_ended_partitions,
     lock_month_exclusive,
 )
@@ -213,7 +213,7 @@ async def _drop_months(
         # A concurrent retry waits, and then finds that the run is gone.
         async with lock_month_exclusive(database, month.start) as connection:
             if not await _worth_keeping(connection, month, unusual, usual):
-                dropped += await drop_cut(
+                dropped += await drop_partitions(
                     database, _FAMILY, month, partial(_has_unfinished_runs, month)
                 )
     return dropped

@@ -288,14 +288,14 @@ class RunRequest:
     trigger_mark: str | None = None
 
     @property
-    def by_hand(self) -> bool:
+    def is_manual(self) -> bool:
         """Started manually: problems are returned to the person, and a pause does not apply."""
         return self.trigger_type == "manual" or self.replay_of is not None
 
     @property
     def source_id(self) -> UUID:
         """The owner of its key: the trigger, or the automation for a manual run."""
-        if self.by_hand or self.trigger_id is None:
+        if self.is_manual or self.trigger_id is None:
             return self.automation_id
         return self.trigger_id
 

@@ -252,8 +252,8 @@ class ExecutionContext(Protocol):
     journal: RunJournal
     unit: RunCommit
     tally: EffectTally
-    posture: RunPolicy
-    purse: RunBudget
+    policy: RunPolicy
+    budget: RunBudget
     known: RunSecretMasker
     memory: RehearsalRecording | None
 
@@ -282,7 +282,7 @@ class StepAttempt:
     # Whether it has run an agent, whose calls are recorded separately.
     agents: bool = False
     # The result of its held write, for a step that continues after an approval.
-    came_of: DraftResolution | None = None
+    held_result: DraftResolution | None = None
     # When to check the first of the drafts again that its items wait for.
     look_again: datetime | None = None
     # The record of earlier attempts; loaded with the first call.
@@ -294,7 +294,7 @@ class StepAttempt:
 
     @property
     def grants(self) -> tuple[Grant, ...]:
-        return self.execution.posture.grants
+        return self.execution.policy.grants
 
     @property
     def clock(self) -> Clock:
@@ -309,8 +309,8 @@ class StepAttempt:
         """Call through the gate; the record of the call is committed with the step."""
         self.calls += 1
         execution, hold = self.execution, self.step.hold
-        if self.came_of is not None and self.calls == 1:
-            return with_sent(self.came_of.result, self.came_of.sent)
+        if self.held_result is not None and self.calls == 1:
+            return add_sent_arguments(self.held_result.result, self.held_result.sent)
         place = (self.run.step, self.run.item, self.run.attempt, self.calls)
         ask = CapabilityCall(
             capability,
@@ -318,8 +318,8 @@ class StepAttempt:
             self.actor,
             self.run,
             self.calls,
-            execution.posture,
-            execution.purse,
+            execution.policy,
+            execution.budget,
             execution.run.fence,
             execution.journal.calls.get(place),
             known=execution.known,
@@ -333,7 +333,9 @@ class StepAttempt:
         if answer.outcome == "held" and hold.waits:
             raise HeldCallInterrupt(answer.value)
         sent = hold.reads_sent and answer.outcome in _LEFT
-        return with_sent(answer.value, show_secret_names(arguments)) if sent else answer.value
+        return (
+            add_sent_arguments(answer.value, show_secret_names(arguments)) if sent else answer.value
+        )
 
     def _terms(self) -> HoldTerms:
         """The step's settings for a held write."""
@@ -380,8 +382,8 @@ class StepAttempt:
                 self.actor,
                 self.run,
                 number,
-                execution.posture,
-                execution.purse,
+                execution.policy,
+                execution.budget,
                 execution.run.fence,
                 known=execution.known,
                 spelt=secrets,
@@ -447,19 +449,19 @@ class StepAttempt:
             # A replayed call was paid for when it was recorded, and so was the usage reported for
             # it.
             return None
-        by = UsageReporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
+        by = UsageReporter(self.actor.workspace_id, self.run, execution.budget, self.reports)
         named = execution.known.masked(model)
         usage = Usage(named, input_tokens, output_tokens, cost_usd, reported=True)
         return await execution.engine.gate.report_usage(by, usage)
 
     async def used_up(self, *, look: bool = False) -> Problem | None:
         """The cap of the run that has been reached, if any."""
-        execution, purse = self.execution, self.execution.purse
+        execution, budget = self.execution, self.execution.budget
         if look:
-            purse = await execution.engine.gate.looked_up(
-                execution.run.workspace_id, self.run, purse
+            budget = await execution.engine.gate.looked_up(
+                execution.run.workspace_id, self.run, budget
             )
-        return purse.used_up()
+        return budget.used_up()
 
     async def start(self) -> StepStart:
         """The token of this attempt; a second call returns the same one."""
@@ -489,10 +491,10 @@ class StepAttempt:
             place = (self.run.step, self.run.item, self.run.attempt, number)
             if place not in execution.journal.calls:
                 execution.tally.count(outcome)
-                execution.purse.settle(Decimal(0), cost)
+                execution.budget.settle(Decimal(0), cost)
         if any(cost for _, _, cost in made):
-            known = await gate.looked_up(space, self.run, execution.purse)
-            execution.purse.tokens = known.tokens
+            known = await gate.looked_up(space, self.run, execution.budget)
+            execution.budget.tokens = known.tokens
 
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Nested steps for one item; a failure in there has used up its own attempts."""
@@ -508,7 +510,7 @@ class StepAttempt:
             raise
 
 
-def with_sent(value: Any, sent: Mapping[str, Any] | None) -> Any:
+def add_sent_arguments(value: Any, sent: Mapping[str, Any] | None) -> Any:
     """The result of a write together with its arguments as sent."""
     if not isinstance(value, Mapping) or SENT in value or sent is None:
         return value

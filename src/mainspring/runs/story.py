@@ -48,7 +48,7 @@ _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
 def tell(run: Mapping[str, Any]) -> dict[str, Any]:
     """A headline, the reason, the failed step, and the possible next actions."""
     because, trial = _because(run), trial_sentence(run)
-    story: dict[str, Any] = {"headline": _headline(run), "next": next_moves(run)}
+    story: dict[str, Any] = {"headline": _headline(run), "next": list_next_actions(run)}
     if trial is not None:
         story["trial"] = trial
         story["suppressed"] = list_suppressed_calls(run)
@@ -108,7 +108,7 @@ def list_suppressed_calls(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def next_moves(run: Mapping[str, Any]) -> list[str]:
+def list_next_actions(run: Mapping[str, Any]) -> list[str]:
     """The names of the operations that are possible on this run now."""
     if run["status"] not in FINAL:
         return ["cancel"]

@@ -19,7 +19,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.outbound.telemetry import first_span, run_context
 from mainspring.runs.fleet import read_signals
-from mainspring.runs.health import read_vitals
+from mainspring.runs.health import read_health_signals
 from mainspring.runs.metrics import read_installation_metrics
 from mainspring.runs.rows import FINAL, ClaimedRun, RunEnd, RunEvent, Watcher
 
@@ -273,7 +273,7 @@ class InstallationTelemetry:
 
     async def _look(self) -> dict[str, dict[str, float]]:
         async with self._database.acquire() as connection:
-            vitals = await read_vitals(connection)
+            vitals = await read_health_signals(connection)
             queues = await read_signals(connection)
             metrics = await read_installation_metrics(connection)
         return {

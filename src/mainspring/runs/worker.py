@@ -219,7 +219,7 @@ class Worker:
         """Ask the worker to stop: it claims nothing more from now on."""
         self._stop.set()
         self._freed.set()
-        self._listener.hush()
+        self._listener.stop_waiting()
 
     async def run(self) -> None:
         """Work until stopped, then return what could not be finished."""
@@ -347,7 +347,7 @@ class Worker:
         if not room:
             return []
         queues, most = self._settings.queues, min(room, share)
-        if worst == 1 and not self._made_room and await queue.awaits_solitude(tx, queues):
+        if worst == 1 and not self._made_room and await queue.has_solitary_suspect(tx, queues):
             self._made_room = True
             self._alone_until = self._clock.monotonic() + self._alone_for
             return []
@@ -412,7 +412,7 @@ class Worker:
             execution = RunExecution(self._engine, run, version, journal, known, memory)
             if run.mode == "dry_run" and memory is None:
                 agreed = await self._retrying(partial(self._is_agreed, run))
-                execution.posture = replace(execution.posture, agreed=agreed)
+                execution.policy = replace(execution.policy, agreed=agreed)
             execution.stopping = self._stop.is_set()
             execution.holds = partial(self._holds, worker)
         except Exception as error:

@@ -132,7 +132,7 @@ async def append_audit(tx: Transaction, entries: Sequence[AuditRecord]) -> None:
         await tx.execute(_ADD, *map(list, columns))
 
 
-async def tell_installation(
+async def audit_installation(
     tx: Transaction,
     actor: Actor,
     action: str,

@@ -39,7 +39,7 @@ from mainspring.store.postgres_programs import (
     PostgresBinaries,
     SystemUser,
     choose_server_user,
-    copy_within_reach,
+    copy_for_user,
     find_binaries,
 )
 from mainspring.store.programs import spawn_program, wait_for_exit
@@ -300,7 +300,7 @@ class EmbeddedServer:
         self._layout = layout
         found = self._binaries or find_binaries(layout.major)
         _refuse_other_version(layout.major, found)
-        binaries = copy_within_reach(found, account, self._home)
+        binaries = copy_for_user(found, account, self._home)
         make_folders(layout, account)
         clear_unfinished(layout)
         if layout.major is None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.store.batch_delete import delete_in_batches
-from mainspring.store.partitions import ExpiredPartition, drop_cut, list_ended_partitions
+from mainspring.store.partitions import ExpiredPartition, drop_partitions, list_ended_partitions
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -53,7 +53,7 @@ async def expire_events(database: Database, before: datetime) -> tuple[int, list
     read: LogPosition = (row["xid"], row["id"])
     dropped: list[str] = []
     for cut in await _list_ended_event_partitions(database, before):
-        dropped += await drop_cut(database, ["events"], cut, partial(_is_unread, cut, read))
+        dropped += await drop_partitions(database, ["events"], cut, partial(_is_unread, cut, read))
     bound = get_lowest_id_at(before)
 
     async def batch(tx: Transaction, most: int) -> int:

@@ -184,8 +184,8 @@ class EventNotifier:
     Readers poll often while there is something to read, so a busy log needs few hints.
     """
 
-    def __init__(self, waker: WakeupSender) -> None:
-        self._waker = waker
+    def __init__(self, wakeup_sender: WakeupSender) -> None:
+        self._wakeup_sender = wakeup_sender
         self._last = float("-inf")
 
     def tell(self) -> None:
@@ -193,7 +193,7 @@ class EventNotifier:
         now = time.monotonic()
         if now - self._last >= _HINT_SECONDS:
             self._last = now
-            self._waker.wake(EVENTS_CHANNEL)
+            self._wakeup_sender.wake(EVENTS_CHANNEL)
 
 
 async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:

@@ -83,11 +83,11 @@ class GroupWriter(Generic[Unit, Answer]):
         self._most = most
         # Seconds that a small group waits for more units: batching makes non-urgent writes cheaper.
         self._gather = gather
-        self._crowd = most // (8 if gather else 2)
+        self._burst = most // (8 if gather else 2)
         self._patience = patience
         self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
         self._arrived = asyncio.Event()
-        self._crowded = asyncio.Event()
+        self._has_burst = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -104,8 +104,8 @@ class GroupWriter(Generic[Unit, Answer]):
         done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((unit, done))
         self._arrived.set()
-        if len(self._waiting) >= self._crowd:
-            self._crowded.set()
+        if len(self._waiting) >= self._burst:
+            self._has_burst.set()
         return done
 
     async def write(self, unit: Unit) -> Answer:
@@ -131,12 +131,12 @@ class GroupWriter(Generic[Unit, Answer]):
     async def _loop(self) -> None:
         while True:
             await self._arrived.wait()
-            if len(self._waiting) < self._crowd:
+            if len(self._waiting) < self._burst:
                 await self._gathered()
             taken = self._waiting[: self._most]
             del self._waiting[: self._most]
-            if len(self._waiting) < self._crowd:
-                self._crowded.clear()
+            if len(self._waiting) < self._burst:
+                self._has_burst.clear()
             if not self._waiting:
                 self._arrived.clear()
             if taken:
@@ -152,7 +152,7 @@ class GroupWriter(Generic[Unit, Answer]):
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._gather):
-                await self._crowded.wait()
+                await self._has_burst.wait()
 
     async def _send(self, taken: list[tuple[Unit, asyncio.Future[Answer]]]) -> None:
         try:

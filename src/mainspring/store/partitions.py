@@ -209,7 +209,7 @@ def _get_month(made: UUID) -> int:
     return int(f"{get_id_time(made):%Y%m}")
 
 
-async def drop_cut(
+async def drop_partitions(
     database: Database, tables: Sequence[str], cut: ExpiredPartition, spares: KeepPartition
 ) -> list[str]:
     """Drop one period of several tables as whole partitions, without row-by-row deletes.

@@ -140,7 +140,7 @@ def find_binaries(major: int | None = None) -> PostgresBinaries:
     )
 
 
-def copy_within_reach(found: PostgresBinaries, account: SystemUser, home: Path) -> PostgresBinaries:
+def copy_for_user(found: PostgresBinaries, account: SystemUser, home: Path) -> PostgresBinaries:
     """The same programs at a path where the server's user may run them.
 
     A virtual environment under root's private home is not accessible to other users, so the

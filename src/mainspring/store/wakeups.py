@@ -148,7 +148,7 @@ class WakeupListener:
         """End the wait from inside the process, without a payload."""
         self._news.set()
 
-    def hush(self) -> None:
+    def stop_waiting(self) -> None:
         """End all waits for good; every worker receives these hints, so none is lost."""
         self._news.set()
 
@@ -162,22 +162,22 @@ class ChannelSubscription:
     def __init__(self, database: Database, channel: str) -> None:
         self.database = database
         self.channel = channel
-        self._ears: set[WakeupListener] = set()
+        self._listeners: set[WakeupListener] = set()
         self._listens = False
         self._task: asyncio.Task[None] | None = None
 
     def join(self, ear: WakeupListener) -> None:
         """Add a listener, and open the connection if there is none."""
-        if ear not in self._ears:
-            self._ears.add(ear)
+        if ear not in self._listeners:
+            self._listeners.add(ear)
             if self._listens:
                 ear.tell(EVERYTHING)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._listen_for_ever(), name="listener")
 
     async def leave(self, ear: WakeupListener) -> None:
-        self._ears.discard(ear)
-        if self._task is not None and not self._ears:
+        self._listeners.discard(ear)
+        if self._task is not None and not self._listeners:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
@@ -216,7 +216,7 @@ class ChannelSubscription:
         self._tell(str(payload))
 
     def _tell(self, payload: str) -> None:
-        for ear in self._ears:
+        for ear in self._listeners:
             ear.tell(payload)
 
 

@@ -13,4 +13,4 @@ async def probe_sandbox() -> Isolation:
     from mainspring.actions.script.sandbox.pool import SandboxPool
 
     async with SandboxPool(warm=0, most=1) as sandboxes:
-        return await sandboxes.walls()
+        return await sandboxes.read_isolation()

@@ -49,15 +49,15 @@ class ApplicationServices:
     passwords: PasswordVerifier
     # Where notifications to browsers are sent.
     push: PushSender
-    waker: WakeupSender
+    wakeup_sender: WakeupSender
     dispatcher: Dispatcher
     # Where webhooks are taken in; whoever opens it for calls closes it.
     desk: WebhookReceiver
     control: RunControl
     # Where the servers of tools are connected.
-    switchboard: McpConnectionService
+    mcp_connection_service: McpConnectionService
     # Where members connect their accounts.
-    reception: AccountConnectionService
+    account_connection_service: AccountConnectionService
     # Where a chat provider tells of buttons and commands.
     interactions: InteractionReceiver
     blobs: BlobStore
@@ -68,7 +68,7 @@ class ApplicationServices:
     # A worker over this house; it works once its run is awaited.
     hire: Callable[[Watcher], Worker]
     # Where scripts are built when they are saved; none in a house that only judges them.
-    workshop: ScriptRunner | None = None
+    script_runner: ScriptRunner | None = None
     # Where traces and metrics go, if anywhere.
     telemetry: TelemetryExporter | None = None
     # Whether a program gave the command that opened this: it agrees to nothing.

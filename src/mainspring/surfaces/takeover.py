@@ -16,7 +16,7 @@ from mainspring.contracts.errors import Finding, NotFound, Problem
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.runs.replay import replay
 from mainspring.store.database import is_lost_connection
-from mainspring.triggers.missed_runs import runs_to_make_up_for
+from mainspring.triggers.missed_runs import list_runs_to_catch_up
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automation_states import activate
@@ -155,7 +155,7 @@ async def _to_make_up_for(
         return []
     async with database.acquire() as connection:
         now = datetime.now(UTC)
-        return await runs_to_make_up_for(connection, workspace_id, one["id"], now)
+        return await list_runs_to_catch_up(connection, workspace_id, one["id"], now)
 
 
 async def _prepare(

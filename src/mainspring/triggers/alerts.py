@@ -29,6 +29,8 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import EVENTS, FAILED
 from mainspring.runs.story import next_moves
+from mainspring.runs.events import EVENTS, FAILED
+from mainspring.runs.story import list_next_actions
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.alerts import (
     MOST_COUNTED,
@@ -333,7 +335,7 @@ def _message(run: Mapping[str, Any], count: int) -> str:
     if count > 1:
         lines.append(f"{_times(count)} since this alert began; this is the latest of them.")
     lines += ["", f"See what it did: mainspring logs {run['id']}"]
-    if "retry" in next_moves(run):
+    if "retry" in list_next_actions(run):
         lines.append(f"When the cause is mended outside: mainspring retry {run['id']}")
     lines.append(f"When the definition is mended: mainspring replay {run['id']} --version active")
     return "\n".join(lines)

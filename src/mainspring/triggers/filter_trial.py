@@ -18,7 +18,7 @@ Predicate = Callable[[Mapping[str, Any]], bool]
 MOST_SECONDS: Final = 2.0
 
 
-def unmet_in(
+def find_unmet_conditions(
     written: Mapping[str, Any], payloads: Sequence[Mapping[str, Any]], limits: Limits, at: str = ""
 ) -> list[list[str]]:
     """For each payload, pointers to the conditions that do not hold; empty when it matches.

@@ -45,7 +45,7 @@ class _OffsetInterval:
     until: datetime
     offset: timedelta | None
 
-    def walls(self, offset: timedelta) -> tuple[datetime, datetime]:
+    def wall_clock_bounds(self, offset: timedelta) -> tuple[datetime, datetime]:
         """Its start and end in wall-clock time."""
         return _wall_clock(self.first + offset), _wall_clock(self.until + offset)
 
@@ -56,7 +56,7 @@ def between(cron: Cron, zone: str, first: datetime, until: datetime) -> Iterator
         if stretch.offset is None:
             yield from _iterate_cron(cron, zone, stretch)
         else:
-            for wall in _steady(cron, *stretch.walls(stretch.offset)):
+            for wall in _steady(cron, *stretch.wall_clock_bounds(stretch.offset)):
                 yield wall.replace(tzinfo=UTC) - stretch.offset
 
 
@@ -65,7 +65,7 @@ def count(cron: Cron, zone: str, first: datetime, until: datetime) -> int:
     return sum(
         sum(1 for _ in _iterate_cron(cron, zone, stretch))
         if stretch.offset is None
-        else _count_cron(cron, *stretch.walls(stretch.offset))
+        else _count_cron(cron, *stretch.wall_clock_bounds(stretch.offset))
         for stretch in _stretches(ZoneInfo(zone), first, until)
     )
 

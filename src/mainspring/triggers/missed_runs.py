@@ -32,7 +32,7 @@ _MISSED = f"""
 """
 
 
-async def runs_to_make_up_for(
+async def list_runs_to_catch_up(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, now: datetime
 ) -> list[UUID]:
     """The missed runs that the triggers of an automation catch up, oldest first."""

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 Duty = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 
 
-async def keep_watch(duties: Mapping[str, Duty], stop: asyncio.Event) -> None:
+async def run_loops(duties: Mapping[str, Duty], stop: asyncio.Event) -> None:
     """Run all loops until ``stop`` is set.
 
     A loop survives expected errors. One that ends anyway stops the others, so that the supervisor

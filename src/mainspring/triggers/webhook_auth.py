@@ -466,7 +466,7 @@ class WebhookRequest:
     # The raw body, when a signature must be verified.
     raw: bytes = b""
     size: int = 0
-    seal: WebhookSignature | None = None
+    signature: WebhookSignature | None = None
     idempotency_keys: Sequence[str] = ()
     # The webhook that was found for it.
     webhook: WebhookTrigger | None = None
@@ -481,7 +481,7 @@ class WebhookRequest:
         usable = self.slug.isascii() and self.slug.isprintable()
         return (self.automation_id or _NOBODY, self.slug if usable else "")
 
-    def may_be_for(self, webhook: WebhookTrigger) -> bool:
+    def matches(self, webhook: WebhookTrigger) -> bool:
         """Whether it presents the right token; a signature is not verified here."""
         if webhook.automation_id != self.automation_id:
             return False
@@ -489,7 +489,7 @@ class WebhookRequest:
             return False
         if webhook.signing_secret is None:
             return self.digest is not None
-        return self.seal is not None
+        return self.signature is not None
 
 
 def unknown_webhook() -> Unauthenticated:
@@ -590,12 +590,12 @@ class WebhookAuthenticator:
 
     def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
         self._rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
-        self._neighbours = FairRateLimiter(
+        self._fair_rate = FairRateLimiter(
             min(limits.webhook_beside_per_second, limits.webhook_per_second),
             max(limits.webhook_waiting // 2, 1),
         )
         # Separate buckets: an unauthenticated request never uses the rate limit of a webhook.
-        self._strangers = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
+        self._unauthenticated_rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
         self._callers = WebhookCache(database)
         self._signing = SigningKeyCache(vault)
 
@@ -609,20 +609,20 @@ class WebhookAuthenticator:
         try:
             async with asyncio.timeout(RECEIPT_SECONDS):
                 webhook = None if fresh else await self._callers.find(request.source)
-                if webhook is None or not request.may_be_for(webhook):
+                if webhook is None or not request.matches(webhook):
                     # A cached entry may authenticate a request but never refuses one.
                     webhook = await self._callers.look(request.source)
         except TimeoutError:
             raise receipt_timeout_error() from None
-        if webhook is None or not request.may_be_for(webhook):
+        if webhook is None or not request.matches(webhook):
             raise self._refused(request)
         return webhook
 
-    async def again(self, knock: WebhookRequest) -> WebhookRequest:
+    async def again(self, request: WebhookRequest) -> WebhookRequest:
         """The same request for the webhook as it is now."""
-        webhook = await self.find(knock, fresh=True)
-        await self.check_signature(knock, webhook)
-        return replace(knock, webhook=webhook)
+        webhook = await self.find(request, fresh=True)
+        await self.check_signature(request, webhook)
+        return replace(request, webhook=webhook)
 
     async def check_signature(self, request: WebhookRequest, webhook: WebhookTrigger) -> None:
         """Refuse a request without a valid signature, now that the body is available."""
@@ -641,25 +641,27 @@ class WebhookAuthenticator:
         key = await retry_lost_connection(
             lambda: self._signing.read(name, of_leaver=webhook.suspended)
         )
-        if key is None or request.seal is None:
+        if key is None or request.signature is None:
             return False
-        return is_genuine(request.seal, request.raw, key, webhook.now)
+        return is_genuine(request.signature, request.raw, key, webhook.now)
 
     async def charge(self, webhook: WebhookTrigger) -> None:
         """Count a request against the limits of its webhook; it may have to wait for a slot."""
-        seconds = self._rate.closed_for(webhook.id)
-        seconds = seconds or await self._neighbours.let_in(webhook.workspace_id, webhook.id)
+        seconds = self._rate.get_retry_delay(webhook.id)
+        seconds = seconds or await self._fair_rate.acquire(webhook.workspace_id, webhook.id)
         seconds = seconds or self._rate.take(webhook.id)
         if seconds:
-            raise too_often(seconds)
+            raise rate_limit_error(seconds)
 
-    def closed_for(self, webhook: WebhookTrigger) -> float:
+    def get_retry_delay(self, webhook: WebhookTrigger) -> float:
         """Seconds until this webhook may be called again; usually zero."""
-        return max(self._neighbours.closed_for(webhook.id), self._rate.closed_for(webhook.id))
+        return max(
+            self._fair_rate.get_retry_delay(webhook.id), self._rate.get_retry_delay(webhook.id)
+        )
 
     def is_flooded(self, webhook: WebhookTrigger) -> bool:
         """Whether this webhook is at its rate limit."""
-        return self._neighbours.is_behind(webhook.id) or self._rate.closed_for(webhook.id) > 0
+        return self._fair_rate.is_behind(webhook.id) or self._rate.get_retry_delay(webhook.id) > 0
 
     def forget(self, source: Source) -> None:
         """Invalidate the cached webhook of a source."""
@@ -668,18 +670,18 @@ class WebhookAuthenticator:
     async def aclose(self) -> None:
         await self._callers.aclose()
 
-    def _refused(self, knock: WebhookRequest) -> Problem:
+    def _refused(self, request: WebhookRequest) -> Problem:
         """The response to an unauthenticated request, rate limited for a flood of them."""
-        seconds = self._strangers.take(knock.source)
-        return too_often(seconds) if seconds else unknown_webhook()
+        seconds = self._unauthenticated_rate.take(request.source)
+        return rate_limit_error(seconds) if seconds else unknown_webhook()
 
 
-def too_often(seconds: float) -> Problem:
+def rate_limit_error(seconds: float) -> Problem:
     """The response to a request over the rate limit of a webhook."""
     return too_many_requests_error(_TOO_OFTEN, seconds)
 
 
-def is_too_often(problem: Problem) -> bool:
+def is_rate_limit(problem: Problem) -> bool:
     """Whether the problem is a rate limit: no request of the same caller is accepted until it is
     over.
     """

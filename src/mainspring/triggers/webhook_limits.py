@@ -47,7 +47,7 @@ class FairRateLimiter:
         self._last: tuple[UUID | None, float] = (None, 0.0)
         self._other: tuple[UUID | None, float] = (None, 0.0)
 
-    async def let_in(self, workspace_id: UUID, webhook_id: UUID) -> float:
+    async def acquire(self, workspace_id: UUID, webhook_id: UUID) -> float:
         """Zero when the request may proceed, after waiting for its slot; else the retry delay."""
         now = self._clock()
         if workspace_id != self._last[0]:
@@ -65,7 +65,7 @@ class FairRateLimiter:
             await self._wait_in_queue(workspace_id, webhook_id, ahead)
         return 0.0
 
-    def closed_for(self, webhook_id: UUID) -> float:
+    def get_retry_delay(self, webhook_id: UUID) -> float:
         """Zero when the next request is allowed; else the seconds until the queue has space."""
         now = self._clock()
         if not self._is_paced(webhook_id, now):

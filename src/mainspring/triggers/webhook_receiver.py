@@ -90,7 +90,7 @@ class WebhookReceipt:
 class PreparedWebhook:
     """An authenticated request, prepared for the webhook as it was when it was looked up."""
 
-    knock: WebhookRequest
+    incoming: WebhookRequest
     webhook: WebhookTrigger
     request: RunRequest
 
@@ -114,7 +114,7 @@ class WebhookRecorder:
         for one in prepared:
             # Invalidate the cached last fire time, which the inputs of the next request may use.
             if one.request.prepared is not None and one.request.prepared.timed:
-                self._forget(one.knock.source)
+                self._forget(one.incoming.source)
         return [_answer(one, problems) for one in made]
 
 
@@ -173,9 +173,9 @@ class WebhookReceiver:
     ) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
-        self._entrance = WebhookAuthenticator(database, vault, limits)
+        self._authenticator = WebhookAuthenticator(database, vault, limits)
         self._mapper = WebhookInputMapper(limits)
-        recorder = WebhookRecorder(dispatcher, self._entrance.forget)
+        recorder = WebhookRecorder(dispatcher, self._authenticator.forget)
         # Bursts have a writer of their own, with groups that are worth a flush to disk: they do not
         # delay other senders.
         self._writer, self._floods = (
@@ -195,7 +195,7 @@ class WebhookReceiver:
     @property
     def waiting(self) -> int:
         """Requests that are not being recorded yet."""
-        lines = self._entrance.waiting + self._preparing.waiting + self._turns.waiting
+        lines = self._authenticator.waiting + self._preparing.waiting + self._turns.waiting
         return self._writer.waiting + self._floods.waiting + lines
 
     async def receive(self, request: WebhookRequest) -> WebhookRequest:
@@ -204,14 +204,16 @@ class WebhookReceiver:
         A webhook that requires a signature is charged by ``admit``, once the signature is verified.
         """
         self._check_waiting()
-        webhook = await self._entrance.find(request)
+        webhook = await self._authenticator.find(request)
         if webhook.signing_secret is None:
-            await self._entrance.charge(webhook)
+            await self._authenticator.charge(webhook)
         return replace(request, webhook=webhook)
 
-    def closed_for(self, request: WebhookRequest) -> float:
+    def get_retry_delay(self, request: WebhookRequest) -> float:
         """Seconds until the next request of the same webhook is allowed; usually zero."""
-        return 0.0 if request.webhook is None else self._entrance.closed_for(request.webhook)
+        return (
+            0.0 if request.webhook is None else self._authenticator.get_retry_delay(request.webhook)
+        )
 
     def reading(self, request: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
         """Counts the bytes of a body as it arrives; raises ``LimitExceeded`` when there are too
@@ -223,8 +225,8 @@ class WebhookReceiver:
         """Verify the signature, if the webhook requires one, now that the body is available."""
         webhook = request.webhook
         if webhook is not None and webhook.signing_secret is not None:
-            await self._entrance.check_signature(request, webhook)
-            await self._entrance.charge(webhook)
+            await self._authenticator.check_signature(request, webhook)
+            await self._authenticator.charge(webhook)
 
     async def take(self, request: WebhookRequest) -> WebhookReceipt:
         """Record a request; returns when its run is durable."""
@@ -236,7 +238,7 @@ class WebhookReceiver:
             async with asyncio.timeout(RECEIPT_SECONDS):
                 for _ in range(_TRIES):
                     moment = await self._prepared(request)
-                    written = await self._handed_in(moment)
+                    written = await self._submit(moment)
                     # Continues when the sender disconnects: it may retry with the same idempotency
                     # key.
                     await asyncio.wait((written,))
@@ -245,7 +247,7 @@ class WebhookReceiver:
                         return answer
                     if isinstance(answer, Problem):
                         raise answer
-                    request = await self._entrance.again(request)
+                    request = await self._authenticator.again(request)
             raise too_many_requests_error("This webhook is being changed all the time.", 1.0)
         except TimeoutError:
             raise receipt_timeout_error() from None
@@ -259,7 +261,7 @@ class WebhookReceiver:
         """Record everything that is queued, then stop."""
         await self._writer.aclose()
         await self._floods.aclose()
-        await self._entrance.aclose()
+        await self._authenticator.aclose()
         self._mapper.close()
 
     def _check_waiting(self) -> None:
@@ -269,7 +271,7 @@ class WebhookReceiver:
     async def _prepared(self, webhook_request: WebhookRequest) -> PreparedWebhook:
         """Prepare the firing of a request; no lock or connection is held meanwhile."""
         if webhook_request.webhook is None:
-            webhook_request = await self._entrance.again(webhook_request)
+            webhook_request = await self._authenticator.again(webhook_request)
         webhook = webhook_request.webhook
         assert webhook is not None
         if self._preparing.waiting_of(webhook.id) >= max(1, self._limits.webhook_waiting // 2):
@@ -286,8 +288,8 @@ class WebhookReceiver:
         return PreparedWebhook(webhook_request, webhook, prepared)
 
     async def _request(self, request: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
-        if request.seal is not None and webhook.signing_secret is not None:
-            key: str | None = request.seal.id
+        if request.signature is not None and webhook.signing_secret is not None:
+            key: str | None = request.signature.id
         else:
             key = sender_key(request.idempotency_keys, request.value)
         inputs, broken = await self._map_inputs(request, webhook)
@@ -322,13 +324,13 @@ class WebhookReceiver:
         except Problem as problem:
             return {}, problem
 
-    async def _handed_in(self, prepared: PreparedWebhook) -> asyncio.Future[Answer]:
+    async def _submit(self, prepared: PreparedWebhook) -> asyncio.Future[Answer]:
         source = prepared.webhook.id
         if not self._turns.begin(source):
             await self._turns.wait_for_slot(source)
         # A webhook at its rate limit counts as a burst for now; later requests must not overtake
         # those in the burst writer.
-        if source in self._flooding or self._entrance.is_flooded(prepared.webhook):
+        if source in self._flooding or self._authenticator.is_flooded(prepared.webhook):
             self._flooding[source] += 1
             written = self._floods.submit(prepared)
             written.add_done_callback(lambda _: self._release_flood_slot(source))

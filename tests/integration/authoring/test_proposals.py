@@ -300,7 +300,7 @@ async def test_what_a_pattern_stands_for_may_not_grow_between_reading_and_saving
         )
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
     assert told.code == "proposal_changed"
 

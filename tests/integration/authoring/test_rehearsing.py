@@ -65,11 +65,11 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
             bench.house.limits,
             bench.house.registry,
             bench.house.database,
-            bench.house.workshop,
+            bench.house.script_runner,
         )
         yield Bench(application, bench.outside), shop, pair
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

@@ -212,5 +212,5 @@ async def test_a_draft_that_cannot_be_paid_for_now_waits_on(bench: Bench) -> Non
     costs = await database.fetch("SELECT cost_usd FROM direct_calls WHERE outcome = 'sent'")
     assert [row["cost_usd"] for row in costs] == [Decimal("0.4")]
     await application.gate.aclose()
-    await application.waker.aclose()
+    await application.wakeup_sender.aclose()
     await application.egress.aclose()

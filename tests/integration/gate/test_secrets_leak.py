@@ -170,10 +170,10 @@ async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api
             async with served(application) as api:
                 yield Bench(application, bench.outside), api, pair
         finally:
-            if application.workshop is not None:
-                await application.workshop.aclose()
+            if application.script_runner is not None:
+                await application.script_runner.aclose()
             await application.blobs.aclose()
-            await application.waker.aclose()
+            await application.wakeup_sender.aclose()
             await application.egress.aclose()
 
 

@@ -56,7 +56,7 @@ class World:
         state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
         words = self.bench.house.registry
         assert isinstance(words, ApplicationRegistry)
-        await words.reception.finish_sign_in(
+        await words.account_connection_service.finish_sign_in(
             self.owner, "slack", state=state, code="a-code", error=None
         )
 

@@ -50,16 +50,19 @@ async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Ben
         heartbeat_seconds=0.5,
     )
     database = await Database.open(settings)
-    workshop = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
+    script_runner = ScriptRunner(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
-        Limits(), database=database, capabilities=outside.capabilities(), workshop=workshop
+        Limits(),
+        database=database,
+        capabilities=outside.capabilities(),
+        script_runner=script_runner,
     )
-    application = build_application(settings, Limits(), registry, database, workshop)
+    application = build_application(settings, Limits(), registry, database, script_runner)
     try:
         yield Bench(application, outside)
     finally:
-        await workshop.aclose()
-        for part in (application.gate, application.waker, application.egress):
+        await script_runner.aclose()
+        for part in (application.gate, application.wakeup_sender, application.egress):
             await part.aclose()
         await database.close()
 

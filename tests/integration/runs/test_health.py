@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs.fleet import read_signals
-from mainspring.runs.health import judge, read_vitals, recent_runs
+from mainspring.runs.health import judge, read_health_signals, recent_runs
 from tests.kit.house import Bench, document, step
 
 PLAN = step("one", "transform_data", {"output": 1})
@@ -23,7 +23,7 @@ LISTENER = {
 
 async def _red(bench: Bench) -> set[str]:
     async with bench.house.database.acquire() as connection:
-        health = judge(await read_vitals(connection))
+        health = judge(await read_health_signals(connection))
     return {check.name for check in health.checks if not check.ok}
 
 

@@ -105,7 +105,7 @@ async def test_retrying_what_is_being_deleted_is_told_plainly(bench: Bench) -> N
     database, space = bench.house.database, bench.house.workspace_id
     failed = await bench.run(document(step("b", "test.wrong_shape")))
     assert failed["status"] == "failed"
-    control = RunControl(database, bench.house.waker)
+    control = RunControl(database, bench.house.wakeup_sender)
     async with database.transaction() as tx:
         await forget_calls(tx, [(space, failed["id"])])
         await tx.execute("DELETE FROM steps WHERE run_id = $1", failed["id"])

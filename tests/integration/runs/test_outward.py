@@ -43,7 +43,7 @@ async def outside(bench: Bench) -> AsyncIterator[tuple[Bench, Receiver, str]]:
             settings, bench.house.limits, bench.house.registry, bench.house.database
         )
         yield Bench(application, bench.outside), receiver, pair
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 
@@ -174,7 +174,7 @@ async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -
         ),
     )
     run = await Bench(application, bench.outside).run(plan)
-    await application.waker.aclose()
+    await application.wakeup_sender.aclose()
     await application.egress.aclose()
     assert run["status"] == "failed"
     assert run["error"]["code"] == "egress_cap"

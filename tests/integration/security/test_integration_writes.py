@@ -134,11 +134,11 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
             vault=application.vault,
             database=application.database,
             capabilities=bench.outside.capabilities(),
-            workshop=application.workshop,
+            script_runner=application.script_runner,
             actions=(hand.action(),),
         )
         made = build_application(
-            settings, Limits(), vocabulary, application.database, application.workshop, models
+            settings, Limits(), vocabulary, application.database, application.script_runner, models
         )
         for name in doubles:
             await _connect(bench, name)
@@ -149,7 +149,7 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
         finally:
             hand.release.set()
             await made.gate.aclose()
-            await made.waker.aclose()
+            await made.wakeup_sender.aclose()
             await made.egress.aclose()
 
 

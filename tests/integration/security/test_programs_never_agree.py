@@ -114,7 +114,7 @@ async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
             bench.house.limits,
             bench.house.registry,
             bench.house.database,
-            bench.house.workshop,
+            bench.house.script_runner,
         )
         here = Bench(application, bench.outside)
         await application.vault.set(here.drawer, "hook_token", SECRET)
@@ -123,7 +123,7 @@ async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
                 application.database, application.workspace_id, FIRST_MEMBER, role=Role.EDITOR
             )
             yield ProgramHarness(api, here, pair, sent, token)
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

@@ -23,7 +23,7 @@ from mainspring.store.embedded import EmbeddedServer, build_dsn
 from mainspring.store.postgres_programs import (
     SystemUser,
     choose_server_user,
-    copy_within_reach,
+    copy_for_user,
     find_binaries,
     find_inaccessible_path,
 )
@@ -432,7 +432,7 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
             package / found.folder.relative_to(found.package), found.major, found.release, package
         )
 
-        copied = copy_within_reach(hidden, stranger, data_home)
+        copied = copy_for_user(hidden, stranger, data_home)
 
     assert find_inaccessible_path(stranger, copied.program("initdb")) is None
     assert list(data_home.iterdir()) == [data_home / f"postgres-{found.release}"]
@@ -440,7 +440,7 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
     for name in ("postgres", "initdb", "pg_dump"):
         said = subprocess.run([copied.program(name), "--version"], capture_output=True, check=True)
         assert b"PostgreSQL" in said.stdout
-    assert copy_within_reach(copied, stranger, data_home) == copied
+    assert copy_for_user(copied, stranger, data_home) == copied
 
 
 def test_the_server_is_only_started_from_the_main_thread(data_home: Path) -> None:

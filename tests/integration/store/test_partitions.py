@@ -9,7 +9,7 @@ from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.store.database import Database
 from mainspring.store.partitions import (
-    drop_cut,
+    drop_partitions,
     ensure_partitions,
     iterate_periods,
     list_ended_partitions,
@@ -97,8 +97,8 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
     assert cut.name == "2027_01"
     assert cut.start < get_lowest_id_at(NOW) < cut.end
     family = ["agent_turns", "run_output", "large_results", "calls", "steps", "runs"]
-    assert await drop_cut(database, family, cut, _everybody) == []
-    dropped = await drop_cut(database, family, cut, _nobody)
+    assert await drop_partitions(database, family, cut, _everybody) == []
+    dropped = await drop_partitions(database, family, cut, _nobody)
     assert dropped == [f"{table}_2027_01" for table in family]
     left = await database.fetch(
         "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' "
@@ -114,5 +114,5 @@ async def test_a_table_in_use_is_left_alone(database: Database) -> None:
         (cut, *_) = await list_ended_partitions(tx, "events", NOW + timedelta(days=30))
     async with database.transaction() as tx:
         await tx.execute("LOCK TABLE events IN ROW EXCLUSIVE MODE")
-        assert await drop_cut(database, ["events"], cut, _nobody) == []
-    assert await drop_cut(database, ["events"], cut, _nobody) == [f"events_{cut.name}"]
+        assert await drop_partitions(database, ["events"], cut, _nobody) == []
+    assert await drop_partitions(database, ["events"], cut, _nobody) == [f"events_{cut.name}"]

@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 
 @pytest_asyncio.fixture
-async def waker(database: Database) -> AsyncIterator[WakeupSender]:
+async def wakeup_sender(database: Database) -> AsyncIterator[WakeupSender]:
     made = WakeupSender(database)
     try:
         yield made
@@ -49,18 +49,18 @@ async def heard(listener: WakeupListener, wanted: set[str]) -> set[str]:
 
 
 async def test_a_hint_arrives_with_its_payload(
-    waker: WakeupSender, listener: WakeupListener
+    wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "fast")
+    wakeup_sender.wake("runs", "fast")
 
     assert await listener.wait(PATIENCE) == {"fast"}
 
 
 async def test_another_channels_hints_are_not_heard(
-    waker: WakeupSender, listener: WakeupListener
+    wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("elsewhere", "a")
-    waker.wake("runs", "b")
+    wakeup_sender.wake("elsewhere", "a")
+    wakeup_sender.wake("runs", "b")
 
     assert await heard(listener, {"b"}) == {"b"}
 
@@ -73,13 +73,13 @@ async def test_no_hint_is_an_empty_answer_after_the_given_time(listener: WakeupL
 
 
 async def test_a_hint_that_came_before_the_wait_is_not_lost(
-    waker: WakeupSender, listener: WakeupListener
+    wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "early")
-    other = WakeupListener(waker._database, "runs")
+    wakeup_sender.wake("runs", "early")
+    other = WakeupListener(wakeup_sender._database, "runs")
     try:
         await other.wait(PATIENCE)
-        waker.wake("runs", "late")
+        wakeup_sender.wake("runs", "late")
         await heard(other, {"late"})
         # The other one has it, so this one has it too, although nobody was waiting here.
         assert await listener.wait(0) >= {"early"}
@@ -88,14 +88,14 @@ async def test_a_hint_that_came_before_the_wait_is_not_lost(
 
 
 async def test_a_burst_of_hints_is_sent_in_few_statements(
-    database: Database, waker: WakeupSender, listener: WakeupListener
+    database: Database, wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "first")
+    wakeup_sender.wake("runs", "first")
     await heard(listener, {"first"})
     before = await sent_by(database)
 
     for number in range(5_000):
-        waker.wake("runs", str(number % 100))
+        wakeup_sender.wake("runs", str(number % 100))
         if number % 100 == 0:
             await asyncio.sleep(0)
     await heard(listener, {str(number) for number in range(100)})
@@ -114,18 +114,18 @@ async def sent_by(database: Database) -> int:
 
 
 async def test_too_many_payloads_become_one_that_stands_for_all(
-    waker: WakeupSender, listener: WakeupListener
+    wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
     for number in range(3_000):
-        waker.wake("runs", str(number))
+        wakeup_sender.wake("runs", str(number))
 
     assert EVERYTHING in await heard(listener, {EVERYTHING})
 
 
 async def test_a_payload_too_long_to_travel_stands_for_all(
-    waker: WakeupSender, listener: WakeupListener
+    wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "ü" * 4_000)
+    wakeup_sender.wake("runs", "ü" * 4_000)
 
     assert await listener.wait(PATIENCE) == {EVERYTHING}
 
@@ -133,31 +133,31 @@ async def test_a_payload_too_long_to_travel_stands_for_all(
 async def test_what_is_noted_is_sent_before_the_waker_closes(
     database: Database, listener: WakeupListener
 ) -> None:
-    waker = WakeupSender(database)
-    waker.wake("runs", "last")
-    await waker.aclose()
+    wakeup_sender = WakeupSender(database)
+    wakeup_sender.wake("runs", "last")
+    await wakeup_sender.aclose()
 
     assert await listener.wait(PATIENCE) == {"last"}
 
 
 async def test_hints_are_not_flushed_to_disk(
-    database: Database, waker: WakeupSender, listener: WakeupListener
+    database: Database, wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "x")
+    wakeup_sender.wake("runs", "x")
     await heard(listener, {"x"})
-    await waker._quiet.wait()
+    await wakeup_sender._quiet.wait()
 
     assert await database.fetchval("SHOW synchronous_commit") == "on"
-    assert waker._connection is not None
-    assert await waker._connection.fetchval("SHOW synchronous_commit") == "off"
+    assert wakeup_sender._connection is not None
+    assert await wakeup_sender._connection.fetchval("SHOW synchronous_commit") == "off"
 
 
 async def test_both_ends_survive_a_kill_of_postgres(used_home: Path) -> None:
     database = await Database.open(Settings(home=used_home))
-    waker, listener = WakeupSender(database), WakeupListener(database, "runs")
+    wakeup_sender, listener = WakeupSender(database), WakeupListener(database, "runs")
     try:
         await listener.wait(PATIENCE)
-        waker.wake("runs", "before")
+        wakeup_sender.wake("runs", "before")
         await heard(listener, {"before"})
         for round_ in range(3):
             assert database.server is not None
@@ -166,26 +166,26 @@ async def test_both_ends_survive_a_kill_of_postgres(used_home: Path) -> None:
 
             # What may have been missed is said as "look at everything".
             await heard(listener, {EVERYTHING})
-            waker.wake("runs", f"after {round_}")
+            wakeup_sender.wake("runs", f"after {round_}")
             assert f"after {round_}" in await heard(listener, {f"after {round_}"})
     finally:
-        await waker.aclose()
+        await wakeup_sender.aclose()
         await listener.aclose()
         await database.close()
 
 
 async def test_a_hint_whose_sending_breaks_is_sent_again(
-    database: Database, waker: WakeupSender, listener: WakeupListener
+    database: Database, wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    waker.wake("runs", "first")
+    wakeup_sender.wake("runs", "first")
     await heard(listener, {"first"})
-    await waker._quiet.wait()
-    assert waker._connection is not None
-    sender = waker._connection.get_server_pid()
+    await wakeup_sender._quiet.wait()
+    assert wakeup_sender._connection is not None
+    sender = wakeup_sender._connection.get_server_pid()
     # Held still, it takes the statement but does not read it before it is told to end.
     os.kill(sender, signal.SIGSTOP)
-    waker.wake("runs", "second")
-    while waker._waiting:
+    wakeup_sender.wake("runs", "second")
+    while wakeup_sender._waiting:
         await asyncio.sleep(0)
     await database.execute("SELECT pg_terminate_backend($1)", sender)
     os.kill(sender, signal.SIGCONT)
@@ -197,21 +197,21 @@ _LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
 
 
 async def test_several_who_wait_for_the_same_hints_hear_all_of_them_over_one_connection(
-    database: Database, waker: WakeupSender, listener: WakeupListener
+    database: Database, wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
     others = [listener.beside(), listener.beside()]
     try:
         for one in others:
             # What was said before it came may have been for it.
             assert await one.wait(PATIENCE) == {EVERYTHING}
-        waker.wake("runs", "a")
+        wakeup_sender.wake("runs", "a")
         for one in (*others, listener):
             assert await heard(one, {"a"}) == {"a"}
         assert await database.fetchval(_LISTENING) == 1
         # Whoever goes leaves the line to those who stay, and may come back.
         await others[0].aclose()
         await listener.aclose()
-        waker.wake("runs", "b")
+        wakeup_sender.wake("runs", "b")
         assert await heard(others[1], {"b"}) == {"b"}
         assert await listener.wait(PATIENCE) == {EVERYTHING}
     finally:

@@ -133,7 +133,7 @@ async def broken_api(bench: Bench) -> AsyncIterator[Api]:
             yield api
     finally:
         await made.blobs.aclose()
-        await made.waker.aclose()
+        await made.wakeup_sender.aclose()
         await made.egress.aclose()
 
 

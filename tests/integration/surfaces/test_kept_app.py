@@ -51,6 +51,6 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
             async with served(application, own_app=True) as alone:
                 assert alone.app not in (one.app, beside.app)
         finally:
-            for part in (application.gate, application.waker, application.egress):
+            for part in (application.gate, application.wakeup_sender, application.egress):
                 await part.aclose()
             await database.close()

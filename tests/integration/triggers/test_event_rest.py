@@ -258,7 +258,7 @@ async def test_the_house_goes_on_while_a_filter_is_tried(
 
     def note(*arguments: Any) -> list[list[str]]:
         seen.append(threading.get_ident())
-        return filter_trial.unmet_in(*arguments)
+        return filter_trial.find_unmet_conditions(*arguments)
 
     monkeypatch.setattr(event_routes, "unmet_in", note)
     body = {"filter": {"total": 1}, "payload": {"total": 1}}

@@ -25,7 +25,7 @@ from mainspring.runs.control import RunControl
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
-from mainspring.store.partitions import drop_cut, ensure_partitions, list_ended_partitions
+from mainspring.store.partitions import drop_partitions, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.artifacts.blobs import BlobKey, blob_key
 from tests.kit.house import Bench, document, step
@@ -238,7 +238,7 @@ async def test_a_run_sent_round_again_after_the_look_saves_its_month(past: Past)
         "UPDATE runs SET status = 'pending', finished_at = NULL WHERE id = $1", run_id
     )
     spares = partial(retention._has_unfinished_runs, cut)
-    assert await drop_cut(past.database, retention._FAMILY, cut, spares) == []
+    assert await drop_partitions(past.database, retention._FAMILY, cut, spares) == []
     assert await past.left() == {run_id}
 
 
@@ -436,7 +436,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
 ) -> None:
     month = await past.month(200)
     old = await past.run(200, status="failed")
-    control = RunControl(past.database, past.bench.house.waker)
+    control = RunControl(past.database, past.bench.house.wakeup_sender)
     asked: list[asyncio.Task[None]] = []
 
     async def later(*value: Any) -> list[str]:
@@ -444,7 +444,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
         if value[2].name in month:
             asked.append(asyncio.create_task(control.retry(past.workspace_id, old)))
             await until_in_line(past.database)
-        return await drop_cut(*value)
+        return await drop_partitions(*value)
 
     monkeypatch.setattr(retention, "drop_cut", later)
     await past.keeper.once(NOW)

@@ -416,7 +416,7 @@ async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: st
                 assert len(await until_runs(bench, number)) == number
             assert not task.done()
     finally:
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
         await apart.close()
 

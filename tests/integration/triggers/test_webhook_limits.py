@@ -135,7 +135,7 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
     try:
         requests = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
-        assert desk.closed_for(requests[0]) > 0
+        assert desk.get_retry_delay(requests[0]) > 0
         flood, other = await _turns(desk, requests[1]), await _turns(desk, requests[2])
     finally:
         await desk.aclose()
@@ -152,10 +152,10 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
     try:
         first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
         await desk.take(first)
-        while desk.closed_for(first) > 0.01:
+        while desk.get_retry_delay(first) > 0.01:
             await asyncio.sleep(0.001)
         going = [asyncio.create_task(desk.take(rest[0]))]
-        while desk.closed_for(first) > 0:
+        while desk.get_retry_delay(first) > 0:
             await asyncio.sleep(0.001)
         going += [asyncio.create_task(desk.take(one)) for one in rest[1:]]
         taken = [answer.run_id for answer in await asyncio.gather(*going)]

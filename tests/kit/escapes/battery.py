@@ -93,7 +93,7 @@ class Battery:
         self._pids: set[int] = set()
 
     async def run(self, worker: int) -> Verdict:
-        walls = await self._sandboxes.walls()
+        walls = await self._sandboxes.read_isolation()
         self.verdict.walls = walls.as_dict()
         async with self._neighbour() as neighbour:
             self._names |= {

@@ -65,7 +65,7 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
     flags = EVERYTHING if mode.open else FLAGS
     wanted = mode.wanted
     async with SandboxPool(warm=0, most=6, wanted=wanted, caps=CAPS, flags=flags) as sandboxes:
-        walls = await sandboxes.walls()
+        walls = await sandboxes.read_isolation()
         neighbour = asyncio.create_task(_beside(sandboxes, done))
 
         async def one(name: str, text: str) -> Blast:

@@ -76,9 +76,9 @@ def main(result: dict[str, Any]) -> None:
     # An empty folder that becomes the root folder.
     root = Path(result["folder"]) / "empty"
     raised = confine_processes(kernel, IsolationMode(result["wanted"]), root, readable, runnable)
-    sys.stdout.write(json.dumps(raised.walls.as_dict()) + "\n")
+    sys.stdout.write(json.dumps(raised.isolation.as_dict()) + "\n")
     sys.stdout.flush()
-    child = kernel.fork_apart() if raised.walls.namespaces else os.fork()
+    child = kernel.fork_pid_namespace() if raised.isolation.namespaces else os.fork()
     if child == 0:
         confine_child(kernel, raised, 0)
         arguments = ["python", "-P", "-S", "-s", "-c", text, json.dumps(result)]

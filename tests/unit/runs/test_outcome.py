@@ -14,7 +14,7 @@ from mainspring.contracts.errors import (
 from mainspring.runs.rows import (
     SENTENCES,
     EffectTally,
-    broke_off,
+    classify_failure,
     outcome_of_finished_run,
     sentence,
 )
@@ -55,7 +55,7 @@ def test_the_end_of_a_plan_is_named_for_what_happened(
 def test_a_plan_that_broke_off_keeps_the_problem_s_code_as_its_reason(
     problem: Problem, status: str, word: str
 ) -> None:
-    assert broke_off(problem) == (status, problem.code, word)
+    assert classify_failure(problem) == (status, problem.code, word)
     assert word in SENTENCES
 
 
@@ -67,6 +67,6 @@ def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
 
 
 def test_a_limit_of_turns_or_time_is_not_told_as_money() -> None:
-    _, reason, word = broke_off(BudgetExceeded("x", code="agent_turns"))
+    _, reason, word = classify_failure(BudgetExceeded("x", code="agent_turns"))
     assert (reason, word) == ("agent_turns", "over_budget")
     assert sentence(word, None) == "It reached a limit that was set for it."

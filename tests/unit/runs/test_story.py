@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import next_moves, tell
+from mainspring.runs.story import list_next_actions, tell
 
 
 def run(status: str, **more: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_a_run_that_did_not_start_says_why(reason: str) -> None:
 def test_what_cannot_end_differently_is_not_offered_again(
     status: str, more: dict[str, str]
 ) -> None:
-    assert next_moves(run(status, **more)) == ["replay"]
+    assert list_next_actions(run(status, **more)) == ["replay"]
 
 
 @pytest.mark.parametrize("status", ["pending", "running", "waiting", *sorted(FINAL)])

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mainspring.triggers.watch import Duty, keep_watch
+from mainspring.triggers.watch import Duty, run_loops
 
 
 async def test_a_stop_reaches_every_duty() -> None:
@@ -20,7 +20,7 @@ async def test_a_stop_reaches_every_duty() -> None:
 
         return run
 
-    watch = asyncio.create_task(keep_watch({"a": duty("a"), "b": duty("b")}, stop))
+    watch = asyncio.create_task(run_loops({"a": duty("a"), "b": duty("b")}, stop))
     await asyncio.sleep(0)
     stop.set()
     await watch
@@ -41,7 +41,7 @@ async def test_a_duty_that_breaks_ends_the_watch_with_its_reason() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        await keep_watch({"good": good, "bad": bad}, stop)
+        await run_loops({"good": good, "bad": bad}, stop)
     assert stop.is_set()
     assert ended.is_set()
 
@@ -55,7 +55,7 @@ async def test_a_cancelled_watch_leaves_no_duty_behind() -> None:
         finally:
             ended.set()
 
-    watch = asyncio.create_task(keep_watch({"a": duty}, asyncio.Event()))
+    watch = asyncio.create_task(run_loops({"a": duty}, asyncio.Event()))
     await asyncio.sleep(0)
     watch.cancel()
     await asyncio.gather(watch, return_exceptions=True)

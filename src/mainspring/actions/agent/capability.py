@@ -80,7 +80,7 @@ async def _answer(
         "usage": {
             "input_tokens": said.input_tokens,
             "output_tokens": said.output_tokens,
-            "cost_usd": float(loop.agency.spent),
+            "cost_usd": float(loop.session.spent),
         },
         "model": said.model,
         "transcript": artifact,
@@ -97,10 +97,10 @@ async def _store_transcript(
         key,
         loop.system,
         build_first_message(loop.material, loop.marks),
-        [handle.tool.id for handle in loop.desk.handles.values()],
+        [handle.tool.id for handle in loop.toolset.handles.values()],
         ending,
-        loop.agency.spent,
+        loop.session.spent,
         limits.artifact_bytes // 2,
     )
-    kept = await loop.agency.keep(whole)
+    kept = await loop.session.keep(whole)
     return None if kept is None else {"artifact_id": str(kept)}

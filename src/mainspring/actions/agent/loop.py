@@ -186,7 +186,7 @@ def shorten_text(text: str, limits: Limits) -> str:
 
 
 # How often in a row a model may be asked to correct itself.
-MENDS: Final = 3
+MAX_CORRECTIONS: Final = 3
 _CALLS_AT_ONCE: Final = 32
 _CUT: Final = frozenset({"max_tokens", "length"})
 _REFUSED: Final = frozenset({"refusal", "content_filter"})
@@ -224,30 +224,32 @@ class ToolCallReply:
 class AgentLoop:
     """One conversation."""
 
-    agency: AgentSession
+    session: AgentSession
     material: AgentTask
     limits: Limits
     transcript: AgentTranscript
     marks: QuoteMarkers = field(default_factory=lambda: QuoteMarkers("untrusted", 0))
-    desk: AgentToolset = field(default_factory=AgentToolset)
+    toolset: AgentToolset = field(default_factory=AgentToolset)
     messages: list[ModelMessage] = field(default_factory=list)
     # A hash of everything before the next request.
     chain: bytes = b""
-    mends: int = 0
+    corrections: int = 0
 
     async def run(self) -> AgentOutcome:
         """Run to the end: an answer, nothing to do, or a problem."""
         material = self.material
-        mark = await self.agency.begin(material.digest)
+        mark = await self.session.begin(material.digest)
         self.marks = QuoteMarkers(f"untrusted-{mark}", self.limits.agent_result_characters)
-        tools = await self.agency.tools(list(material.tools))
-        self.desk = build_toolset(tools, material.tools, material.shape)
+        tools = await self.session.tools(list(material.tools))
+        self.toolset = build_toolset(tools, material.tools, material.shape)
         self.messages = [ModelMessage("user", build_first_message(material, self.marks))]
         self.chain = material.digest
         for number in range(1, material.bounds.turns + 1):
             ending = await self._turn(number)
             if ending is not None:
-                await self.agency.say({"kind": "answer", "turn": number, **_format_outcome(ending)})
+                await self.session.say(
+                    {"kind": "answer", "turn": number, **_format_outcome(ending)}
+                )
                 return ending
         raise out_of_turns_error(material.bounds)
 
@@ -256,7 +258,7 @@ class AgentLoop:
         return build_system_prompt(self.material, self.marks.mark)
 
     async def _turn(self, number: int) -> AgentOutcome | None:
-        if not self.agency.recorded(number):
+        if not self.session.recorded(number):
             self._check_bounds()
         reply = await self._asked(number)
         if reply.stop_reason in _REFUSED:
@@ -269,7 +271,9 @@ class AgentLoop:
         if reply.stop_reason in _CUT:
             none = self._none_done(reply)
             await self._tell(number, replace(reply, kept=""), none, CUT_OFF)
-            self._mend("agent_truncated", "Its answers were longer than max_tokens allows.")
+            self._request_correction(
+                "agent_truncated", "Its answers were longer than max_tokens allows."
+            )
             return None
         if reply.calls:
             return await self._calls(number, reply)
@@ -285,22 +289,22 @@ class AgentLoop:
             words = wrong[0].detail
             reply = replace(reply, text=shorten_text(reply.text, self.limits))
         await self._tell(number, reply, [], words)
-        self._mend("agent_answer", "It did not answer in the way it was asked to.")
+        self._request_correction("agent_answer", "It did not answer in the way it was asked to.")
         return None
 
     async def _asked(self, number: int) -> ModelReply:
-        bounds, spent = self.material.bounds, self.agency.spent
+        bounds, spent = self.material.bounds, self.session.spent
         request = ModelRequest(
             model=self.material.model,
             messages=tuple(self.messages),
             system=self.system,
             max_tokens=bounds.tokens,
-            tools=self.desk.tools,
+            tools=self.toolset.tools,
             max_usd=None if bounds.usd is None else bounds.usd - spent,
         )
         room = None if bounds.total_tokens is None else bounds.total_tokens - self.transcript.tokens
         try:
-            turn = await self.agency.turn(number, request, self.chain, room)
+            turn = await self.session.turn(number, request, self.chain, room)
         except BudgetExceeded as over:
             raise as_own(over, bounds) from None
         self.transcript.hear(number, turn)
@@ -308,8 +312,8 @@ class AgentLoop:
         self._link([reply.text, [[one.id, one.name, one.arguments] for one in reply.calls]])
         thought = "\n".join(filter(None, (reply.thoughts, self._spoken(reply))))
         if thought:
-            await self.agency.say({"kind": "thought", "turn": number, "text": thought[:_SHOWN]})
-        await self.agency.say(
+            await self.session.say({"kind": "thought", "turn": number, "text": thought[:_SHOWN]})
+        await self.session.say(
             {
                 "kind": "turn",
                 "turn": number,
@@ -317,7 +321,7 @@ class AgentLoop:
                 "input_tokens": reply.input_tokens,
                 "output_tokens": reply.output_tokens,
                 "cost_usd": float(turn.cost),
-                "total_usd": float(self.agency.spent),
+                "total_usd": float(self.session.spent),
             }
         )
         return reply
@@ -341,9 +345,11 @@ class AgentLoop:
         await self._tell(number, reply, results)
         wrong = [finding for result in results for finding in result.findings]
         if all(result.failed for result in results) and wrong:
-            self._mend("agent_answer", "What it gave does not fit what was asked for.", wrong)
+            self._request_correction(
+                "agent_answer", "What it gave does not fit what was asked for.", wrong
+            )
         else:
-            self.mends = 0
+            self.corrections = 0
         return None
 
     def _ended(self, call: ToolCall) -> AgentOutcome | ToolCallReply | None:
@@ -398,28 +404,28 @@ class AgentLoop:
         return ToolCallReply(text, failed=True, findings=(Finding(pointer, text, "agent_call"),))
 
     async def _call(self, number: int, place: int, call: ToolCall) -> ToolCallReply:
-        handle = self.desk.handles.get(call.name)
+        handle = self.toolset.handles.get(call.name)
         if handle is None:
-            return self._refused(call, format_unknown_tool(call.name, self.desk.names))
+            return self._refused(call, format_unknown_tool(call.name, self.toolset.names))
         given = call.arguments
         if not isinstance(given, Mapping):
             return self._refused(call, must_be_object("The arguments of a tool are", self.limits))
         extra = sorted(handle.fixed.keys() & given.keys())
         if extra:
             return self._refused(call, f"{call.name} has no argument called {extra[0]!r}.")
-        if not self.agency.made(number, place):
-            return self._refused(call, format_unknown_tool(call.name, self.desk.names))
-        if not self.agency.recorded(number, place):
+        if not self.session.made(number, place):
+            return self._refused(call, format_unknown_tool(call.name, self.toolset.names))
+        if not self.session.recorded(number, place):
             self._check_bounds()
         tool = handle.tool.id
         at = {"turn": number, "place": place, "tool": tool}
-        await self.agency.say({"kind": "call", **at, "arguments": _shorten_value(given)})
-        answer = await self.agency.call(number, place, tool, {**given, **handle.fixed})
+        await self.session.say({"kind": "call", **at, "arguments": _shorten_value(given)})
+        answer = await self.session.call(number, place, tool, {**given, **handle.fixed})
         result = self._result(tool, answer)
         self.transcript.called(
             call.name, tool, given, result.content, failed=result.failed, answer=answer
         )
-        await self.agency.say(
+        await self.session.say(
             {
                 "kind": "result",
                 **at,
@@ -429,7 +435,7 @@ class AgentLoop:
                     answer.value if answer.problem is None else format_problem(answer.problem)
                 ),
                 "cost_usd": float(answer.cost),
-                "total_usd": float(self.agency.spent),
+                "total_usd": float(self.session.spent),
             }
         )
         return result
@@ -471,29 +477,29 @@ class AgentLoop:
             for call, result in zip(reply.calls, results, strict=True)
         )
         self.messages.append(ModelMessage("user", text, results=told_of))
-        await self._show_told(number)
+        await self._show_refusals(number)
 
-    async def _show_told(self, number: int) -> None:
+    async def _show_refusals(self, number: int) -> None:
         """Show observers the calls that were not executed, and what the model was told."""
         turn = self.transcript.turns[-1]
         for call in turn["calls"]:
             if call["tool"] is None:
                 given, text = _shorten_value(call["arguments"]), _shorten_value(call["result"])
                 event = {"kind": "refused", "turn": number, "tool": call["name"][:_NAME]}
-                await self.agency.say({**event, "arguments": given, "text": text})
+                await self.session.say({**event, "arguments": given, "text": text})
         if "told" in turn:
-            await self.agency.say({"kind": "told", "turn": number, "text": turn["told"]})
+            await self.session.say({"kind": "told", "turn": number, "text": turn["told"]})
 
     def _link(self, answer: Any) -> None:
         """Add what was said to the hash of the conversation."""
         text = orjson.dumps(answer, option=orjson.OPT_SORT_KEYS)
         self.chain = hashlib.blake2b(self.chain + text, digest_size=16).digest()
 
-    def _mend(self, code: str, detail: str, findings: Sequence[Finding] = ()) -> None:
-        self.mends += 1
-        if self.mends > MENDS:
+    def _request_correction(self, code: str, detail: str, findings: Sequence[Finding] = ()) -> None:
+        self.corrections += 1
+        if self.corrections > MAX_CORRECTIONS:
             raise Invalid(
-                f"The model was told {MENDS} times to do better and did not. {detail}",
+                f"The model was told {MAX_CORRECTIONS} times to do better and did not. {detail}",
                 code=code,
                 findings=findings,
                 suggestion="Its transcript shows what it gave. Raise max_tokens, ask for a "
@@ -502,9 +508,9 @@ class AgentLoop:
 
     def _check_bounds(self) -> None:
         """Check the limits before anything else is done."""
-        agency, used = self.agency, self.transcript.tokens
-        gone = agency.used_up() or check_limits(
-            self.material.bounds, agency.spent, used, agency.seconds
+        session, used = self.session, self.transcript.tokens
+        gone = session.used_up() or check_limits(
+            self.material.bounds, session.spent, used, session.seconds
         )
         if gone is not None:
             raise gone

@@ -49,13 +49,13 @@ def _validate_grants(
             yield Finding(at, detail, "unknown_capability", suggest_capability(tool, sorted(may)))
 
 
-def build_script_action(workshop: ScriptRunner | None = None) -> Action:
+def build_script_action(script_runner: ScriptRunner | None = None) -> Action:
     """The action; without a runner a definition can be validated but not run."""
 
     async def script(ctx: StepContext, config: Mapping[str, Any]) -> Any:
-        if workshop is None:
+        if script_runner is None:
             raise InternalError("No script can run here: this program only judges definitions.")
-        return await workshop.run(ctx, config)
+        return await script_runner.run(ctx, config)
 
     return Action(
         type="script",

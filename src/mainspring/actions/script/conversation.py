@@ -340,7 +340,7 @@ class ScriptConversation:
             called = CallResult(self.ctx.clock.now(), problem=unfit)
         else:
             called = await self._called(capability, arguments)
-        await self._check_purse(look=False)
+        await self._check_budget(look=False)
         answer: dict[str, Any] = {"answer": number, "at": round(called.at.timestamp() * 1000)}
         if called.problem is None:
             answer["value"] = called.value
@@ -387,11 +387,11 @@ class ScriptConversation:
 
     async def _speak(self, answer: Mapping[str, Any]) -> None:
         http = await self._spoken(answer)
-        await self._check_purse(look=True)
+        await self._check_budget(look=True)
         at = round(self.ctx.clock.now().timestamp() * 1000)
         await self.process.send({"answer": answer["mcp"], "at": at, "http": http})
 
-    async def _check_purse(self, *, look: bool) -> None:
+    async def _check_budget(self, *, look: bool) -> None:
         """A cap that is reached ends the script, once the call that reached it is done."""
         gone = await self.ctx.used_up(look=look)
         if gone is not None:

@@ -29,13 +29,13 @@ _log = logging.getLogger(__name__)
 
 
 async def prebuild_scripts(
-    workshop: ScriptRunner | None, workspace_id: UUID, report: ValidationReport
+    script_runner: ScriptRunner | None, workspace_id: UUID, report: ValidationReport
 ) -> ValidationReport:
     """The validation report of a definition, with the findings of its builds."""
     if report.definition is None:
         return report
     try:
-        await check_builds(workshop, workspace_id, report.definition)
+        await check_builds(script_runner, workspace_id, report.definition)
     except Invalid as unfit:
         moved = [(note.pointer, note.was) for note in report.notes if note.was is not None]
         moved.sort(key=lambda change: -len(change[0]))
@@ -45,17 +45,17 @@ async def prebuild_scripts(
 
 
 async def check_builds(
-    workshop: ScriptRunner | None, workspace_id: UUID, definition: Definition
+    script_runner: ScriptRunner | None, workspace_id: UUID, definition: Definition
 ) -> None:
     """Refuse a definition with a script that is not valid TypeScript."""
-    if workshop is None:
+    if script_runner is None:
         return
     findings = []
     try:
         async with asyncio.timeout(_SECONDS):
             for pointer, source in list_script_sources(definition):
                 try:
-                    await workshop.build(workspace_id, source)
+                    await script_runner.build(workspace_id, source)
                 except Invalid as unfit:
                     code = unfit.code or "script_syntax"
                     findings.append(Finding(pointer, unfit.detail, code, unfit.suggestion))

@@ -248,9 +248,9 @@ class ScriptRunner:
         """Build a source before its first run, so that its author sees the problems."""
         return await self._builds.of(workspace_id, source)
 
-    async def walls(self) -> Isolation:
+    async def read_isolation(self) -> Isolation:
         """The isolation of scripts on this machine."""
-        return await (await self._open()).walls()
+        return await (await self._open()).read_isolation()
 
     async def aclose(self) -> None:
         """End every process."""

@@ -24,6 +24,8 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.store.audit import tell_installation
+from mainspring.gate.connected import schemas
+from mainspring.store.audit import audit_installation
 from mainspring.workspace.accounts import clients
 
 if TYPE_CHECKING:
@@ -164,7 +166,7 @@ class _OAuthClientHandlers:
                 arguments.get("client_secret"),
                 ctx.actor.id,
             )
-            await tell_installation(
+            await audit_installation(
                 tx,
                 ctx.actor,
                 "admin_set_oauth_client",
@@ -177,7 +179,7 @@ class _OAuthClientHandlers:
         async with require_part(self.database).transaction() as tx:
             gone = await clients.remove_client(tx, None, arguments["provider"])
             if gone:
-                await tell_installation(
+                await audit_installation(
                     tx, ctx.actor, "admin_remove_oauth_client", arguments["provider"]
                 )
         return {"removed": True} if gone else Unchanged({"removed": False})

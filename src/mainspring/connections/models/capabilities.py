@@ -31,6 +31,12 @@ from mainspring.outbound.models.endpoint_url import read_base_url
 from mainspring.outbound.models.model_names import TAKES, offering, usual
 from mainspring.outbound.models.prices import price_of
 from mainspring.store.audit import tell_installation
+from mainspring.gate import model_schemas as schemas
+from mainspring.connections.models.connection_test import try_out
+from mainspring.outbound.models.endpoint_url import read_base_url
+from mainspring.outbound.models.model_names import TAKES, offering, usual
+from mainspring.outbound.models.prices import price_of
+from mainspring.store.audit import audit_installation
 from mainspring.workspace.model_connections import (
     KIND,
     MODELS,
@@ -363,7 +369,7 @@ class _ModelAdminHandlers:
         )
         async with require_part(self.database).transaction() as tx:
             made, new = await connect(tx, require_part(self.vault), spec)
-            await tell_installation(
+            await audit_installation(
                 tx, ctx.actor, "admin_connect_model", made.name, {"base_url": made.base_url}
             )
         return {"connection": describe_model_connection(made), "created": new}
@@ -374,7 +380,7 @@ class _ModelAdminHandlers:
         async with require_part(self.database).transaction() as tx:
             gone = await disconnect(tx, None, arguments["name"], ctx.actor)
             if gone:
-                await tell_installation(tx, ctx.actor, "admin_disconnect_model", arguments["name"])
+                await audit_installation(tx, ctx.actor, "admin_disconnect_model", arguments["name"])
             # Whoever looks after the installation is not told what stands in other workspaces.
             users = (
                 await list_connection_users(tx, ctx.actor.workspace_id, arguments["name"])
@@ -401,7 +407,7 @@ class _ModelAdminHandlers:
         )
         async with require_part(self.database).transaction() as tx:
             stored = await set_price(tx, arguments["model"], price, ctx.actor)
-            await tell_installation(
+            await audit_installation(
                 tx, ctx.actor, "admin_set_model_price", stored.model, price.as_dict()
             )
         return {"price": _describe_price(stored)}
@@ -412,7 +418,7 @@ class _ModelAdminHandlers:
         async with require_part(self.database).transaction() as tx:
             gone = await forget_price(tx, arguments["model"], ctx.actor)
             if gone:
-                await tell_installation(
+                await audit_installation(
                     tx, ctx.actor, "admin_delete_model_price", arguments["model"]
                 )
         return {"deleted": True} if gone else Unchanged({"deleted": False})

@@ -212,7 +212,7 @@ async def read_records(
 ) -> RehearsalRecords:
     """All of them with three queries."""
     found = {
-        row["id"]: {**dict(row), "posture": _build_policy(row["document"])}
+        row["id"]: {**dict(row), "policy": _build_policy(row["document"])}
         for row in await tx.fetch(_RUNS, workspace_id, list(runs))
     }
     calls: defaultdict[UUID, list[Row]] = defaultdict(list)
@@ -306,7 +306,7 @@ def _would(run: Row, call: Row, words: Words) -> What | None:
     effect = effect_of(known, arguments)
     if effect is Effect.READ:
         return None
-    if decide(known, effect, run["posture"], call["step"], arguments) == "hold":
+    if decide(known, effect, run["policy"], call["step"], arguments) == "hold":
         return "drafted"
     return "written" if effect is Effect.KEEP else "sent"
 

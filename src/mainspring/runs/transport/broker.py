@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.optional_extras import format_install_hint
-from mainspring.runs.transport.taking import taker
+from mainspring.runs.transport.taking import build_consumer_class
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -97,7 +97,7 @@ class Broker:
                 else {},
                 "broker_connection_retry_on_startup": True,
                 "broker_connection_max_retries": None,
-                "worker_consumer": taker(connected, lost),
+                "worker_consumer": build_consumer_class(connected, lost),
                 # The hint affects our own process, so no other process may run it.
                 "worker_pool": "solo",
                 "worker_concurrency": 1,

@@ -40,7 +40,7 @@ class CeleryHintListener:
         # For idle workers: set by the loop, cleared by the broker's thread.
         self._idle = threading.Event()
         # What a worker does when Celery receives a remote shutdown.
-        self.on_shutdown: Callable[[], None] = self.hush
+        self.on_shutdown: Callable[[], None] = self.stop_waiting
 
     async def wait(self, seconds: float) -> object:
         if self._loop is None:
@@ -55,14 +55,14 @@ class CeleryHintListener:
     def nudge(self) -> None:
         self._listener.nudge()
 
-    def hush(self) -> None:
+    def stop_waiting(self) -> None:
         self._inlet.close()
         # No task waits for it any more.
         self._idle.set()
         self._listener.nudge()
 
     async def aclose(self) -> None:
-        self.hush()
+        self.stop_waiting()
         await self._listener.aclose()
         await self._inlet.closed()
 

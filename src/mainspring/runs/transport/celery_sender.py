@@ -73,8 +73,8 @@ class CeleryHintSender:
         while True:
             self._news.wait()
             self._news.clear()
-            noted = self._taken()
-            if noted and self._told(line, noted):
+            noted = self._take_pending()
+            if noted and self._send_with_retry(line, noted):
                 pause = _FIRST_PAUSE
                 self._stop.wait(_GATHER_SECONDS)
             elif noted:
@@ -84,12 +84,12 @@ class CeleryHintSender:
                 line.hang_up()
                 return
 
-    def _taken(self) -> dict[str, list[str]]:
+    def _take_pending(self) -> dict[str, list[str]]:
         with self._lock:
             noted, self._noted = self._noted, defaultdict(list)
         return {queue: runs for queue, runs in noted.items() if runs}
 
-    def _told(self, line: _BrokerConnection, noted: dict[str, list[str]]) -> bool:
+    def _send_with_retry(self, line: _BrokerConnection, noted: dict[str, list[str]]) -> bool:
         """Retry once, because a connection that was idle for long may have died."""
         for _ in range(2):
             try:

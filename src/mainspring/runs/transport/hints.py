@@ -34,7 +34,7 @@ class HintListener(Protocol):
     def nudge(self) -> None:
         """End a wait from inside the process."""
 
-    def hush(self) -> None:
+    def stop_waiting(self) -> None:
         """Accept no more hints, so that others get them, and end a wait."""
 
     async def aclose(self) -> None: ...
@@ -44,11 +44,11 @@ class HintListener(Protocol):
 class PostgresHintSender:
     """Sends a Postgres NOTIFY, which every worker receives; the application owns the sender."""
 
-    waker: WakeupSender
+    wakeup_sender: WakeupSender
 
     def due(self, runs: Iterable[Due]) -> None:
         if any(True for _ in runs):
-            self.waker.wake(RUNS_CHANNEL)
+            self.wakeup_sender.wake(RUNS_CHANNEL)
 
     async def aclose(self) -> None:
         """The application closes the wake-up sender itself."""

@@ -24,7 +24,7 @@ class UnreadableMessage(ConnectionError):
     """The connection was fine, but reconnecting is how Celery recovers."""
 
 
-def taker(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
+def build_consumer_class(connected: Callable[[], None], lost: Callable[[], None]) -> Any:
     """Celery's consumer class, for ``worker_consumer``, that reports its connections."""
     consumer = importlib.import_module("celery.worker.consumer").Consumer
     loops = importlib.import_module("celery.worker.loops")

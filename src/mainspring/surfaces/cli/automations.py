@@ -147,7 +147,7 @@ async def _validate_with_server(
     report = await judge_here(
         document, whose, vocabulary, gate.models, services.limits, gate.preflight
     )
-    return await prebuild_scripts(services.workshop, services.workspace_id, report)
+    return await prebuild_scripts(services.script_runner, services.workspace_id, report)
 
 
 async def _stored(

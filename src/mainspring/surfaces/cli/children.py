@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mainspring.contracts.process_priority import compute_niceness, put_behind
+from mainspring.contracts.process_priority import compute_niceness, lower_priority
 from mainspring.store.parent_watch import PR_SET_PDEATHSIG
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.log_format import keep_logbook
@@ -142,7 +142,7 @@ def _take_place(behind: int) -> None:
     os.setsid()
     nice = compute_niceness(behind)
     for _ in range(_PLACE_TRIES if nice else 0):
-        if put_behind(os.getpid(), nice):
+        if lower_priority(os.getpid(), nice):
             return
         time.sleep(_PLACE_PAUSE)
 

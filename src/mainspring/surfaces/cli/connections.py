@@ -107,7 +107,9 @@ async def add_program(
             if not await confirm(screen, lines, "Connect it, and agree to its tools?", ask):
                 screen.say("Nothing was agreed to, and nothing was connected.")
                 return exits.FAILED
-        made = await services.switchboard.connect_program(owner, alias, list(command), agree=agree)
+        made = await services.mcp_connection_service.connect_program(
+            owner, alias, list(command), agree=agree
+        )
         deed = AuditedAction("connect_program", alias, {"connection_id": str(made.id)})
         async with local(services, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
@@ -221,7 +223,7 @@ async def _signed_in(services: ApplicationServices, screen: Screen, connection_i
     """Shows where to sign in, and waits for the browser that comes back to this machine."""
     from mainspring.surfaces.cli.oauth_redirect import listening
 
-    owner, outside = local_owner(services), services.switchboard.parts.outside
+    owner, outside = local_owner(services), services.mcp_connection_service.parts.outside
     async with listening(connection_id) as back:
         link = await outside.begin_sign_in(owner, connection_id, back.address)
         back.expect_callback_for(link)
@@ -235,7 +237,7 @@ async def _signed_in(services: ApplicationServices, screen: Screen, connection_i
                 suggestion="Begin again with the command sign-in.",
                 retryable=False,
             ) from None
-    _, failed = await services.switchboard.finish_sign_in(
+    _, failed = await services.mcp_connection_service.finish_sign_in(
         owner,
         connection_id,
         state=brought["state"],

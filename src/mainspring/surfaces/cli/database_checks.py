@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from mainspring.runs.fleet import QueueSignals, list_workers, read_signals
-from mainspring.runs.health import HealthSignals, judge, read_vitals
+from mainspring.runs.health import HealthSignals, judge, read_health_signals
 from mainspring.runs.metrics import InstallationMetrics, read_installation_metrics
 from mainspring.runs.retention import DEFAULT_DAYS
 from mainspring.store.application_name import VERSION, count_processes_by_version
@@ -103,7 +103,7 @@ async def read_database_facts(
         dead = await connection.fetch(_DEAD)
         kept = await connection.fetchval(_LONGEST_KEPT, DEFAULT_DAYS)
         versions = await count_processes_by_version(connection)
-        vitals = await read_vitals(connection)
+        vitals = await read_health_signals(connection)
         mailing = await connection.fetch(_MAILING)
     owners = [
         (row["name"], get_mail_address(row, settings.owner_mail))

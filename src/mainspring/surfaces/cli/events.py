@@ -135,7 +135,7 @@ async def tell(
                 services.registry.events,
             )
             deed.detail = {"event_id": str(event_id), "type": kind}
-        EventNotifier(services.waker).tell()
+        EventNotifier(services.wakeup_sender).tell()
     _say_told(screen, event_id, kind)
     return exits.DONE
 
@@ -149,7 +149,7 @@ async def tell_once_more(context: CommandContext, screen: Screen, text: str) -> 
             event_id = await tell_again(tx, event)
             deed.subject = event.id
             deed.detail = {"event_id": str(event_id), "type": event.type}
-        EventNotifier(services.waker).tell()
+        EventNotifier(services.wakeup_sender).tell()
     _say_told(screen, event_id, event.type, event.id)
     return exits.DONE
 

@@ -403,7 +403,7 @@ async def _validate_with_server(
 async def _saved(
     services: ApplicationServices, validated: ValidatedRun, handed: DefinitionFile
 ) -> SavedAutomation:
-    await check_builds(services.workshop, services.workspace_id, validated.definition)
+    await check_builds(services.script_runner, services.workspace_id, validated.definition)
     deed = AuditedAction("create_automation")
     async with local(services, deed).transaction() as tx:
         saved = await save_to_run(

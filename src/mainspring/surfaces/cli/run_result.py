@@ -136,11 +136,11 @@ def move_lines(run: Mapping[str, Any], *, in_force: int) -> list[Text]:
 
 def _moves(run: Mapping[str, Any], in_force: int) -> list[str]:
     """A retry keeps the run's version, so a version that was mended since needs a replay."""
-    from mainspring.runs.story import next_moves
+    from mainspring.runs.story import list_next_actions
 
     if run["status"] == "succeeded":
         return []
-    moves = next_moves(run)
+    moves = list_next_actions(run)
     mended = in_force > run["version"] or run["reason"] == "invalid_inputs"
     if mended and "replay" in moves:
         return [hint("replay", run["id"], "--version", "active")]

@@ -21,7 +21,7 @@ from mainspring.contracts.log_context import HERE, LogContext
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, send_problem, unexpected_problem
 from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.rest.web_pages import document
-from mainspring.triggers.webhook_auth import too_often
+from mainspring.triggers.webhook_auth import rate_limit_error
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -209,7 +209,7 @@ class WebhookThrottleMiddleware:
         until, route = self._closed.get(caller, (0.0, None))
         if until <= now:
             return None
-        body = as_json({**too_often(until - now).as_dict(), "instance": scope["path"]})
+        body = as_json({**rate_limit_error(until - now).as_dict(), "instance": scope["path"]})
         headers = [
             *_HEADERS,
             (b"content-length", b"%d" % len(body)),

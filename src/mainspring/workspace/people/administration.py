@@ -21,7 +21,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.errors import Finding, Invalid, PersonRequired
 from mainspring.contracts.roles import Permission
-from mainspring.store.audit import tell_installation
+from mainspring.store.audit import audit_installation
 from mainspring.workspace.people import administration_schemas as schemas
 from mainspring.workspace.people.sessions import end_sessions
 from mainspring.workspace.people.sign_in_links import drop_links, link_address, make_link
@@ -147,7 +147,7 @@ class _AdministrationHandlers:
                 administrator=arguments.get("administrator", False),
             )
             plain = await make_link(tx, user.id, "invite", ctx.actor.id)
-            await tell_installation(tx, ctx.actor, "admin_create_user", user.id)
+            await audit_installation(tx, ctx.actor, "admin_create_user", user.id)
         return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
     async def disable_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class _AdministrationHandlers:
             user = await disable_user(tx, _parse_id(arguments, "user_id"))
             await end_sessions(tx, user.id)
             await drop_links(tx, user.id)
-            await tell_installation(tx, ctx.actor, "admin_disable_user", user.id)
+            await audit_installation(tx, ctx.actor, "admin_disable_user", user.id)
         return {"user": _format_user(user)}
 
     async def enable_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class _AdministrationHandlers:
         _check_person(ctx, "A person enables users", "Sign in at the page and do it there.")
         async with require_part(self.database).transaction() as tx:
             user = await enable_user(tx, _parse_id(arguments, "user_id"))
-            await tell_installation(tx, ctx.actor, "admin_enable_user", user.id)
+            await audit_installation(tx, ctx.actor, "admin_enable_user", user.id)
         return {"user": _format_user(user)}
 
     async def reset_password(
@@ -173,7 +173,7 @@ class _AdministrationHandlers:
         async with require_part(self.database).transaction() as tx:
             user = await read_user(tx, _parse_id(arguments, "user_id"))
             plain = await make_link(tx, user.id, "reset", ctx.actor.id)
-            await tell_installation(tx, ctx.actor, "admin_reset_password", user.id)
+            await audit_installation(tx, ctx.actor, "admin_reset_password", user.id)
         return {"user": _format_user(user), "link": link_address(self.address, plain)}
 
 

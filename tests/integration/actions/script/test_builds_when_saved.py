@@ -54,7 +54,7 @@ async def test_nested_steps_and_steps_after_a_failure_are_built_too(bench: Bench
     )
     report = validate(wrong, application.registry, application.limits)
     assert report.ok, report.findings
-    told = await prebuild_scripts(application.workshop, application.workspace_id, report)
+    told = await prebuild_scripts(application.script_runner, application.workspace_id, report)
     assert told.definition is None
     assert [finding.pointer for finding in told.findings] == [
         "/plan/1/config/steps/0/config/source",
@@ -73,6 +73,6 @@ async def test_a_machine_without_a_sandbox_saves_all_the_same(bench: Bench, capl
     application = bench.house
     report = validate(document(_with(WRONG[0])), application.registry, application.limits)
     assert report.definition is not None
-    workshop = _NoSandbox(Limits(), address="http://127.0.0.1:1", warm=0)
-    await check_builds(workshop, application.workspace_id, report.definition)
+    script_runner = _NoSandbox(Limits(), address="http://127.0.0.1:1", warm=0)
+    await check_builds(script_runner, application.workspace_id, report.definition)
     assert "without being built" in caplog.text

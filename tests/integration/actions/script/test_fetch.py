@@ -78,11 +78,11 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         settings = replace(bench.house.settings, egress_allow=frozenset({service.pair}))
         old = bench.house
         application = build_application(
-            settings, old.limits, old.registry, old.database, old.workshop
+            settings, old.limits, old.registry, old.database, old.script_runner
         )
         await application.vault.set(bench.drawer, "api_key", SECRET)
         yield Outward(Bench(application, bench.outside), service)
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

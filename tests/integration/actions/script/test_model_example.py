@@ -34,16 +34,16 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
         prices={HAIKU: Price(Decimal(1), Decimal(5))},
         reply=ModelReply("Revenue went up.", HAIKU, 1_000, 200, provider="outside"),
     )
-    workshop = bench.house.workshop
-    registry = build_registry(Limits(), workshop=workshop)
+    script_runner = bench.house.script_runner
+    registry = build_registry(Limits(), script_runner=script_runner)
     application = build_application(
-        bench.house.settings, Limits(), registry, bench.house.database, workshop, outside
+        bench.house.settings, Limits(), registry, bench.house.database, script_runner, outside
     )
     try:
         yield Bench(application, bench.outside), outside
     finally:
         await application.gate.aclose()
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

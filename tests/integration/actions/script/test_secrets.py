@@ -43,11 +43,11 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
         settings = replace(bench.house.settings, egress_allow=frozenset(pairs))
         old = bench.house
         application = build_application(
-            settings, old.limits, old.registry, old.database, old.workshop
+            settings, old.limits, old.registry, old.database, old.script_runner
         )
         await application.vault.set(bench.drawer, "api_key", SECRET)
         yield Bench(application, bench.outside), one, other, pairs[0], pairs[1]
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

@@ -43,7 +43,7 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             words = here.house.registry
             assert isinstance(words, ApplicationRegistry)
             actor = Actor(here.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-            await words.reception.finish_sign_in(
+            await words.account_connection_service.finish_sign_in(
                 actor, "slack", state=state, code="a-code", error=None
             )
             slack.channels["C0123"] = "general"

@@ -57,7 +57,7 @@ def watcher(shop: Toolshop) -> McpToolDiscovery:
 def switchboard(shop: Toolshop) -> McpConnectionService:
     words = shop.house.registry
     assert isinstance(words, ApplicationRegistry)
-    return words.switchboard
+    return words.mcp_connection_service
 
 
 async def left_behind(shop: Toolshop, alias: str) -> UUID:

@@ -281,7 +281,7 @@ async def crowded(bench: Bench) -> AsyncIterator[Application]:
     try:
         yield application
     finally:
-        await application.waker.aclose()
+        await application.wakeup_sender.aclose()
         await application.egress.aclose()
 
 

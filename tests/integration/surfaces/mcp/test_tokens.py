@@ -223,7 +223,7 @@ async def test_a_token_is_never_sent_on_to_another_system(bench: Bench) -> None:
         application = build_application(
             settings, Limits(), bench.house.registry, bench.house.database
         )
-        stack.push_async_callback(application.waker.aclose)
+        stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.egress.aclose)
         api = await stack.enter_async_context(served(application))
         http = await stack.enter_async_context(httpx2.AsyncClient(timeout=30))

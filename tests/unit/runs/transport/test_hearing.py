@@ -26,7 +26,7 @@ class _Postgres:
         self.nudges += 1
         self.news.set()
 
-    def hush(self) -> None:
+    def stop_waiting(self) -> None:
         self.nudge()
 
     async def aclose(self) -> None: ...
@@ -81,7 +81,7 @@ async def test_a_worker_that_stops_takes_no_more_hints_and_one_from_afar_stops_i
     waiting = asyncio.create_task(ear.wait(PATIENCE))
     await asyncio.sleep(0)
     await asyncio.to_thread(ear.shut_down)
-    ear.hush()
+    ear.stop_waiting()
     await waiting
     await ear.aclose()
 

@@ -233,7 +233,7 @@ def build_filter(machine: str | None = None) -> bytes | None:
     return b"".join(lines)
 
 
-def put_on(kernel: Kernel, program: bytes) -> None:
+def install_filter(kernel: Kernel, program: bytes) -> None:
     """Install the filter permanently, for this process and everything it executes."""
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
     held = ctypes.create_string_buffer(program, len(program))
@@ -322,7 +322,7 @@ def leave_network(kernel: Kernel) -> None:
     _unshare(kernel, CLONE_NEWNET)
 
 
-def leave_world(kernel: Kernel) -> None:
+def leave_namespaces(kernel: Kernel) -> None:
     _unshare(kernel, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC)
 
 
@@ -389,7 +389,7 @@ _THREADS_PER_CORE = 4
 class PreparedConfinement:
     """The isolation layers as prepared in the launcher, to be applied by each child."""
 
-    walls: Isolation
+    isolation: Isolation
     # What a child may read and execute under Landlock.
     allowed: tuple[AllowedPath, ...] = ()
     program: bytes | None = None
@@ -428,7 +428,7 @@ def confine_processes(
     elif mode is not IsolationMode.LANDLOCK:
 
         def move() -> None:
-            leave_world(kernel)
+            leave_namespaces(kernel)
             move_into(kernel, root, runnable[0], (*readable, *runnable))
 
         if _put_up(missing, "a world of its own", move):
@@ -447,17 +447,17 @@ def confine_child(kernel: Kernel, raised: PreparedConfinement, slot: int) -> Non
         if number not in {signal.SIGKILL, signal.SIGSTOP, 32, 33}:
             signal.signal(number, signal.SIG_DFL)
     os.umask(0o077)
-    _bound(_build_rlimits(raised.walls.user))
-    _change_user(raised.walls.user, raised.users + slot % _STRETCH)
+    _bound(_build_rlimits(raised.isolation.user))
+    _change_user(raised.isolation.user, raised.users + slot % _STRETCH)
     # After the change of user, which clears it.
     kernel.control(PR_SET_PDEATHSIG, int(signal.SIGKILL))
     kernel.control(PR_SET_NO_NEW_PRIVS, 1)
-    if raised.walls.landlock:
+    if raised.isolation.landlock:
         # Deno only reads its own memory map: a deep stack needs it.
         allowed = (*raised.allowed, *open_allowed(("/proc/self/maps",), ()))
-        restrict_self(kernel, build_ruleset(kernel, raised.walls.landlock, allowed))
+        restrict_self(kernel, build_ruleset(kernel, raised.isolation.landlock, allowed))
     if raised.program is not None:
-        put_on(kernel, raised.program)
+        install_filter(kernel, raised.program)
 
 
 def exec_deno(
@@ -516,7 +516,7 @@ def _probe_process_user(number: int) -> ProcessUser:
 
 def _probe_filter(kernel: Kernel) -> bytes | None:
     program = build_filter()
-    if program is None or not _probe_in_child(partial(put_on, kernel, program)):
+    if program is None or not _probe_in_child(partial(install_filter, kernel, program)):
         return None
     return program
 

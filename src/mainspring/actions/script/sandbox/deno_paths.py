@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from mainspring.actions.script.sandbox.private_folder import remove_place
+from mainspring.actions.script.sandbox.private_folder import remove_private_folder
 from mainspring.contracts.errors import NotFound
 
 _PREFIX = "mainspring-sandbox-"
@@ -48,7 +48,7 @@ class DenoPaths:
     lock: int
 
     def remove(self) -> None:
-        remove_place(self.folder)
+        remove_private_folder(self.folder)
         os.close(self.lock)
 
 
@@ -68,7 +68,7 @@ def find_deno() -> Path:
     )
 
 
-def make_place(deno: Path | None = None, beside: Path | None = None) -> DenoPaths:
+def make_private_folder(deno: Path | None = None, beside: Path | None = None) -> DenoPaths:
     """Create a new folder; the caller removes it."""
     program = (deno or find_deno()).resolve()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside)).resolve()
@@ -107,7 +107,7 @@ def _clear_leftovers(among: Path) -> None:
             opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove_place(str(folder))
+                remove_private_folder(str(folder))
             finally:
                 os.close(opened)
 

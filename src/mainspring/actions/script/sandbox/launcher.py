@@ -30,8 +30,8 @@ from mainspring.actions.script.sandbox.confinement import (
 )
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.linux import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
-from mainspring.actions.script.sandbox.private_folder import remove_place
-from mainspring.contracts.process_priority import compute_niceness, put_behind
+from mainspring.actions.script.sandbox.private_folder import remove_private_folder
+from mainspring.contracts.process_priority import compute_niceness, lower_priority
 
 MESSAGE_BYTES = 16_384
 _STREAMS = 3
@@ -106,7 +106,7 @@ class Launcher:
 
     def serve(self, ended: int) -> None:
         """Run until the worker disconnects, or until stopped."""
-        self._say({"walls": self._raised.walls.as_dict()})
+        self._say({"walls": self._raised.isolation.as_dict()})
         looked = select.poll()
         looked.register(self._line, select.POLLIN)
         looked.register(ended, select.POLLIN)
@@ -178,7 +178,11 @@ class Launcher:
         slot = self._slots.pop() if self._slots else self._used_slots
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            pid = self._kernel.fork_apart() if self._raised.walls.namespaces else os.fork()
+            pid = (
+                self._kernel.fork_pid_namespace()
+                if self._raised.isolation.namespaces
+                else os.fork()
+            )
         except OSError:
             ours.close()
             theirs.close()
@@ -232,7 +236,7 @@ class Launcher:
 
     def _step_back(self, child: _Child) -> None:
         """Lower its priority; retried at the next check where the kernel refuses."""
-        if put_behind(child.pid, compute_niceness(_BEHIND), self._processes):
+        if lower_priority(child.pid, compute_niceness(_BEHIND), self._processes):
             child.brief_ticks = 0
 
     def _ticks(self, child: _Child) -> int:
@@ -330,7 +334,7 @@ def main(arguments: list[str]) -> int:
     launcher.end_all()
     # A live worker starts another launcher, which needs the folder.
     if launcher.is_alone():
-        remove_place(folder.name, above)
+        remove_private_folder(folder.name, above)
     return 0
 
 

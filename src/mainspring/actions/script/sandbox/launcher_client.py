@@ -55,7 +55,7 @@ class LauncherClient:
         }
         self._line: socket.socket | None = None
         self._launcher: subprocess.Popen[bytes] | None = None
-        self._walls: asyncio.Future[Isolation] | None = None
+        self._isolation: asyncio.Future[Isolation] | None = None
         self._opening = asyncio.Lock()
         self._watched: dict[int, ProcessObserver] = {}
         self._names = 0
@@ -65,13 +65,13 @@ class LauncherClient:
     def pid(self) -> int | None:
         return self._launcher.pid if self._launcher is not None else None
 
-    async def walls(self) -> Isolation:
+    async def read_isolation(self) -> Isolation:
         """The isolation in force, as reported by the launcher; starts one if there is none."""
         async with self._opening:
             if self._line is None:
                 await self._open()
-        assert self._walls is not None
-        return await asyncio.shield(self._walls)
+        assert self._isolation is not None
+        return await asyncio.shield(self._isolation)
 
     async def start(
         self,
@@ -82,7 +82,7 @@ class LauncherClient:
         cpu: int,
     ) -> int:
         """Request a process; returns its id. Its end is reported in any case."""
-        await self.walls()
+        await self.read_isolation()
         self._names += 1
         self._watched[self._names] = watched
         wish = {
@@ -125,12 +125,12 @@ class LauncherClient:
                     f"The launcher of scripts cannot be started: {error.strerror}.",
                     code="no_launcher",
                 ) from None
-        self._walls = loop.create_future()
+        self._isolation = loop.create_future()
         self._line = ours
         loop.add_reader(ours, self._hear)
         try:
             async with asyncio.timeout(_SECONDS_TO_START):
-                await asyncio.shield(self._walls)
+                await asyncio.shield(self._isolation)
         except TimeoutError:
             self._hang_up()
             raise InternalError(
@@ -189,9 +189,9 @@ class LauncherClient:
             )
             if watched is not None:
                 watched.heard(message)
-        elif self._walls is not None and not self._walls.done():
+        elif self._isolation is not None and not self._isolation.done():
             if "walls" in message:
-                self._walls.set_result(Isolation.from_dict(message["walls"]))
+                self._isolation.set_result(Isolation.from_dict(message["walls"]))
             else:
                 self._fail(f"The sandbox could not be made: {message['failed']}.")
 
@@ -209,8 +209,8 @@ class LauncherClient:
             one.heard({"ended": -1})
 
     def _fail(self, sentence: str) -> None:
-        if self._walls is not None and not self._walls.done():
-            self._walls.set_exception(InternalError(sentence, code="no_launcher"))
+        if self._isolation is not None and not self._isolation.done():
+            self._isolation.set_exception(InternalError(sentence, code="no_launcher"))
 
 
 def open_pipe_pair(*, reads: bool) -> tuple[int, int]:

@@ -70,7 +70,7 @@ class Kernel:
     def detach(self, target: str) -> None:
         self.call("umount2", target.encode(), MNT_DETACH)
 
-    def fork_apart(self) -> int:
+    def fork_pid_namespace(self) -> int:
         """Like ``os.fork``, with the child as the first process of a new PID namespace."""
         # 17 is SIGCHLD: the end of the child is reported like that of any other.
         return self.system_call(_CLONE[self._machine], CLONE_NEWPID | 17, 0, 0, 0, 0)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from mainspring.actions.script.sandbox.caps import ProcessLimits
-from mainspring.actions.script.sandbox.deno_paths import DenoPaths, make_place
+from mainspring.actions.script.sandbox.deno_paths import DenoPaths, make_private_folder
 from mainspring.actions.script.sandbox.isolation import Isolation, IsolationMode
 from mainspring.actions.script.sandbox.launcher_client import LauncherClient
 from mainspring.actions.script.sandbox.process import SandboxProcess
@@ -102,7 +102,7 @@ class SandboxPool:
                 suggestion="Run Mainspring in a container.",
             )
         # Listing Deno's libraries starts a process.
-        self._place = await asyncio.to_thread(make_place, self._deno, self._beside)
+        self._place = await asyncio.to_thread(make_private_folder, self._deno, self._beside)
         environment = {
             **_ENVIRONMENT,
             "DENO_DIR": self._place.cache,
@@ -123,7 +123,7 @@ class SandboxPool:
         The limit on a process's memory counts it, although none of it is used.
         """
         assert self._link is not None
-        await self._link.walls()
+        await self._link.read_isolation()
         process = await self._start(self._caps, "cold")
         try:
             if not await process.ready() or process.pid is None:
@@ -147,9 +147,9 @@ class SandboxPool:
     ) -> None:
         await self._close()
 
-    async def walls(self) -> Isolation:
+    async def read_isolation(self) -> Isolation:
         assert self._link is not None
-        return await self._link.walls()
+        return await self._link.read_isolation()
 
     @property
     def launcher_pid(self) -> int | None:
@@ -311,7 +311,7 @@ class SandboxPool:
 async def probe_isolation(mode: IsolationMode = IsolationMode.AUTO) -> Isolation:
     """The isolation that this machine supports, found by setting it up once."""
     async with SandboxPool(warm=0, wanted=mode) as sandboxes:
-        return await sandboxes.walls()
+        return await sandboxes.read_isolation()
 
 
 def _read_memory_use(pid: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import os
 import shutil
 
 
-def remove_place(folder: str, above: int | None = None) -> None:
+def remove_private_folder(folder: str, above: int | None = None) -> None:
     """``above`` is the open parent folder, for a process whose root folder has changed."""
     with contextlib.suppress(OSError):
         for name in (folder, f"{folder}/cache"):

@@ -176,7 +176,7 @@ async def judge(
     report = await judge_here(
         document, whose, vocabulary, services.gate.models, services.limits, services.gate.preflight
     )
-    return await prebuild_scripts(services.workshop, workspace_id, report)
+    return await prebuild_scripts(services.script_runner, workspace_id, report)
 
 
 def _judging(made: APIRouter, services: ApplicationServices) -> None:

@@ -105,7 +105,7 @@ def _callback(services: ApplicationServices) -> Callable[[Request], Awaitable[Re
                 raise not_signed_in()
             caller = await person_of(services.database, plain)
             check_role(caller, Permission.CONNECT)
-            found, failed = await services.switchboard.finish_sign_in(
+            found, failed = await services.mcp_connection_service.finish_sign_in(
                 caller.actor, _connection(request), **_brought(request)
             )
             await replace(

@@ -35,7 +35,7 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.event_consumers import list_event_consumers
-from mainspring.triggers.filter_trial import unmet_in
+from mainspring.triggers.filter_trial import find_unmet_conditions
 from mainspring.workspace.events import (
     PublishedEvent,
     declare_type,
@@ -156,7 +156,7 @@ class FilterTrial(Body):
 
 def routes(services: ApplicationServices) -> APIRouter:
     made = router("events")
-    log, herald = EventTable(services.limits), EventNotifier(services.waker)
+    log, herald = EventTable(services.limits), EventNotifier(services.wakeup_sender)
     _telling(made, services, log, herald)
     _reading(made, services, log)
     _types(made, services)
@@ -334,7 +334,7 @@ def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> 
             tried = [(event.id, event.payload) for event in found]
         async with turns:
             unmet = await asyncio.to_thread(
-                unmet_in,
+                find_unmet_conditions,
                 asked.filter,
                 [payload for _, payload in tried],
                 services.limits,

@@ -30,7 +30,7 @@ from mainspring.runs.health import (
     HealthSignals,
     Status,
     judge,
-    read_vitals,
+    read_health_signals,
     recent_runs,
 )
 from mainspring.runs.metrics import EndedRunMetrics, read_installation_metrics, read_spent
@@ -156,7 +156,7 @@ class _HealthMonitor:
             await self._database.storage.is_full(self._database) or is_disk_full(self._home),
         )
         async with self._database.acquire() as connection:
-            return await read_vitals(connection), seen
+            return await read_health_signals(connection), seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class _PrometheusMetrics:
         services, looks_after = self._rooms, caller.actor.administrator
         begun = time.monotonic()
         async with self._one_at_a_time, services.database.acquire() as connection:
-            vitals = await read_vitals(connection)
+            vitals = await read_health_signals(connection)
             took = time.monotonic() - begun
             hour = get_lowest_id_at(services.clock.now() - timedelta(hours=1))
             recent = await recent_runs(connection, caller.workspace_id, hour)

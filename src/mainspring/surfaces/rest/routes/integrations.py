@@ -129,7 +129,7 @@ def _callback(services: ApplicationServices) -> Callable[[Request], Awaitable[Re
                 raise not_signed_in()
             caller = await person_of(services.database, plain)
             check_role(caller, Permission.SECRET)
-            found = await services.reception.finish_sign_in(
+            found = await services.account_connection_service.finish_sign_in(
                 caller.actor,
                 str(request.path_params["provider"]),
                 state=given["state"] or "",

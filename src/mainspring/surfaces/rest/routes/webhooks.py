@@ -37,7 +37,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.webhook_auth import (
     WebhookRequest,
     WebhookSignature,
-    is_too_often,
+    is_rate_limit,
     unknown_webhook,
 )
 from mainspring.workspace.webhooks import hash_webhook_token
@@ -152,7 +152,7 @@ def _straight(fire: Fire) -> Any:
             answer = await fire(request)
         except Problem as problem:
             answer = problem_answer(problem, scope)
-            if is_too_often(problem):
+            if is_rate_limit(problem):
                 close(scope, problem.retry_after or 0.0)
         await answer(scope, receive, send)
 
@@ -195,11 +195,11 @@ async def _receive_webhook(
             _id(request.path_params["automation_id"]),
             digest,
             slug,
-            seal=_read_signature_headers(shown),
+            signature=_read_signature_headers(shown),
             idempotency_keys=shown[b"idempotency-key"],
         )
     )
-    close(request.scope, desk.closed_for(knock))
+    close(request.scope, desk.get_retry_delay(knock))
     knock = await _read(desk, request, shown, services.limits, knock)
     return await desk.take(knock)
 
@@ -224,7 +224,9 @@ async def _read(
     with webhook_receiver.reading(webhook_request) as count:
         raw = await _bytes(request, count, limits, webhook_request)
         webhook_request = replace(
-            webhook_request, raw=raw if webhook_request.seal is not None else b"", size=len(raw)
+            webhook_request,
+            raw=raw if webhook_request.signature is not None else b"",
+            size=len(raw),
         )
         await webhook_receiver.admit(webhook_request)
         if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):

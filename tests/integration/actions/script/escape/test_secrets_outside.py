@@ -97,10 +97,10 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
         settings = replace(bench.house.settings, egress_allow=frozenset([here]))
         old = bench.house
         application = build_application(
-            settings, old.limits, old.registry, old.database, old.workshop
+            settings, old.limits, old.registry, old.database, old.script_runner
         )
         opened.push_async_callback(application.egress.aclose)
-        opened.push_async_callback(application.waker.aclose)
+        opened.push_async_callback(application.wakeup_sender.aclose)
         await application.vault.set(bench.drawer, "api_key", SECRET)
         one = Bench(application, bench.outside)
         plan = script(

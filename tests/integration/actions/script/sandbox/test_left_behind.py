@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.actions.script.sandbox.deno_paths import make_place
+from mainspring.actions.script.sandbox.deno_paths import make_private_folder
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from tests.kit.processes import first_line, is_running, module_process, wait_until
 
@@ -29,7 +29,7 @@ def test_a_killed_worker_leaves_nothing(mode: IsolationMode) -> None:
 
 
 def test_a_folder_that_nobody_holds_is_cleared_away_later(tmp_path: Path) -> None:
-    kept = make_place(beside=tmp_path)
+    kept = make_private_folder(beside=tmp_path)
     left = tmp_path / "mainspring-sandbox-left"
     young = tmp_path / "mainspring-sandbox-young"
     for folder in (left, young):
@@ -37,7 +37,7 @@ def test_a_folder_that_nobody_holds_is_cleared_away_later(tmp_path: Path) -> Non
     for old in (str(left), kept.folder):
         os.utime(old, (1, 1))
 
-    other = make_place(beside=tmp_path)
+    other = make_private_folder(beside=tmp_path)
 
     assert not left.exists()
     assert young.exists()
