@@ -50,6 +50,7 @@ from mainspring.runs.questions import StepQuestions
 from mainspring.runs.record import RunRecorder
 from mainspring.runs.resume import RunResumer
 from mainspring.runs.rows import Hook, Watcher, no_hook, nobody
+from mainspring.runs.run_events import Hook, Watcher, ignore_event, no_hook
 from mainspring.runs.telemetry import InstallationTelemetry, RunTelemetry, both, watch_pool
 from mainspring.runs.transport.broker import broker_of
 from mainspring.runs.transport.celery_listener import CeleryHintListener
@@ -334,7 +335,7 @@ async def prepare_database(application: Application) -> None:
 def build_worker(
     application: Application,
     *,
-    watch: Watcher = nobody,
+    watch: Watcher = ignore_event,
     hook: Hook = no_hook,
     ear: HintListener | None = None,
     alone_seconds: float = ALONE_SECONDS,
@@ -408,7 +409,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
     settings, database, limits = application.settings, application.database, application.limits
     events = EventTable(limits)
     listener = WakeupListener(database, EVENTS_CHANNEL)
-    listeners = [listener, listener.beside(), listener.beside()]
+    listeners = [listener, listener.share_connection(), listener.share_connection()]
     matcher = EventMatcher(database, events, application.dispatcher, limits, listener=listeners[0])
     alerts = EventLogReader(
         database,

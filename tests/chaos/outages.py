@@ -197,7 +197,7 @@ async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
                     look = turns.look({}, _CLAIMED, began)
                     taken = await queue.claim(connection, queues, _CLAIMED, worker, look)
                     found.append((clock() - began) * 1000)
-                    turns.took(look, taken, now, clock(), clock() - began)
+                    turns.record_claim(look, taken, now, clock(), clock() - began)
                 finally:
                     await undone.rollback()
             await asyncio.sleep(0.1)

@@ -3,7 +3,7 @@
 Runs are claimed by their due times, oldest first. Three cases would make that unfair or slow.
 
 One workspace may have thousands of due runs, and all later ones would wait for them. A workspace
-that holds half of a worker's slots, or had half of the recent claims, is therefore a crowd: all
+that holds half of a worker's slots, or had half of the recent claims, is therefore busy: all
 others are claimed before it. While others are active it leaves half of the slots to them, and is
 claimed in small batches, because others wait for whatever a worker has begun to execute. When
 others had to wait anyway, the interval between batches grows, and it shrinks again when they did
@@ -35,7 +35,8 @@ _SHARE: Final = 0.01
 _SECONDS_BETWEEN: Final = 3.0
 # How long others count as active after their last claim, and how long claims count as recent.
 _COMPANY_SECONDS: Final = 2.0
-# The minimum and maximum interval between batches of a crowd, and the acceptable wait of others.
+# The minimum and maximum interval between batches of a busy workspace, and the acceptable wait of
+# others.
 _SOONEST, _LATEST = 0.01, 0.08
 _WAIT: Final = timedelta(milliseconds=5)
 # One in this many incomplete claims begins with a lower-priority queue, as long as those queues
@@ -61,9 +62,9 @@ class ClaimQuery:
     queues: tuple[str, ...]
     most: int
     floors: tuple[datetime, ...]
-    crowded: tuple[UUID, ...] = ()
-    crowd_most: int = 0
-    crowd_floors: tuple[datetime, ...] = ()
+    busy_workspaces: tuple[UUID, ...] = ()
+    busy_most: int = 0
+    busy_floors: tuple[datetime, ...] = ()
     whole: bool = True
 
 
@@ -79,18 +80,18 @@ class ClaimFairness:
     def __init__(self, queues: Sequence[str], slots: int) -> None:
         self._queues = tuple(queues)
         self._slots = slots
-        # The claimed positions of all workspaces, and those of workspaces that were a crowd.
+        # The claimed positions of all workspaces, and those of workspaces that were busy.
         self._rest = dict.fromkeys(self._queues, LONG_AGO)
         self._apart: dict[UUID, dict[str, datetime]] = {}
-        self._crowded: frozenset[UUID] = frozenset()
+        self._busy_workspaces: frozenset[UUID] = frozenset()
         self._held = 0
         # The workspaces of the last claimed runs, as many as there are slots.
         self._lately: deque[UUID] = deque(maxlen=slots)
         self._lately_at = 0.0
-        # Whether a crowd had more runs than it was given.
-        self._kept_waiting = False
+        # Whether a busy workspace had more runs than it was given.
+        self._has_throttled = False
         self._company_until = 0.0
-        # When a crowd may have its next batch, and the interval between batches.
+        # When a busy workspace may have its next batch, and the interval between batches.
         self._portion_at = 0.0
         self._between = _SOONEST
         self._whole_at = 0.0
@@ -107,21 +108,21 @@ class ClaimFairness:
 
     def look(self, holding: Mapping[UUID, int], free: int, at: float) -> ClaimQuery:
         """The next claim, for a worker with this many runs of each workspace."""
-        self._reckon(holding, at)
+        self._update_busy(holding, at)
         queues = self._in_order()
         turned = queues != self._queues
         # A full scan uses the normal order: it must find what appeared behind.
         whole = at >= self._whole_at and not turned
         if turned:
             free = min(free, max(self._slots // _BEHIND_PART, 1))
-        others = [one for one in self._apart if one not in self._crowded]
+        others = [one for one in self._apart if one not in self._busy_workspaces]
         return ClaimQuery(
             queues,
             free,
             self._floors(queues, whole, others),
-            tuple(self._crowded),
-            self._room(free, at) if self._crowded else 0,
-            self._floors(queues, whole, self._crowded, of_rest=False),
+            tuple(self._busy_workspaces),
+            self._count_busy_slots(free, at) if self._busy_workspaces else 0,
+            self._floors(queues, whole, self._busy_workspaces, of_rest=False),
             whole,
         )
 
@@ -135,7 +136,7 @@ class ClaimFairness:
         first = 1 + turn % (len(self._queues) - 1)
         return (*self._queues[first:], *self._queues[:first])
 
-    def took(
+    def record_claim(
         self,
         look: ClaimQuery,
         taken: Sequence[ClaimedRunInfo],
@@ -147,75 +148,77 @@ class ClaimFairness:
         if taken:
             self._lately.extend(one.workspace_id for one in taken)
             self._lately_at = at
-        ours = [one for one in taken if one.workspace_id not in look.crowded]
-        theirs = [one for one in taken if one.workspace_id in look.crowded]
-        if look.crowded and ours:
+        ours = [one for one in taken if one.workspace_id not in look.busy_workspaces]
+        theirs = [one for one in taken if one.workspace_id in look.busy_workspaces]
+        if look.busy_workspaces and ours:
             self._company_until = at + _COMPANY_SECONDS
-            self._mind(now - min(one.due_at for one in ours))
+            self._record_wait(now - min(one.due_at for one in ours))
         if theirs:
             self._portion_at = at + self._between
         reached = _advance_floors(look.queues, ours, len(ours) < look.most, now)
         _move(self._rest, reached, look.whole)
         for one, floors in self._apart.items():
-            if one not in look.crowded:
+            if one not in look.busy_workspaces:
                 _move(floors, reached, look.whole)
-        room = min(look.crowd_most, look.most - len(ours))
-        self._kept_waiting = bool(look.crowded) and room < look.most and len(theirs) == room
+        room = min(look.busy_most, look.most - len(ours))
+        self._has_throttled = (
+            bool(look.busy_workspaces) and room < look.most and len(theirs) == room
+        )
         if room:
             reached = _advance_floors(look.queues, theirs, len(theirs) < room, now)
-            for one in look.crowded:
-                # Runs that ended meanwhile may have turned a crowd back into a normal workspace.
+            for one in look.busy_workspaces:
+                # Runs that ended meanwhile may have made it a normal workspace again.
                 if one in self._apart:
                     _move(self._apart[one], reached, look.whole)
         self._full += len(ours) == look.most or 0 < room == len(theirs)
         if look.whole:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 
-    def _mind(self, waited: timedelta) -> None:
-        """Record how long others had to wait next to a crowd."""
+    def _record_wait(self, waited: timedelta) -> None:
+        """Record how long others had to wait next to a busy workspace."""
         between = self._between * 2 if waited > _WAIT else self._between * 0.8
         self._between = min(max(between, _SOONEST), _LATEST)
 
-    def holds_back(self, holding: Mapping[UUID, int], at: float) -> bool:
-        """Whether a crowd is throttled and could now have some more."""
-        if not self._kept_waiting:
+    def has_throttled_runs(self, holding: Mapping[UUID, int], at: float) -> bool:
+        """Whether a busy workspace is throttled and could now have some more."""
+        if not self._has_throttled:
             return False
-        self._reckon(holding, at)
-        return self._room(1, at) > 0
+        self._update_busy(holding, at)
+        return self._count_busy_slots(1, at) > 0
 
     def pause(self, holding: Mapping[UUID, int], at: float) -> float | None:
-        """Seconds until a crowd gets its next batch; None: not before a slot is free."""
+        """Seconds until a busy workspace gets its next batch; None: not before a slot is free."""
         soon = max(at, self._portion_at)
-        return max(soon - at, _SOONEST) if self.holds_back(holding, soon) else None
+        return max(soon - at, _SOONEST) if self.has_throttled_runs(holding, soon) else None
 
-    def _reckon(self, holding: Mapping[UUID, int], at: float) -> None:
-        """A crowd stays one until it has few runs, so that it never fills all slots."""
+    def _update_busy(self, holding: Mapping[UUID, int], at: float) -> None:
+        """A workspace stays busy until it has few runs, so that it never fills all slots."""
         many, few = max(self._slots // 2, 1), max(self._slots // 4, 1)
         if at >= self._lately_at + _COMPANY_SECONDS:
             self._lately.clear()
         lately = Counter(self._lately)
-        crowded = {
+        busy_workspaces = {
             one
             for one in holding.keys() | lately.keys()
             if (count := max(holding.get(one, 0), lately[one])) >= many
-            or (count >= few and one in self._crowded)
+            or (count >= few and one in self._busy_workspaces)
         }
-        for one in crowded - self._apart.keys():
+        for one in busy_workspaces - self._apart.keys():
             self._apart[one] = dict(self._rest)
         for one in [*self._apart]:
-            if one not in crowded and self._is_level(one):
+            if one not in busy_workspaces and self._is_level(one):
                 del self._apart[one]
-        self._crowded = frozenset(crowded)
-        self._held = sum(holding.get(one, 0) for one in crowded)
-        if crowded and not crowded.issuperset(holding):
+        self._busy_workspaces = frozenset(busy_workspaces)
+        self._held = sum(holding.get(one, 0) for one in busy_workspaces)
+        if busy_workspaces and not busy_workspaces.issuperset(holding):
             self._company_until = at + _COMPANY_SECONDS
 
     def _is_level(self, one: UUID) -> bool:
         return all(self._apart[one][name] >= self._rest[name] for name in self._queues)
 
-    def _room(self, free: int, at: float) -> int:
-        """The slots for a crowd. Next to others it waits for several: a claim is a commit."""
-        if not self._crowded or at >= self._company_until:
+    def _count_busy_slots(self, free: int, at: float) -> int:
+        """The slots for a busy workspace. Next to others it waits for several of them."""
+        if not self._busy_workspaces or at >= self._company_until:
             return free
         portion = max(self._slots // 8, 1)
         has_room = max(self._slots // 2, 1) - self._held >= portion

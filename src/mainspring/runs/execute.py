@@ -54,7 +54,7 @@ from mainspring.runs.outcome import (
     outcome_of_finished_run,
 )
 from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
-from mainspring.runs.run_events import Kind, RunEvent, nobody
+from mainspring.runs.run_events import Kind, RunEvent, ignore_event
 from mainspring.runs.step import (
     DraftWait,
     HeldCallInterrupt,
@@ -576,7 +576,7 @@ class RunExecution:
         self.journal.steps[name, item] = RecordedStep(
             status, attempt, self.run.attempt, output, error, until
         )
-        if self.engine.watch is nobody:
+        if self.engine.watch is ignore_event:
             return
         kind: Kind = "step_retrying" if status == "retrying" else "step_finished"
         shown = output if problem is None else problem
@@ -711,7 +711,7 @@ class RunExecution:
         attempt: int = 1,
         detail: Any = None,
     ) -> None:
-        if self.engine.watch is nobody:
+        if self.engine.watch is ignore_event:
             return
         name = step.step_id if step else ""
         self.engine.watch(RunEvent(kind, self.run.id, name, item, status, attempt, detail=detail))

@@ -276,16 +276,16 @@ async def claim(
     look = look or everything(queues, most)
     taken: list[ClaimedRun] = []
     while len(taken) < most:
-        crowd = sum(run.workspace_id in look.crowded for run in taken)
+        busy = sum(run.workspace_id in look.busy_workspaces for run in taken)
         rows = await tx.fetch(
             _CLAIM_AND_TAKE,
             list(look.queues),
             most - len(taken),
             worker,
             list(look.floors),
-            list(look.crowd_floors),
-            list(look.crowded),
-            max(look.crowd_most - crowd, 0),
+            list(look.busy_floors),
+            list(look.busy_workspaces),
+            max(look.busy_most - busy, 0),
         )
         taken += _to_claimed_runs(rows)
         if not any(row["held"] for row in rows):

@@ -36,7 +36,7 @@ Watcher = Callable[[RunEvent], None]
 Hook = Callable[[str], None]
 
 
-def nobody(event: RunEvent) -> None:
+def ignore_event(event: RunEvent) -> None:
     """No observer."""
     del event
 

@@ -45,7 +45,7 @@ _AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
 _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
 
 
-def tell(run: Mapping[str, Any]) -> dict[str, Any]:
+def summarize_run(run: Mapping[str, Any]) -> dict[str, Any]:
     """A headline, the reason, the failed step, and the possible next actions."""
     because, trial = _because(run), trial_sentence(run)
     story: dict[str, Any] = {"headline": _headline(run), "next": list_next_actions(run)}

@@ -193,7 +193,7 @@ class Worker:
         self._strays: set[Claim] = set()
         # The number of runs per workspace, and the claim order.
         self._holding: Counter[UUID] = Counter()
-        self._turns = ClaimFairness(settings.queues, settings.slots)
+        self._fairness = ClaimFairness(settings.queues, settings.slots)
         self._tasks: set[asyncio.Task[None]] = set()
         self._claimed_at = 0.0
         # Whether the last claim got all it asked for, which may be less than the free slots.
@@ -264,7 +264,7 @@ class Worker:
             for run in claimed:
                 self._begin(run, worker)
             if len(claimed) < free and not self._filled and not self._stop.is_set():
-                pause = self._turns.pause(self._holding, self._clock.monotonic())
+                pause = self._fairness.pause(self._holding, self._clock.monotonic())
                 await self._listener.wait(pause or await self._until_next())
 
     async def _until_next(self) -> float:
@@ -333,10 +333,10 @@ class Worker:
 
     async def _claim_fairly(self, tx: Connection, most: int, worker: int) -> list[ClaimedRun]:
         now, began = self._clock.now(), self._clock.monotonic()
-        look = self._turns.look(self._holding, most, began)
+        look = self._fairness.look(self._holding, most, began)
         taken = await queue.claim(tx, self._settings.queues, look.most, worker, look)
         ended = self._clock.monotonic()
-        self._turns.took(look, taken, now, ended, ended - began)
+        self._fairness.record_claim(look, taken, now, ended, ended - began)
         self._filled = len(taken) == look.most
         return taken
 
@@ -387,7 +387,7 @@ class Worker:
         claim = (run.id, run.fence)
         self._starting[claim] = run.takeovers
         self._holding[run.workspace_id] += 1
-        self._turns.begun(run.queue)
+        self._fairness.begun(run.queue)
         task = asyncio.create_task(self._execute(run, worker), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -437,7 +437,7 @@ class Worker:
         claim = (run.id, run.fence)
         found = self._running.pop(claim, None)
         self._starting.pop(claim, None)
-        self._turns.ended(run.queue)
+        self._fairness.ended(run.queue)
         self._holding[run.workspace_id] -= 1
         if not self._holding[run.workspace_id]:
             del self._holding[run.workspace_id]
@@ -452,7 +452,7 @@ class Worker:
             # run in a lane was just released: the claim loop runs before its poll.
             self._listener.nudge()
             return
-        pause = self._turns.pause(self._holding, self._clock.monotonic())
+        pause = self._fairness.pause(self._holding, self._clock.monotonic())
         if pause is not None and self._nudge is None:
             # A throttled workspace can get its next batch.
             self._nudge = asyncio.get_running_loop().call_later(pause, self._deliver_nudge)

@@ -122,7 +122,7 @@ class WakeupListener:
         self._found: set[str] = set()
         self._news = asyncio.Event()
 
-    def beside(self) -> WakeupListener:
+    def share_connection(self) -> WakeupListener:
         """A listener for another task on the same channel; both share one connection."""
         return WakeupListener(self._line.database, self._line.channel, line=self._line)
 

@@ -10,7 +10,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.policy import Mode, mode_of
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from mainspring.store.events import EventTable
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.events import tell_again
@@ -54,7 +54,7 @@ async def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(bench:
     outputs = {row["step"]: row["output"] for row in run["steps"]}
     assert outputs["keep"] == {"id": "sample", "kind": "suppressed"}
     assert outputs["stubbed"] == {"id": "b", "kind": "suppressed"}
-    story = tell(run)
+    story = summarize_run(run)
     assert story["trial"].startswith("It was a dry run: nothing was changed")
     assert "5 calls were only pretended" in story["trial"]
     assert [one["capability"] for one in story["suppressed"]] == [
@@ -75,7 +75,7 @@ async def test_verify_mode_keeps_what_the_workspace_keeps_and_sends_nothing(benc
     assert outcomes == ["read", "kept", "kept", "kept", "pretended", "pretended"]
     assert (len(market.notes), dict(bench.outside.keys)) == (2, {})
     assert await _counts(bench) == (0, 0, 1)
-    assert "2 calls were only pretended." in tell(run)["trial"]
+    assert "2 calls were only pretended." in summarize_run(run)["trial"]
 
 
 async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
@@ -111,7 +111,7 @@ async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
     ]
     assert not bench.outside.keys
     for one, cause in zip(caused, causes, strict=False):
-        assert f"It was started by run {cause['id']}" in tell(one)["trial"]
+        assert f"It was started by run {cause['id']}" in summarize_run(one)["trial"]
     fired = await bench.house.database.fetch("SELECT last_fired_at FROM triggers")
     assert [row["last_fired_at"] for row in fired] == [None, None]
     # Told once more by a person, what a trial told of is still the trial's.
@@ -128,7 +128,7 @@ async def test_a_live_run_has_nothing_suppressed_and_tells_of_its_end(bench: Ben
     async with gate_bench(bench, Market()) as open_one:
         run = await open_one.run(document(*PLAN))
     assert (run["mode"], run["effects"], run["drafts"]) == ("live", 4, 1)
-    assert "trial" not in tell(run)
+    assert "trial" not in summarize_run(run)
     assert await _counts(bench) == (1, 1, 1)
 
 

@@ -20,7 +20,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from tests.integration.runs.test_takeover import _crash_at
 from tests.kit.dying import lose_workers
 from tests.kit.house import Bench, document, step
@@ -233,7 +233,7 @@ async def test_a_run_in_line_does_not_begin_once_the_day_s_money_is_spent(bench:
             "over_budget",
         )
         assert run["steps"] == []
-        assert "UTC" in tell(run)["because"]
+        assert "UTC" in summarize_run(run)["because"]
     assert other["status"] == "succeeded"
     assert len(models.requests) == 1
 

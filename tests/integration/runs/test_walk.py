@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from tests.kit.house import Bench, document, step
 
 
@@ -159,7 +159,7 @@ async def test_an_item_that_fails_stops_the_loop_unless_told_to_go_on(bench: Ben
     assert [f["index"] for f in went_on["output"]["failed"]] == [1]
     # It came to its end, and is not called a success for that alone.
     assert went_on["reason"] == "items_failed"
-    assert tell(went_on)["headline"].startswith(
+    assert summarize_run(went_on)["headline"].startswith(
         "It reached the end of its plan, but 1 of 3 items failed."
     )
 

@@ -199,7 +199,7 @@ _LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
 async def test_several_who_wait_for_the_same_hints_hear_all_of_them_over_one_connection(
     database: Database, wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
-    others = [listener.beside(), listener.beside()]
+    others = [listener.share_connection(), listener.share_connection()]
     try:
         for one in others:
             # What was said before it came may have been for it.

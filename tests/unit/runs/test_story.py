@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import list_next_actions, tell
+from mainspring.runs.story import list_next_actions, summarize_run
 
 
 def run(status: str, **more: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def run(status: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_success_says_what_it_came_to() -> None:
-    story = tell(run("succeeded", outcome="drafts_waiting"))
+    story = summarize_run(run("succeeded", outcome="drafts_waiting"))
     assert story["headline"] == (
         "It reached the end of its plan. Outside writes wait as drafts until a person "
         "confirms them."
@@ -39,23 +39,23 @@ def test_a_success_with_items_that_failed_says_how_many_and_why() -> None:
         },
     ]
     some = run("succeeded", outcome="effects", reason="items_failed", steps=rows)
-    story = tell(some)
+    story = summarize_run(some)
     assert story["headline"] == (
         "It reached the end of its plan, but 1 of 3 items failed. It changed something, here or "
         "outside."
     )
     assert story["because"] == "Item 2 of each: The server said no."
     # A list of runs has no steps to count.
-    assert tell({**some, "steps": []})["headline"].startswith(
+    assert summarize_run({**some, "steps": []})["headline"].startswith(
         "It reached the end of its plan, but some items failed."
     )
 
 
 def test_a_run_that_a_halt_holds_says_so_and_one_that_ended_does_not() -> None:
-    story = tell(run("pending", halted="The list is wrong."))
+    story = summarize_run(run("pending", halted="The list is wrong."))
     assert story["headline"] == "It is held, and goes on when the halt is released."
     assert story["because"] == "The list is wrong."
-    assert "because" not in tell(run("succeeded", halted="The list is wrong."))
+    assert "because" not in summarize_run(run("succeeded", halted="The list is wrong."))
 
 
 def test_a_run_that_waits_for_a_person_says_for_what_and_where() -> None:
@@ -64,7 +64,7 @@ def test_a_run_that_waits_for_a_person_says_for_what_and_where() -> None:
         {"step": "old", "item": "", "status": "succeeded", "output": draft, "until": None},
         {"step": "tell", "item": "0", "status": "waiting", "output": draft, "until": None},
     ]
-    story = tell(run("waiting", steps=rows))
+    story = summarize_run(run("waiting", steps=rows))
     assert story["headline"] == "It waits for a person to approve a write."
     assert story["waits_for"] == [
         {
@@ -78,19 +78,19 @@ def test_a_run_that_waits_for_a_person_says_for_what_and_where() -> None:
         }
     ]
     asked = {**rows[1], "output": {"approval_id": "01a2"}}
-    story = tell(run("waiting", steps=[asked]))
+    story = summarize_run(run("waiting", steps=[asked]))
     assert story["headline"] == "It waits for a person to answer a question."
     assert story["waits_for"][0]["page"] == "/inbox?item=01a2"
     slept = {**rows[1], "output": {"waited_until": "2026-11-17T00:00:00Z"}}
-    assert "waits_for" not in tell(run("waiting", steps=[slept]))
-    assert "waits_for" not in tell(run("cancelled", steps=rows))
+    assert "waits_for" not in summarize_run(run("waiting", steps=[slept]))
+    assert "waits_for" not in summarize_run(run("cancelled", steps=rows))
 
 
 def test_a_run_behind_another_one_does_not_wait_for_a_worker() -> None:
-    assert tell(run("pending"))["headline"] == "It waits for a worker."
+    assert summarize_run(run("pending"))["headline"] == "It waits for a worker."
     due = datetime(2026, 11, 17, tzinfo=UTC)
-    assert tell(run("pending", due_at=due))["headline"] == "It waits for a worker."
-    behind = tell(run("pending", due_at=None))
+    assert summarize_run(run("pending", due_at=due))["headline"] == "It waits for a worker."
+    behind = summarize_run(run("pending", due_at=None))
     assert behind["headline"] == "It waits until an earlier run of this automation is over."
 
 
@@ -100,7 +100,7 @@ def test_a_failure_names_its_step_and_its_reason() -> None:
         {"step": "a", "item": "", "status": "succeeded", "error": None, "run_attempt": 1},
         {"step": "b", "item": "3", "status": "failed", "error": error, "run_attempt": 1},
     ]
-    story = tell(run("failed", outcome="failed", error=error, steps=rows))
+    story = summarize_run(run("failed", outcome="failed", error=error, steps=rows))
     assert story["because"] == "The server said no."
     assert story["step"] == "b[3]"
     assert story["next"] == ["retry", "replay"]
@@ -108,7 +108,7 @@ def test_a_failure_names_its_step_and_its_reason() -> None:
 
 @pytest.mark.parametrize("reason", ["paused", "dropped"])
 def test_a_run_that_did_not_start_says_why(reason: str) -> None:
-    story = tell(run("skipped", reason=reason, outcome="nothing_to_do"))
+    story = summarize_run(run("skipped", reason=reason, outcome="nothing_to_do"))
     assert story["headline"] == "It did not start."
     assert story["because"].endswith(".")
     assert story["next"] == ["replay"]
@@ -130,6 +130,6 @@ def test_what_cannot_end_differently_is_not_offered_again(
 
 @pytest.mark.parametrize("status", ["pending", "running", "waiting", *sorted(FINAL)])
 def test_every_status_has_a_headline_and_a_next_move(status: str) -> None:
-    story = tell(run(status))
+    story = summarize_run(run(status))
     assert story["headline"].endswith(".")
     assert story["next"]

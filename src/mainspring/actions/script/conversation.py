@@ -198,7 +198,7 @@ class ScriptConversation:
 
     ctx: StepContext
     process: SandboxProcess
-    voice: OutputRecorder
+    recorder: OutputRecorder
     wall_seconds: float
     # The secrets that the approved source names.
     secrets: ScriptSecrets = field(default_factory=ScriptSecrets)
@@ -266,9 +266,9 @@ class ScriptConversation:
     def _hear(self, said: OutputChunk) -> None:
         """Record its output, and count the usage of its own models."""
         if said.stream == "stderr":
-            self.voice.hear("err", said.text)
+            self.recorder.hear("err", said.text)
             return
-        self.voice.hear("out", said.text)
+        self.recorder.hear("out", said.text)
         self._count(self._marks.feed(said.text))
 
     def _count(self, marks: Iterable[Marker], *, rest: bool = False) -> None:
@@ -278,7 +278,7 @@ class ScriptConversation:
                 found.append(self._usage.add(mark))
             elif self._ignored < _SAID_OF_MARKS:
                 self._ignored += 1
-                self.voice.hear("err", f"{mark.reason}\n")
+                self.recorder.hear("err", f"{mark.reason}\n")
         if rest:
             found.append(self._usage.rest())
         if books := [usage for usage in found if usage is not None]:
@@ -349,7 +349,7 @@ class ScriptConversation:
         else:
             self._problems.append(called.problem)
             if self._over:
-                self.voice.hear(
+                self.recorder.hear(
                     "err", f"Nobody waited for {capability[:100]}: {called.problem.detail}\n"
                 )
             answer["problem"] = called.problem.as_dict()

@@ -203,7 +203,7 @@ class ScriptRunner:
         build, start = await asyncio.gather(
             self._builds.of(ctx.actor.workspace_id, source), ctx.start()
         )
-        voice = OutputRecorder(ctx, self._limits.script_output_bytes)
+        recorder = OutputRecorder(ctx, self._limits.script_output_bytes)
         caps = ProcessLimits(wall, round(wall), self._limits.script_memory_mb)
         names = sorted({grant.capability for grant in ctx.grants})
         # Data sent to this attempt cannot contain the marker of its secrets.
@@ -225,7 +225,7 @@ class ScriptRunner:
             talk = ScriptConversation(
                 ctx,
                 process,
-                voice,
+                recorder,
                 wall,
                 spelt,
                 self.speak,
@@ -238,7 +238,7 @@ class ScriptRunner:
             except Exception as error:
                 problem = error
             finally:
-                await voice.close()
+                await recorder.close()
             await ctx.say("end", await _end(process, problem), last=True)
         if problem is not None:
             raise problem

@@ -27,7 +27,7 @@ from mainspring.definition.validate.report import FindingCollector
 # Loops: a trigger that would fire on the runs of its own automation.
 
 RUN_EVENTS: Final = "automation.run."
-# Stands for an id that does not exist yet: no author can have written it.
+# A placeholder for an id that does not exist yet: no author can have written it.
 _OF_AN_UNBORN_ID: Final[Mapping[str, bool]] = {
     "equals": False,
     "in": False,

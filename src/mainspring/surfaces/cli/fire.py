@@ -13,7 +13,7 @@ from mainspring.runs.history import read_run
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import FINAL
 from mainspring.runs.run_requests import RunRequest
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.consent_prompt import agree_first
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
@@ -181,7 +181,7 @@ def _tell_of_nobody(screen: Screen) -> None:
 async def _close(services: ApplicationServices, screen: Screen, run: dict[str, Any]) -> int:
     """The last words about the run; one that was left goes on without us."""
     if screen.for_programs:
-        screen.answer({**run, "story": tell(run)})
+        screen.answer({**run, "story": summarize_run(run)})
     elif run["status"] in FINAL:
         in_force = await version_in_force(services, run)
         screen.say(*closing_lines(run, screen, in_force=in_force))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Problem
 from mainspring.runs.rows import nobody
+from mainspring.runs.run_events import ignore_event
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.children import SENT_AWAY
 from mainspring.surfaces.cli.context import finish
@@ -59,7 +60,7 @@ async def scheduler(services: ApplicationServices, stop: asyncio.Event, ready: R
 
 async def worker(rooms: ApplicationServices, stop: asyncio.Event, ready: Ready) -> int | None:
     """Takes runs from the queues; a stop lets steps finish and hands back the rest."""
-    hired = rooms.hire(nobody)
+    hired = rooms.hire(ignore_event)
     work = asyncio.create_task(hired.run(), name="worker")
     stopped = asyncio.create_task(stop.wait(), name="stop")
     ready()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.runs.rows import nobody
+from mainspring.runs.run_events import ignore_event
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
@@ -62,7 +63,7 @@ async def rehearse(context: CommandContext, screen: Screen, options: RehearseOpt
     samples = [_sample(file, limits) for file in options.samples]
     async with context.doors.open(context.settings()) as services:
         given = await _build_arguments(services, options, document, samples)
-        async with _working(services.hire(nobody)):
+        async with _working(services.hire(ignore_event)):
             with _of_file(options.definition):
                 found = await call(services, "rehearse_automation", given)
             while not found["done"]:

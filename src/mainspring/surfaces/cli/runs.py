@@ -11,7 +11,7 @@ from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import MODES, tell
+from mainspring.runs.story import MODES, summarize_run
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.formatting import count, date_time, duration, hint, usd
@@ -149,7 +149,7 @@ async def show_logs(
             usage = await usage_of_run(connection, services.workspace_id, run_id)
             kept = await transcripts_of_run(connection, services.workspace_id, run_id)
     if screen.for_programs:
-        screen.answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
+        screen.answer({**run, "usage": usage, "transcripts": kept, "story": summarize_run(run)})
     else:
         _say_rest(screen, run, calls=calls, steps=not follow)
         if usage:

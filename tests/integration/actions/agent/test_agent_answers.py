@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelTool
 from mainspring.runs.output import read_log
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from tests.kit.agents import (
     FINAL,
     Minds,
@@ -207,7 +207,7 @@ async def test_an_agent_may_say_that_nothing_is_to_do_or_that_it_cannot_be_done(
     assert shown[-1]["how"] == "nothing"
     # It fails for good, and once.
     assert (cannot["status"], cannot["reason"]) == ("failed", "agent_cannot")
-    assert "The board is empty." in tell(cannot)["because"]
+    assert "The board is empty." in summarize_run(cannot)["because"]
     assert len(cannot["steps"]) == 1
     assert (refused["status"], refused["reason"]) == ("failed", "agent_refused")
     assert "I won't." in refused["error"]["detail"]

@@ -78,7 +78,7 @@ class SandboxProcess:
         self._stdin, self._child_stdin = open_pipe_pair(reads=False)
         stdout, self._child_stdout = open_pipe_pair(reads=True)
         stderr, self._child_stderr = open_pipe_pair(reads=True)
-        self._voices = (OutputDecoder("stdout", stdout), OutputDecoder("stderr", stderr))
+        self._decoders = (OutputDecoder("stdout", stdout), OutputDecoder("stderr", stderr))
         self.pid: int | None = None
         self._ready: asyncio.Future[bool] = self._loop.create_future()
         self._ended: asyncio.Future[ProcessExit] = self._loop.create_future()
@@ -101,8 +101,8 @@ class SandboxProcess:
         finally:
             for number in theirs:
                 os.close(number)
-        for voice in self._voices:
-            self._loop.add_reader(voice.number, self._read, voice)
+        for decoder in self._decoders:
+            self._loop.add_reader(decoder.number, self._read, decoder)
 
     def begin(self, caps: ProcessLimits) -> None:
         """Start applying the limits."""
@@ -135,7 +135,7 @@ class SandboxProcess:
                 self._waiting_bytes -= _compute_item_weight(item)
                 self._resume()
                 yield item
-            if not any(voice.open for voice in self._voices):
+            if not any(decoder.open for decoder in self._decoders):
                 return
             self._said.clear()
             await self._said.wait()
@@ -161,9 +161,9 @@ class SandboxProcess:
             self.pid = message["pid"]
             return
         # Output from before its end is still in the pipes, and explains the end.
-        for voice in self._voices:
-            self._read_out(voice)
-            self._finish_voice(voice)
+        for decoder in self._decoders:
+            self._read_out(decoder)
+            self._finish_stream(decoder)
         self._settle(message)
 
     def _settle(self, message: Mapping[str, Any]) -> None:
@@ -195,46 +195,46 @@ class SandboxProcess:
             return "memory"
         return "crashed"
 
-    def _read(self, voice: OutputDecoder) -> bool:
+    def _read(self, decoder: OutputDecoder) -> bool:
         """Whether there was something to read, including the end."""
         try:
-            data = os.read(voice.number, _READ_BYTES)
+            data = os.read(decoder.number, _READ_BYTES)
         except BlockingIOError:
             return False
         except OSError:
             data = b""
         if not data:
-            self._finish_voice(voice)
-        elif voice.stream == "stdout":
-            self._take(voice, data)
+            self._finish_stream(decoder)
+        elif decoder.stream == "stdout":
+            self._take(decoder, data)
         else:
             self._tail = (self._tail + data)[-_TAIL_BYTES:]
-            self._tell(voice, data)
+            self._tell(decoder, data)
         self._said.set()
         return True
 
-    def _read_out(self, voice: OutputDecoder) -> None:
+    def _read_out(self, decoder: OutputDecoder) -> None:
         """The rest of a pipe that nothing writes to any more: at most its capacity."""
         for _ in range(_MOST_PIECES_IN_A_PIPE):
-            if not voice.open or not self._read(voice):
+            if not decoder.open or not self._read(decoder):
                 return
 
-    def _finish_voice(self, voice: OutputDecoder) -> None:
-        if not voice.open:
+    def _finish_stream(self, decoder: OutputDecoder) -> None:
+        if not decoder.open:
             return
-        self._loop.remove_reader(voice.number)
-        voice.open = False
-        left = self._listener.left if voice.stream == "stdout" else b""
-        if text := voice.text(left, final=True):
-            self._put(OutputChunk(voice.stream, text))
+        self._loop.remove_reader(decoder.number)
+        decoder.open = False
+        left = self._listener.left if decoder.stream == "stdout" else b""
+        if text := decoder.text(left, final=True):
+            self._put(OutputChunk(decoder.stream, text))
 
-    def _take(self, voice: OutputDecoder, data: bytes) -> None:
+    def _take(self, decoder: OutputDecoder, data: bytes) -> None:
         try:
             for said in self._listener.hear(data, self._caps.frame_bytes):
                 if isinstance(said, Frame):
                     self._hear_frame(said)
                 else:
-                    self._tell(voice, said)
+                    self._tell(decoder, said)
         except FrameTooLong:
             self.kill("answer")
         except ProtocolError:
@@ -251,29 +251,29 @@ class SandboxProcess:
             self._finished = 1 if "failed" in frame.body else 0
             self._link.end(self._name)
 
-    def _tell(self, voice: OutputDecoder, data: bytes) -> None:
+    def _tell(self, decoder: OutputDecoder, data: bytes) -> None:
         self._output += len(data)
         if self._output > self._caps.output_bytes:
             self.kill("output")
             return
-        if text := voice.text(data):
-            self._put(OutputChunk(voice.stream, text))
+        if text := decoder.text(data):
+            self._put(OutputChunk(decoder.stream, text))
 
     def _put(self, item: OutputChunk | Frame) -> None:
         self._waiting.append(item)
         self._waiting_bytes += _compute_item_weight(item)
         if self._waiting_bytes > _MOST_WAITING and not self._paused and self.is_alive:
             self._paused = True
-            for voice in self._voices:
-                self._loop.remove_reader(voice.number)
+            for decoder in self._decoders:
+                self._loop.remove_reader(decoder.number)
         self._said.set()
 
     def _resume(self) -> None:
         if self._paused and self._waiting_bytes <= _MOST_WAITING // 2:
             self._paused = False
-            for voice in self._voices:
-                if voice.open:
-                    self._loop.add_reader(voice.number, self._read, voice)
+            for decoder in self._decoders:
+                if decoder.open:
+                    self._loop.add_reader(decoder.number, self._read, decoder)
 
     def _write(self) -> None:
         while self._to_write:
@@ -295,14 +295,14 @@ class SandboxProcess:
         self._written.set()
 
     def _close_streams(self) -> None:
-        for number in (self._stdin, *(voice.number for voice in self._voices)):
+        for number in (self._stdin, *(decoder.number for decoder in self._decoders)):
             with contextlib.suppress(OSError, ValueError):
                 self._loop.remove_reader(number)
                 self._loop.remove_writer(number)
             with contextlib.suppress(OSError):
                 os.close(number)
-        for voice in self._voices:
-            voice.open = False
+        for decoder in self._decoders:
+            decoder.open = False
         self._stdin = -1
         self._said.set()
 

@@ -26,7 +26,7 @@ from mainspring.runs.output import (
 )
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
@@ -135,7 +135,7 @@ def _reading(made: APIRouter) -> None:
             run = await read_run(connection, caller.workspace_id, run_id)
             usage = await usage_of_run(connection, caller.workspace_id, run_id)
             kept = await transcripts_of_run(connection, caller.workspace_id, run_id)
-        return JsonAnswer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
+        return JsonAnswer({**run, "usage": usage, "transcripts": kept, "story": summarize_run(run)})
 
 
 def _listening(made: APIRouter) -> None:

@@ -31,7 +31,7 @@ from mainspring.runs.progress import (
     parse_timestamp,
     with_positions,
 )
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_again
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.route_access import needs
@@ -104,7 +104,7 @@ class RunStream:
         over = bool(changes) and changes[-1][0] == "end"
         if over:
             run = await read_run(tx, watch.workspace_id, watch.run_id)
-            told[-1].data["story"] = tell(run)
+            told[-1].data["story"] = summarize_run(run)
             kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
             told[-1].data["transcripts"] = kept
         return StreamPoll(told, over)
