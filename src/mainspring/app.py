@@ -49,8 +49,7 @@ from mainspring.runs.engine import Engine
 from mainspring.runs.questions import StepQuestions
 from mainspring.runs.record import RunRecorder
 from mainspring.runs.resume import RunResumer
-from mainspring.runs.rows import Hook, Watcher, no_hook, nobody
-from mainspring.runs.run_events import Hook, Watcher, ignore_event, no_hook
+from mainspring.runs.rows import Hook, Watcher, ignore_event, no_hook
 from mainspring.runs.telemetry import InstallationTelemetry, RunTelemetry, both, watch_pool
 from mainspring.runs.transport.broker import broker_of
 from mainspring.runs.transport.celery_listener import CeleryHintListener

@@ -24,9 +24,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.history import read_run
-from mainspring.runs.rows import FINAL, Hook, Watcher, no_hook, nobody
-from mainspring.runs.rows import FINAL
-from mainspring.runs.run_events import Hook, Watcher, ignore_event, no_hook
+from mainspring.runs.rows import FINAL, Hook, Watcher, ignore_event, no_hook
 from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.worker import ALONE_SECONDS, Worker
 from mainspring.settings import Settings

@@ -41,20 +41,11 @@ from mainspring.runs.rows import (
     RunStatus,
     StepRow,
     StepStatus,
-    broke_off,
-    nobody,
+    classify_failure,
+    ignore_event,
     outcome_of_finished_run,
 )
 from mainspring.runs.run_requests import CostAllowance
-from mainspring.runs.journal import RecordedStep, RunJournal
-from mainspring.runs.outcome import (
-    ITEMS_FAILED,
-    EffectTally,
-    classify_failure,
-    outcome_of_finished_run,
-)
-from mainspring.runs.rows import ClaimedRun, RunCommit, RunEnd, RunStatus, StepRow, StepStatus
-from mainspring.runs.run_events import Kind, RunEvent, ignore_event
 from mainspring.runs.step import (
     DraftWait,
     HeldCallInterrupt,

@@ -26,10 +26,8 @@ from mainspring.contracts.roles import Permission
 from mainspring.runs import fleet
 from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
-from mainspring.store.audit import tell_installation
-from mainspring.store.database import WorkspaceDatabase
 from mainspring.store.audit import audit_installation
-from mainspring.store.workspace_database import WorkspaceDatabase
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.halts import (
     Halt,
     HaltTarget,

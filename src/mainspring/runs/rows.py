@@ -198,7 +198,7 @@ def outcome_of_finished_run(tally: EffectTally) -> OutcomeWord:
     return "answer_only" if tally.answers else "nothing_to_do"
 
 
-def broke_off(problem: Problem) -> tuple[RunStatus, str, OutcomeWord]:
+def classify_failure(problem: Problem) -> tuple[RunStatus, str, OutcomeWord]:
     """Status, reason code and word for a run whose plan failed."""
     if isinstance(problem, BudgetExceeded):
         return "failed", problem.code, "over_budget"
@@ -388,7 +388,7 @@ Watcher = Callable[[RunEvent], None]
 Hook = Callable[[str], None]
 
 
-def nobody(event: RunEvent) -> None:
+def ignore_event(event: RunEvent) -> None:
     """No one is watching."""
     del event
 

@@ -257,7 +257,7 @@ class HintListener(Protocol):
     def nudge(self) -> None:
         """Ends a wait from inside the process."""
 
-    def hush(self) -> None:
+    def stop_waiting(self) -> None:
         """Takes no more hints, which others may want, and ends a wait."""
 
     async def aclose(self) -> None: ...
@@ -267,11 +267,11 @@ class HintListener(Protocol):
 class PostgresHintSender:
     """By a notification of Postgres, which every worker hears; the waker belongs to the house."""
 
-    waker: WakeupSender
+    wakeup_sender: WakeupSender
 
     def due(self, runs: Iterable[Due]) -> None:
         if any(True for _ in runs):
-            self.waker.wake(RUNS_CHANNEL)
+            self.wakeup_sender.wake(RUNS_CHANNEL)
 
     async def aclose(self) -> None:
-        """The house closes its waker itself."""
+        """The application closes the wake-up sender itself."""

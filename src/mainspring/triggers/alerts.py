@@ -28,8 +28,6 @@ from mainspring.contracts.event import Event
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import EVENTS, FAILED
-from mainspring.runs.story import next_moves
-from mainspring.runs.events import EVENTS, FAILED
 from mainspring.runs.story import list_next_actions
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.alerts import (

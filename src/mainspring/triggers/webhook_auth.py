@@ -77,7 +77,7 @@ class FairRateLimiter:
         self._last: tuple[UUID | None, float] = (None, 0.0)
         self._other: tuple[UUID | None, float] = (None, 0.0)
 
-    async def let_in(self, workspace_id: UUID, webhook_id: UUID) -> float:
+    async def acquire(self, workspace_id: UUID, webhook_id: UUID) -> float:
         """Zero when the call may go on, once it was its turn; else when to come again."""
         now = self._clock()
         if workspace_id != self._last[0]:
@@ -95,7 +95,7 @@ class FairRateLimiter:
             await self._wait_in_queue(workspace_id, webhook_id, ahead)
         return 0.0
 
-    def closed_for(self, webhook_id: UUID) -> float:
+    def get_retry_delay(self, webhook_id: UUID) -> float:
         """Zero when the next call may come; else the seconds until there is room in the line."""
         now = self._clock()
         if not self._is_paced(webhook_id, now):

@@ -23,8 +23,6 @@ from mainspring.contracts.errors import Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.definition.suggestions import suggest_nearest
-from mainspring.store.audit import tell_installation
-from mainspring.gate.connected import schemas
 from mainspring.store.audit import audit_installation
 from mainspring.workspace.accounts import clients
 

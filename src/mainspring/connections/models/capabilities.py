@@ -30,12 +30,6 @@ from mainspring.contracts.roles import Permission
 from mainspring.outbound.models.endpoint_url import read_base_url
 from mainspring.outbound.models.model_names import TAKES, offering, usual
 from mainspring.outbound.models.prices import price_of
-from mainspring.store.audit import tell_installation
-from mainspring.gate import model_schemas as schemas
-from mainspring.connections.models.connection_test import try_out
-from mainspring.outbound.models.endpoint_url import read_base_url
-from mainspring.outbound.models.model_names import TAKES, offering, usual
-from mainspring.outbound.models.prices import price_of
 from mainspring.store.audit import audit_installation
 from mainspring.workspace.model_connections import (
     KIND,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Problem
-from mainspring.runs.rows import nobody
-from mainspring.runs.run_events import ignore_event
+from mainspring.runs.rows import ignore_event
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.children import SENT_AWAY
 from mainspring.surfaces.cli.context import finish

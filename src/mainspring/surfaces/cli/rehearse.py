@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.runs.rows import nobody
-from mainspring.runs.run_events import ignore_event
+from mainspring.runs.rows import ignore_event
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
