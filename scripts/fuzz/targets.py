@@ -19,7 +19,7 @@ from mainspring.contracts.html_text import extract_html_text
 from mainspring.contracts.mail_parser import decode_header_text, read_mail
 from mainspring.definition.cron import describe, get_smallest_interval, parse_cron
 from mainspring.definition.filters.evaluate import compile_filter
-from mainspring.definition.json_schema.check import check_schema
+from mainspring.definition.json_schema.validator import check_schema
 from mainspring.definition.jsonpath import parse_path
 from mainspring.definition.patterns import compile_pattern
 from mainspring.definition.schema import ANTI_EXAMPLES, EXAMPLES

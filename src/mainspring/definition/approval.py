@@ -14,11 +14,11 @@ from typing import Any, Final, cast
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Capability, Write
 from mainspring.contracts.grant import Grant
-from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.grants import match
 from mainspring.definition.model import ApprovalMode
 from mainspring.definition.script.findings import read_script_grants
 from mainspring.definition.tool_patterns import read_agent_grants
+from mainspring.definition.traits import FlattenedStep, flatten_steps
 from mainspring.definition.upgrade import upgrade
 
 AUTOMATIC: Final = "automatic"

@@ -18,7 +18,6 @@ from mainspring.contracts.action import is_declared_pure
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.write_description import quote_name
-from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
 from mainspring.definition.authority_text import (
     describe_secret_use,
     grant_words,
@@ -26,23 +25,22 @@ from mainspring.definition.authority_text import (
     is_read,
     reach,
 )
-from mainspring.definition.authority_triggers import (
-    EnabledTrigger,
-    find_added_triggers,
-    read_enabled_triggers,
-)
 from mainspring.definition.authority_writes import (
     AutomaticWrite,
+    EnabledTrigger,
     StepsWithDefaults,
     find_added_sends,
+    find_added_triggers,
     find_added_writes,
+    granted_write,
     list_automatic_writes,
+    read_enabled_triggers,
     read_writes,
 )
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.secret_use import SecretUsage, find_secret_uses
+from mainspring.definition.traits import FlattenedStep, flatten_steps
 from mainspring.definition.upgrade import upgrade
-from mainspring.definition.write_words import granted_write
 
 # Approval gates: steps that ask a person, and the steps that would run without the answer.
 

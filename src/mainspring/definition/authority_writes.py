@@ -7,16 +7,28 @@ to any of these is a new write, and a further copy of the same write is one more
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
-from mainspring.contracts.declared_writes import list_default_writes
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.declared_writes import (
+    find_declared_write,
+    list_account_products,
+    list_default_writes,
+)
+from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.write_description import quote_name
+from mainspring.contracts.write_description import (
+    WriteDescription,
+    quote_name,
+    quote_values,
+    write_value,
+)
 from mainspring.definition.approval import (
     AGENTS,
     ASK,
@@ -26,24 +38,379 @@ from mainspring.definition.approval import (
     read_step_approval,
     read_written_grants,
 )
-from mainspring.definition.authority_steps import FlattenedStep, flatten_steps
-from mainspring.definition.authority_triggers import EnabledTrigger, read_enabled_triggers
+from mainspring.definition.authority_text import bounds_words
+from mainspring.definition.cron import describe, parse_cron
 from mainspring.definition.grants import find_missing_grants
+from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.keywords import iterate_subschemas
-from mainspring.definition.strict_json import encode_canonical
+from mainspring.definition.script.findings import read_script_grants
+from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
-from mainspring.definition.write_words import (
-    any_write_words,
-    find_named_account,
-    fixed_places,
-    outgoing_text,
-    owner_account,
-    write_words,
+from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
+from mainspring.definition.traits import FlattenedStep, flatten_steps
+
+# Outside writes in product words: what is done, where it goes, by which account, with which text.
+#
+# One builder for every place that shows a write before a person agrees to it: the additions of a
+# consent, the approval modes at review, the command line and the page.
+
+
+_AGENTS: Final = frozenset({AGENT_RUN, AGENT_TASK})
+_SCRIPT: Final = "script"
+# Their hosts are bounds of the grant, which has words for them.
+_REQUESTS: Final = frozenset({"http_fetch", "callback_webhook"})
+_ACCOUNTS: Final = ("account", "account_id", "connection", "connection_id")
+_PLACES: Final = (
+    "to",
+    "cc",
+    "bcc",
+    "channel",
+    "channel_id",
+    "url",
+    "owner",
+    "repo",
+    "number",
+    "team",
+    "item_id",
+    "calendar_id",
+    "event_id",
+    "attendees",
+    "folder_id",
+    "thread_id",
 )
+_LONGEST_TEXT: Final = 400
+
+
+Config = Mapping[str, Any]
+_Builder = Callable[[Config], WriteDescription]
+
+
+def write_words(action: str, config: Config) -> WriteDescription | None:
+    """A write that is described where it is declared; None for any other."""
+    builder = _find_builder(action)
+    return None if builder is None else builder(config)
+
+
+def _find_builder(action: str) -> _Builder | None:
+    declared = find_declared_write(action)
+    own = None if declared is None else declared.describe
+    return _BUILDERS.get(action) or own
+
+
+def any_write_words(action: str, config: Config) -> WriteDescription:
+    """The same for every action; one that is not known is named by its id."""
+    return write_words(action, config) or _call(action, config)
+
+
+def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool) -> str | None:
+    """What a grant lets the steps send, and where; None where it is no known write.
+
+    A destination is named only where the steps that send are all there is: what a model or a
+    program may call as well is described by the bounds of the grant. ``drafts``: a step that says
+    nothing asks each time.
+    """
+    name = grant.capability
+    builder = _find_builder(name)
+    if builder is None or name in _REQUESTS:
+        return None
+    own = [one for one in steps if one.action == name]
+    if not own or any(_may_call(one, name) for one in steps):
+        # Copies are told as bounds: to somebody is another thing than a copy to them.
+        fixed = {key: one for key, one in grant.params.items() if key not in ("cc", "bcc")}
+        words = builder(fixed)
+        rest = {
+            key: one for key, one in grant.params.items() if key not in _PLACES or key not in fixed
+        }
+        bounds = bounds_words(rest)
+        return _phrase(words, grant.params) + (f" with {', '.join(bounds)}" if bounds else "")
+    said = dict.fromkeys(_phrase(builder(one.config), one.config) for one in own)
+    asks = all(_asks(one, drafts=drafts) for one in own)
+    return " and ".join(said) + (", and asks each time" if asks else "")
+
+
+def _phrase(words: WriteDescription, config: Config) -> str:
+    account = find_named_account(config)
+    if account is not None:
+        return f"{words.infinitive} over the account {account}"
+    return f"{words.infinitive} {owner_account(words)}" if words.integration else words.infinitive
+
+
+def _may_call(step: FlattenedStep, capability: str) -> bool:
+    """Whether a model or a program in this step may call it; a pattern may mean anything."""
+    if step.action in _AGENTS:
+        names = [one.capability for one in read_agent_grants(step.config)]
+    elif step.action == _SCRIPT:
+        names = [one.capability for one in read_script_grants(step.config)]
+    else:
+        return False
+    return any(name == capability or is_pattern(name) for name in names)
+
+
+def _list_at_once() -> frozenset[str]:
+    return list_default_writes(with_safe=False)
+
+
+def _asks(step: FlattenedStep, *, drafts: bool) -> bool:
+    mode = step.approval
+    if isinstance(mode, Mapping):
+        mode = mode.get(step.action)
+    return mode == "ask" or (mode is None and drafts and step.action not in _list_at_once())
+
+
+def find_named_account(config: Config) -> str | None:
+    """The account that a step names outright."""
+    found = next((config[key] for key in _ACCOUNTS if key in config), None)
+    return None if found is None else quote_name(str(found))
+
+
+def owner_account(words: WriteDescription) -> str:
+    """How the account is called that the owner has connected, before it is looked up."""
+    return list_owner_accounts()[words.integration]
+
+
+def list_owner_accounts() -> dict[str, str]:
+    """By integration: how a sentence calls the account that the owner has connected there."""
+    products = list_account_products()
+    return {key: f"with its owner's {name} account" for key, name in products.items()}
+
+
+def fixed_places(params: Mapping[str, Any]) -> list[str]:
+    """The destinations among the bounds of a tool or a grant."""
+    return [f"{key} {quote_values(value)}" for key, value in params.items() if key in _PLACES]
+
+
+def outgoing_text(config: Config, keys: Iterable[str]) -> str:
+    """The outgoing template in one line, as far as a sentence can show it."""
+    texts = [write_value(config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
+    return " · ".join(quote_name(" ".join(one.split()), _LONGEST_TEXT) for one in texts)
+
+
+def _request(usual: str) -> _Builder:
+    def builder(config: Config) -> WriteDescription:
+        url = config.get("url")
+        site = parse_template_host(url)
+        host = site.host if site is not None else str(url)
+        method = quote_name(str(config.get("method", usual)))
+        texts = ("json", "form", "text", "body")
+        return WriteDescription("send", f"{method} requests to {quote_name(host)}", texts)
+
+    return builder
+
+
+def _call(action: str, config: Config) -> WriteDescription:
+    where = fixed_places(config)
+    rest = tuple(key for key in config if key not in (*_PLACES, *_ACCOUNTS))
+    return WriteDescription(
+        "call", f"{quote_name(action)}{' with ' if where else ''}{', '.join(where)}", rest
+    )
+
+
+# Requests are steps of the language: no integration declares them.
+_BUILDERS: Final[Mapping[str, _Builder]] = {
+    "http_fetch": _request("GET"),
+    "callback_webhook": _request("POST"),
+}
+
+
+# How often an automation starts, and what starts it.
+#
+# Schedules are one number, the starts of an average day, because it does not matter which of two
+# schedules wakes it. Whatever else starts it has no number: another door is an addition, and so is
+# a door that asks for less than it did.
+
+
+_SCHEDULE: Final = "schedule"
+_WEBHOOK: Final = "webhook"
+# What becomes of missed moments, the least first; what it is when it is left out; how far back.
+_MISSED: Final = ("skip", "fire_once", "fire_all")
+_USUALLY: Final = "fire_once"
+_WINDOW: Final = 3_600
+# Four years hold one of each kind of day.
+_FIRST: Final = date(2024, 1, 1)
+_DAYS: Final = 1_461
+
+
+@dataclass(frozen=True, slots=True)
+class EnabledTrigger:
+    """One trigger that is switched on."""
+
+    type: str
+    pointer: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    # What the runs that it starts are given.
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_enabled_triggers(triggers: Iterable[Any]) -> tuple[EnabledTrigger, ...]:
+    """The triggers of a definition that can go off."""
+    return tuple(
+        EnabledTrigger(
+            str(entry.get("type")),
+            f"/triggers/{place}",
+            entry.get("config") or {},
+            entry.get("inputs") or {},
+        )
+        for place, entry in enumerate(triggers)
+        if isinstance(entry, Mapping) and entry.get("enabled", True)
+    )
+
+
+def estimate_firings_per_day(starts: Iterable[EnabledTrigger]) -> Fraction:
+    """How often the schedules among them go off on an average day."""
+    rates = (_rate(str(one.config.get("cron"))) for one in starts if one.type == _SCHEDULE)
+    return sum(rates, Fraction(0))
+
+
+def find_added_triggers(
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
+) -> Iterator[tuple[str, str]]:
+    """What starts it more often or anew: the place, and a sentence."""
+    was, rate = estimate_firings_per_day(before), estimate_firings_per_day(after)
+    if rate > was:
+        scheduled = [one for one in after if one.type == _SCHEDULE]
+        known = [one.config.get("cron") for one in before]
+        at = next((s.pointer for s in scheduled if s.config.get("cron") not in known), "/triggers")
+        says = f"It{now} starts {_rhythm(scheduled, rate)}"
+        yield at, says + (f" instead of {_often(was)}." if was else ".")
+    yield from _compare_catch_up(before, after, rate - was, now)
+    others = [one for one in after if one.type != _SCHEDULE]
+    for one in others:
+        if not any(_opens(known, one) for known in before):
+            yield one.pointer, _describe_trigger(one, before, now)
+
+
+def _compare_catch_up(
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], more: Fraction, now: str
+) -> Iterator[tuple[str, str]]:
+    """Moments that were missed, and are made up for where they were not."""
+    for rank, words in ((2, "each start"), (1, "one start")):
+        known, late = _late(before, rank), _late(after, rank)
+        rise = estimate_firings_per_day(late) - estimate_firings_per_day(known)
+        # A schedule that is new or faster has been told of, and usually makes up for one.
+        if rise > max(more, Fraction(0)) or (rise > 0 and not known and rank == len(_MISSED) - 1):
+            says = f"After a standstill it{now} makes up for {words} that it missed."
+            yield f"{late[-1].pointer}/config/misfire", says
+            return
+    known, late = _late(before, 1), _late(after, 1)
+    was = max((_window(one) for one in known), default=_WINDOW)
+    longest = max(late, key=_window, default=None)
+    if longest is not None and _window(longest) > was:
+        says = f"It{now} makes up for starts of the last {_window(longest):,} seconds"
+        yield f"{longest.pointer}/config/catch_up_seconds", f"{says} instead of {was:,}."
+
+
+def _late(starts: Iterable[EnabledTrigger], rank: int) -> list[EnabledTrigger]:
+    """The schedules that make up for at least so much."""
+    ways = ((one, one.config.get("misfire", _USUALLY)) for one in starts if one.type == _SCHEDULE)
+    return [one for one, way in ways if way not in _MISSED or _MISSED.index(way) >= rank]
+
+
+def _window(start: EnabledTrigger) -> int:
+    wanted = start.config.get("catch_up_seconds", _WINDOW)
+    return wanted if isinstance(wanted, int) else _WINDOW
+
+
+@lru_cache(maxsize=1_024)
+def _rate(text: str) -> Fraction:
+    try:
+        cron = parse_cron(text)
+    except Invalid:
+        # It was judged by other rules; as often as can be is never too little.
+        return Fraction(1_440)
+    minutes, hours = cron.hands
+    times = len(minutes) * len(hours)
+    if cron.fields[2:] == ("*", "*", "*"):
+        return Fraction(times)
+    days = sum(cron.fires_on(_FIRST + timedelta(days=number)) for number in range(_DAYS))
+    # A day that comes once in many years still comes.
+    return Fraction(times * max(days, 1), _DAYS)
+
+
+def _rhythm(scheduled: Sequence[EnabledTrigger], rate: Fraction) -> str:
+    """The schedule in words where it is one and has some, and how often that is."""
+    often = _often(rate)
+    crons = {str(one.config.get("cron")) for one in scheduled}
+    if len(crons) != 1 or len(scheduled) != 1:
+        return often
+    try:
+        words = describe(parse_cron(crons.pop()))
+    except Invalid:
+        return often
+    return f"{words[:1].lower()}{words[1:]} ({often})" if words.startswith("Every") else often
+
+
+def _often(rate: Fraction) -> str:
+    if rate == 1:
+        return "once a day"
+    if rate > 1:
+        return f"{_about(rate)} times a day"
+    for days, word in ((7, "week"), (Fraction(_DAYS, 48), "month"), (Fraction(_DAYS, 4), "year")):
+        times = rate * days
+        if times >= Fraction(95, 100):
+            return f"once a {word}" if round(times) == 1 else f"{_about(times)} times a {word}"
+    return "less than once a year"
+
+
+def _about(times: Fraction) -> str:
+    whole = round(times)
+    return f"{whole:,}" if abs(times - whole) < Fraction(1, 20) else f"{float(times):.1f}"
+
+
+def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
+    """Whether whatever starts it here could start it there already."""
+    if known.type != one.type:
+        return False
+    if one.type == _WEBHOOK:
+        return is_same_value(known.config.get("signature"), one.config.get("signature")) or (
+            known.config.get("signature") is None
+        )
+    # Each setting of these only leaves out: what has all of them, as they were, hears no more.
+    return all(
+        key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
+    )
+
+
+def _hears(known: Any, one: Any) -> bool:
+    if isinstance(known, list) and isinstance(one, list):
+        return all(any(is_same_value(entry, other) for other in known) for entry in one)
+    return is_same_value(known, one)
+
+
+def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
+    if one.type == _WEBHOOK:
+        signed = one.config.get("signature") is not None
+        if any(known.type == _WEBHOOK for known in before):
+            return (
+                "Calls of its webhook are checked in another way now."
+                if signed
+                else "Calls of its webhook need no signature any more."
+            )
+        who = "who can sign its calls" if signed else "who knows the address"
+        return f"It{now} starts by a webhook, for everybody {who}."
+    if one.type == "event":
+        return f"It{now} starts with {_which(one)} events of the type {_event(one)}."
+    if one.type == "board_change":
+        board = quote_name(str(one.config.get("board_id")))
+        return f"It{now} starts when the board {board} changes{_only(one, 'board_id')}."
+    if one.type == "page_ingested":
+        return f"It{now} starts when a page is written{_only(one)}."
+    return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
+
+
+def _which(one: EnabledTrigger) -> str:
+    return "some" if one.config.get("filters") else "all"
+
+
+def _event(one: EnabledTrigger) -> str:
+    return quote_name(str(one.config.get("event_type")))
+
+
+def _only(one: EnabledTrigger, *known: str) -> str:
+    return ", with conditions" if one.config.keys() - set(known) else ""
+
 
 # What an automation sends, as written: destination and template.
 
-_SCRIPT: Final = "script"
 _LOOP: Final = "for_each"
 # The actions whose output the definition itself determines.
 _COMPUTES: Final = frozenset({"transform_data", _SCRIPT, _LOOP})

@@ -7,18 +7,93 @@ with those values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
-from mainspring.definition.authority_steps import flatten_steps
 from mainspring.definition.grants import list_lent_capabilities, list_needed_grants
+from mainspring.definition.strict_json import encode_canonical
 
 if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.registry import Vocabulary
+
+
+# The steps of a definition in one row, each with what stands around it.
+#
+# What an automation may do is compared step by step. Steps inside of others and those that follow a
+# failure count like any other.
+
+
+_PLAN: Final = "/plan"
+_FAILED: Final = "/execution/on_failure"
+
+
+@dataclass(frozen=True, slots=True)
+class FlattenedStep:
+    """One step where it stands."""
+
+    id: str
+    action: str
+    pointer: str
+    # Its settings, without the steps inside of it.
+    config: Mapping[str, Any]
+    when: str | None = None
+    # The name under which later steps find what it answered.
+    output: str = ""
+    retries: int | None = None
+    # What decides whether and how often it is reached: the steps around it.
+    around: tuple[bytes, ...] = ()
+    # The approval mode of its outside writes, as it is written.
+    approval: Any = None
+    # Whether the run waits for a write of it that is held, as it is written.
+    on_hold: Any = None
+
+    @property
+    def after_failure(self) -> bool:
+        return self.pointer.startswith(_FAILED)
+
+    def does_as(self, other: FlattenedStep) -> bool:
+        """Whether it does what the other does, and no more often."""
+        return (
+            self.action == other.action
+            and self.around == other.around
+            and (self.when == other.when or other.when is None)
+            and encode_canonical(self.config) == encode_canonical(other.config)
+        )
+
+
+def flatten_steps(document: Mapping[str, Any]) -> tuple[FlattenedStep, ...]:
+    """All steps in the order in which they are written."""
+    last = (document.get("execution") or {}).get("on_failure")
+    return (*_walk(document.get("plan"), _PLAN, ()), *_walk(last, _FAILED, ()))
+
+
+def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[FlattenedStep]:
+    for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
+        if not isinstance(step, Mapping):
+            continue
+        whole = step.get("config")
+        whole = whole if isinstance(whole, Mapping) else {}
+        own = {key: value for key, value in whole.items() if key != "steps"}
+        when, here = step.get("when"), f"{at}/{place}"
+        name = str(step.get("step_id") or "")
+        yield FlattenedStep(
+            name,
+            str(step.get("action") or ""),
+            here,
+            own,
+            when,
+            str(step.get("output_as") or name),
+            step.get("max_retries"),
+            around,
+            step.get("approval"),
+            step.get("on_hold"),
+        )
+        frame = encode_canonical([step.get("action"), when, own])
+        yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.limits import Limits
 from mainspring.recipes import schemas as shapes
 from mainspring.recipes import schemas_installs as here
+from mainspring.recipes.codex.catalog import CodexServices, WorkspaceJudge, build_codex_services
 from mainspring.recipes.codex.install import apply_handler, build_dependencies_handler
 from mainspring.recipes.codex.presentation import build_installs_handler, get_handler, list_handler
 from mainspring.recipes.codex.publish import publish_handler
-from mainspring.recipes.codex.services import CodexServices, WorkspaceJudge, build_codex_services
 from mainspring.recipes.codex.uninstall import (
     list_gone_handler,
     recover_handler,

@@ -28,10 +28,10 @@ from mainspring.definition.authority import (
     find_additions,
     read_authority,
 )
+from mainspring.definition.authority_writes import list_owner_accounts
 from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
-from mainspring.definition.write_words import list_owner_accounts
 from mainspring.workspace.inbox import mark_consent_read
 from mainspring.workspace.proposals import is_written
 

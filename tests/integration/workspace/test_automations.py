@@ -12,7 +12,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
-from mainspring.definition.validate.report import ValidationReport
+from mainspring.definition.validate.outline import ValidationReport
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_list import list_automations, read_automation
 from mainspring.workspace.automation_states import acknowledge, activate, archive, pause, restore

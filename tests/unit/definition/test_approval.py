@@ -19,7 +19,7 @@ from mainspring.definition.approval import (
     read_step_approval,
     read_written_grants,
 )
-from mainspring.definition.authority_steps import flatten_steps
+from mainspring.definition.traits import flatten_steps
 
 POST = {"channel": "C1", "text": "Hello"}
 

@@ -8,8 +8,8 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AuthorityAddition, find_additions, read_authority
-from mainspring.definition.authority_steps import flatten_steps
 from mainspring.definition.authority_writes import list_outgoing_by
+from mainspring.definition.traits import flatten_steps
 from tests.kit.house import document, step
 
 Plan = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.definition.authority import open_gates
-from mainspring.definition.authority_steps import flatten_steps
+from mainspring.definition.traits import flatten_steps
 
 GONE = "It does not ask a person at the step ask any more."
 NONE_PURE: frozenset[str] = frozenset()

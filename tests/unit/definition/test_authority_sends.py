@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
-from mainspring.definition.authority_steps import flatten_steps
 from mainspring.definition.authority_writes import (
     StepsWithDefaults,
     find_added_sends,
@@ -16,6 +15,7 @@ from mainspring.definition.authority_writes import (
     list_outgoing_by,
     read_input_defaults,
 )
+from mainspring.definition.traits import flatten_steps
 
 
 def step(name: str, action: str, **config: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mainspring.contracts.errors import Finding
-from mainspring.definition.credential_literals import (
+from mainspring.definition.secret_use import (
     find_credentials,
     mask_credentials,
     mask_finding,

@@ -12,9 +12,9 @@ import pytest
 from mainspring.app import build_registry
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_schema.check import check_schema
 from mainspring.definition.json_schema.keywords import iterate_subschemas
 from mainspring.definition.json_schema.published import flatten_schema, open_objects, publish_schema
+from mainspring.definition.json_schema.validator import check_schema
 
 COMPOSED = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 CAPABILITIES = tuple(build_registry(Limits()).capabilities.values())

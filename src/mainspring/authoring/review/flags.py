@@ -50,8 +50,8 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.credential_literals import CODE as CREDENTIAL_LITERAL
 from mainspring.definition.script import LONGEST
+from mainspring.definition.secret_use import CODE as CREDENTIAL_LITERAL
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import is_pattern, read_tool_name
 

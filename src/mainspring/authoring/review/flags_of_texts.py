@@ -26,7 +26,7 @@ from mainspring.authoring.review.suspicious import (
     PATH,
 )
 from mainspring.authoring.review.view import ReviewView
-from mainspring.definition.credential_literals import mask_credentials
+from mainspring.definition.secret_use import mask_credentials
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
 

@@ -18,7 +18,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, get_smallest_interval
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
-from mainspring.definition.validate.triggers import OFTEN_SECONDS
+from mainspring.definition.validate.envelope import OFTEN_SECONDS
 
 _MOST_COMPARED: Final = 6
 _MOMENTS: Final = 24

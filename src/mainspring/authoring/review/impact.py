@@ -44,8 +44,12 @@ from mainspring.definition.approval import (
     is_pinned,
     read_written_grants,
 )
+from mainspring.definition.authority_writes import (
+    any_write_words,
+    find_named_account,
+    owner_account,
+)
 from mainspring.definition.strict_json import encode_canonical, join_pointer
-from mainspring.definition.write_words import any_write_words, find_named_account, owner_account
 
 # Each outside write of a definition with its approval mode, and how to choose the other one.
 

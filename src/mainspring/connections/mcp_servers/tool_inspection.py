@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Finding, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_schema.check import check_schema
+from mainspring.definition.json_schema.validator import check_schema
 from mainspring.definition.strict_json import check_value, encode_canonical, join_pointer
 from mainspring.outbound.mcp.session import ListedTool
 from mainspring.outbound.mcp.tool_results import is_nested_deeper, strip_nul

@@ -8,7 +8,6 @@ linear time, and both the accepted schemas and the explanations are bounded in w
 
 from __future__ import annotations
 
-from mainspring.definition.json_schema.check import check_schema
-from mainspring.definition.json_schema.validator import Validator, compile_schema
+from mainspring.definition.json_schema.validator import Validator, check_schema, compile_schema
 
 __all__ = ["Validator", "check_schema", "compile_schema"]

@@ -25,9 +25,9 @@ from pydantic import ValidationError
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.credential_literals import find_credentials, mask_finding
 from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.model import Definition
+from mainspring.definition.secret_use import find_credentials, mask_finding
 from mainspring.definition.strict_json import check_value, split_pointer
 from mainspring.definition.traits import read_traits
 from mainspring.definition.upgrade import UpgradeNote, upgrade
@@ -38,27 +38,25 @@ from mainspring.definition.validate.approval_modes import (
     compute_holds,
 )
 from mainspring.definition.validate.envelope import (
+    AutomationIdentity,
+    TriggerCheckContext,
     check_bounds,
     check_execution,
     check_inputs,
     check_names,
     check_shape,
+    check_triggers,
     describe_model_errors,
 )
-from mainspring.definition.validate.outline import read_outline
-from mainspring.definition.validate.permissions import check_grants, check_placeholders
-from mainspring.definition.validate.report import (
+from mainspring.definition.validate.outline import (
     MOST_FINDINGS,
     FindingCollector,
     TooManyFindings,
     ValidationReport,
+    read_outline,
 )
+from mainspring.definition.validate.permissions import check_grants, check_placeholders
 from mainspring.definition.validate.steps import check_steps, get_template_schema, parse_condition
-from mainspring.definition.validate.triggers import (
-    AutomationIdentity,
-    TriggerCheckContext,
-    check_triggers,
-)
 
 __all__ = [
     "HoldBehavior",

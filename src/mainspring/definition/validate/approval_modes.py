@@ -32,8 +32,12 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_capability
 from mainspring.definition.templates import TemplateReference, compile_config
 from mainspring.definition.templates.parser import has_syntax
-from mainspring.definition.validate.outline import DefinitionOutline, StepOutline, walk
-from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.validate.outline import (
+    DefinitionOutline,
+    FindingCollector,
+    StepOutline,
+    walk,
+)
 from mainspring.definition.validate.steps import get_template_schema, parse_condition
 
 # Approval modes apply to steps that write outside, and automatic writes must be bounded.

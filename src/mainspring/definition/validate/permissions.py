@@ -28,8 +28,7 @@ from mainspring.definition.tool_patterns import (
     read_fixed_params,
     read_tool_name,
 )
-from mainspring.definition.validate.outline import DefinitionOutline, StepOutline
-from mainspring.definition.validate.report import FindingCollector
+from mainspring.definition.validate.outline import DefinitionOutline, FindingCollector, StepOutline
 
 # Placeholders of secrets in texts where no secret is filled in.
 

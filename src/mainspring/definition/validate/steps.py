@@ -19,8 +19,8 @@ from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema, compile_schema
-from mainspring.definition.json_schema.cost import SchemaCost
 from mainspring.definition.json_schema.formats import list_own_formats
+from mainspring.definition.json_schema.keywords import SchemaCost
 from mainspring.definition.json_schema.messages import describe_errors
 from mainspring.definition.json_schema.validator import (
     MOST_EXPLAINED,
@@ -37,9 +37,14 @@ from mainspring.definition.templates import (
     parse_predicate,
     parse_template,
 )
-from mainspring.definition.validate.outline import DefinitionOutline, StepOutline, walk
+from mainspring.definition.validate.outline import (
+    MOST_FINDINGS,
+    DefinitionOutline,
+    FindingCollector,
+    StepOutline,
+    walk,
+)
 from mainspring.definition.validate.permissions import list_grantable
-from mainspring.definition.validate.report import MOST_FINDINGS, FindingCollector
 
 # Checks a config against its schema before its templates are rendered.
 

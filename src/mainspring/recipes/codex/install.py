@@ -13,27 +13,27 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.strict_json import is_same_value, join_pointer
+from mainspring.recipes.codex.catalog import (
+    CodexServices,
+    RecipeInstall,
+    WorkspaceJudge,
+    add_install,
+    check_brain,
+    get_entity_kind,
+    hold_codex,
+)
 from mainspring.recipes.codex.dependencies import (
+    BOARD_WISHES,
     InstallPlan,
     InstallPlanner,
     InstallStage,
-    list_bundle_requirements,
-    list_requirements,
-)
-from mainspring.recipes.codex.install_values import (
-    BOARD_WISHES,
     build_content,
     check_filled,
     distribute_overrides,
+    list_bundle_requirements,
+    list_requirements,
 )
-from mainspring.recipes.codex.installs import RecipeInstall, add_install, hold_codex
 from mainspring.recipes.codex.presentation import describe_entity, summarize_recipe
-from mainspring.recipes.codex.services import (
-    CodexServices,
-    WorkspaceJudge,
-    check_brain,
-    get_entity_kind,
-)
 from mainspring.recipes.codex.uninstall import bring_back
 from mainspring.recipes.package import (
     InstalledReference,

@@ -12,9 +12,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import find_additions, read_authority
+from mainspring.recipes.codex.catalog import CodexServices, RecipeInstall, list_live_installs
 from mainspring.recipes.codex.dependencies import list_requirements
-from mainspring.recipes.codex.installs import RecipeInstall, list_live_installs
-from mainspring.recipes.codex.services import CodexServices
 from mainspring.recipes.package import RecipePackage, format_digest
 from mainspring.recipes.package.references import (
     SETTINGS,

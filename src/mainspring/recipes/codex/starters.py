@@ -16,8 +16,8 @@ from uuid import UUID, uuid5
 
 from mainspring.contracts.errors import Problem
 from mainspring.recipes.package.loader import read_place
-from mainspring.recipes.package.model import RecipePackage
 from mainspring.recipes.package.parser import read_package
+from mainspring.recipes.package.references import RecipePackage
 
 STARTERS: Final = Path(__file__).parent.parent / "starters"
 # Every house knows a starter by the same id.

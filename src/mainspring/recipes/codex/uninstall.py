@@ -13,10 +13,23 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Expired, Finding, Invalid, NotFound
-from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.catalog import check_one_of
-from mainspring.recipes.codex.installs import RECOVERY, RecipeInstall, hold_codex
-from mainspring.recipes.codex.services import CodexServices, check_brain
+from mainspring.recipes.codex.catalog import (
+    RECOVERY,
+    CodexServices,
+    RecipeInstall,
+    check_brain,
+    check_live,
+    check_one_of,
+    hold_codex,
+    list_bundle_members,
+    list_dependents,
+    list_installs_by_slug,
+    list_removed_installs,
+    load_install,
+    load_install_by_entity,
+    mark_back,
+    mark_gone,
+)
 from mainspring.workspace.automations import hold_all, hold_names
 
 if TYPE_CHECKING:
@@ -74,7 +87,7 @@ async def _take_away(
     for one in leaving:
         if one.entity_kind != "bundle":
             await services.kind(one.entity_kind).put_away(ctx, one.entity_id)
-        await installs.mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
+        await mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
 
 
 def list_gone_handler() -> CapabilityHandler:
@@ -82,7 +95,7 @@ def list_gone_handler() -> CapabilityHandler:
         check_brain(ctx, arguments)
         most = int(arguments.get("limit", DEFAULT_GONE))
         since = ctx.clock.now() - RECOVERY
-        found = await installs.list_removed_installs(ctx.tx, ctx.actor.workspace_id, since, most)
+        found = await list_removed_installs(ctx.tx, ctx.actor.workspace_id, since, most)
         return {"uninstalled": [_describe_removed(one) for one in found]}
 
     return listed
@@ -92,7 +105,7 @@ def recover_handler(services: CodexServices) -> CapabilityHandler:
     async def recover(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_codex(tx, space)
-        install = await installs.load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
+        install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         _check_recoverable(ctx, install)
         back = await bring_back(services, ctx, install)
         return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
@@ -118,7 +131,7 @@ async def _bring_one(
     if install.entity_kind != "bundle":
         made = await services.kind(install.entity_kind).bring_back(ctx, install.entity_id)
         name, more = made.name, dict(made.told)
-    await installs.mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
+    await mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
     back = replace(install, uninstalled_at=None, name=name)
     return RestoredInstall(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
 
@@ -138,11 +151,11 @@ async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[R
         if one.id in seen or one.uninstalled_at is None or one.uninstalled_at <= since:
             continue
         seen.add(one.id)
-        below = [await installs.load_install(tx, space, UUID(i)) for i in one.dependencies.values()]
+        below = [await load_install(tx, space, UUID(i)) for i in one.dependencies.values()]
         if one.kind == "bundle":
             below += [
                 member
-                for member in await installs.list_bundle_members(tx, space, one.id)
+                for member in await list_bundle_members(tx, space, one.id)
                 if member.uninstalled_at == one.uninstalled_at
             ]
         waiting.append((one, True))
@@ -154,15 +167,15 @@ async def _resolve_requested(ctx: CallContext, arguments: Mapping[str, Any]) -> 
     """The installs that are meant, by the thing or by the slug of their recipe."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     if "entity_id" in arguments:
-        install = await installs.load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
-        installs.check_live(install)
+        install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
+        check_live(install)
         return [install]
     if "brain_id" not in arguments:
         detail = "To uninstall everything of a recipe, say in which workspace: give brain_id."
         raise Invalid(
             detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
         )
-    found = await installs.list_installs_by_slug(tx, space, arguments["slug"])
+    found = await list_installs_by_slug(tx, space, arguments["slug"])
     here = [one for one in found if one.uninstalled_at is None]
     if not here:
         detail = f"Nothing of {arguments['slug'][:64]!r} is installed here."
@@ -188,10 +201,10 @@ async def _add_members(
     while waiting:
         one = waiting.pop(0)
         whole = one.kind == "bundle" if cascade is None else cascade
-        for part in await installs.list_bundle_members(tx, space, one.id) if whole else ():
+        for part in await list_bundle_members(tx, space, one.id) if whole else ():
             if part.uninstalled_at is not None or part.id in leaving:
                 continue
-            users = await installs.list_dependents(tx, space, part.id)
+            users = await list_dependents(tx, space, part.id)
             if one.kind == "bundle" or all(user.id in leaving for user in users):
                 leaving[part.id] = part
                 waiting.append(part)
@@ -204,7 +217,7 @@ async def _list_remaining_dependents(
     """What stays, and was made with something that leaves."""
     found: dict[UUID, RecipeInstall] = {}
     for one in leaving:
-        for user in await installs.list_dependents(ctx.tx, ctx.actor.workspace_id, one.id):
+        for user in await list_dependents(ctx.tx, ctx.actor.workspace_id, one.id):
             found[user.id] = user
     gone = {one.id for one in leaving}
     return [one for one in found.values() if one.id not in gone]

@@ -16,19 +16,25 @@ from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
-from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.dependencies import InstallPlanner, list_bundle_requirements
-from mainspring.recipes.codex.install import InstallExecution
-from mainspring.recipes.codex.install_values import check_filled, distribute_overrides
-from mainspring.recipes.codex.installs import (
+from mainspring.recipes.codex.catalog import (
+    CodexServices,
     RecipeInstall,
     check_kind,
     check_live,
     hold_codex,
+    list_bundle_members,
+    load_install,
+    load_install_by_entity,
     mark_upgraded,
     set_bundle,
 )
-from mainspring.recipes.codex.services import CodexServices
+from mainspring.recipes.codex.dependencies import (
+    InstallPlanner,
+    check_filled,
+    distribute_overrides,
+    list_bundle_requirements,
+)
+from mainspring.recipes.codex.install import InstallExecution
 from mainspring.recipes.codex.uninstall import hold_automations
 from mainspring.recipes.codex.upgrade_preview import (
     UpgradePreview,
@@ -166,7 +172,7 @@ async def _load_upgraded_members(
         version = one.install.version if one.recipe is None else one.recipe.version
         known[one.install.slug] = replace(one.install, version=version)
     for one in members:
-        for part in await installs.list_bundle_members(tx, space, one.install.id):
+        for part in await list_bundle_members(tx, space, one.install.id):
             if part.slug in wanted and part.slug not in known and part.uninstalled_at is None:
                 await set_bundle(tx, space, part.id, install.id)
                 known[part.slug] = part
@@ -275,7 +281,7 @@ def upgrade_handler(services: CodexServices) -> CapabilityHandler:
 
 async def _load_requested_install(ctx: CallContext, arguments: Mapping[str, Any]) -> RecipeInstall:
     space = ctx.actor.workspace_id
-    install = await installs.load_install_by_entity(ctx.tx, space, UUID(arguments["entity_id"]))
+    install = await load_install_by_entity(ctx.tx, space, UUID(arguments["entity_id"]))
     check_kind(install, arguments["entity_kind"])
     check_live(install)
     return install
@@ -285,14 +291,14 @@ async def _list_present_members(ctx: CallContext, install: RecipeInstall) -> lis
     """The members of a bundle that are still here."""
     if install.kind != "bundle":
         return []
-    found = await installs.list_bundle_members(ctx.tx, ctx.actor.workspace_id, install.id)
+    found = await list_bundle_members(ctx.tx, ctx.actor.workspace_id, install.id)
     return [one for one in found if one.uninstalled_at is None and one.kind != "bundle"]
 
 
 async def _find_bundle(ctx: CallContext, install: RecipeInstall) -> RecipeInstall | None:
     if install.bundle_id is None:
         return None
-    above = await installs.load_install(ctx.tx, ctx.actor.workspace_id, install.bundle_id)
+    above = await load_install(ctx.tx, ctx.actor.workspace_id, install.bundle_id)
     gone = above is None or above.uninstalled_at is not None or above.kind != "bundle"
     return None if gone else above
 

@@ -10,18 +10,17 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.definition.strict_json import is_same_value, join_pointer
-from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.catalog import Recipe
-from mainspring.recipes.codex.dependencies import InstallPlan, InstallPlanner, InstallStage
-from mainspring.recipes.codex.install_values import (
+from mainspring.recipes.codex.catalog import CodexServices, Recipe, RecipeInstall, load_install
+from mainspring.recipes.codex.dependencies import (
+    InstallPlan,
+    InstallPlanner,
+    InstallStage,
     build_content,
     check_filled,
     name_of,
     rename_content,
     resolve_settings,
 )
-from mainspring.recipes.codex.installs import RecipeInstall
-from mainspring.recipes.codex.services import CodexServices
 from mainspring.recipes.package import (
     InstalledReference,
     InstallOwner,
@@ -288,7 +287,7 @@ async def _plan(
     space, tx = ctx.actor.workspace_id, ctx.tx
     known: dict[str, RecipeInstall] = {}
     for slug, one in install.dependencies.items():
-        found = await installs.load_install(tx, space, UUID(one))
+        found = await load_install(tx, space, UUID(one))
         if found is not None:
             known[slug] = found
     planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), known=known)

@@ -9,22 +9,20 @@ what it says it asks for.
 from __future__ import annotations
 
 from mainspring.recipes.package.loader import read_archive, read_place
-from mainspring.recipes.package.model import (
+from mainspring.recipes.package.parser import read_package, validate_setting
+from mainspring.recipes.package.references import (
+    InstalledReference,
+    InstallOwner,
     RecipeDependency,
     RecipeNeed,
     RecipePackage,
     RecipeRequirements,
     RecipeSetting,
+    ReferenceValues,
     Semver,
     compute_recipe_digest,
-    format_digest,
-)
-from mainspring.recipes.package.parser import read_package, validate_setting
-from mainspring.recipes.package.references import (
-    InstalledReference,
-    InstallOwner,
-    ReferenceValues,
     fill,
+    format_digest,
 )
 from mainspring.recipes.package.schema import build_recipe_schema
 from mainspring.recipes.package.validation import (

@@ -15,7 +15,8 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.strict_json import check_value, encode_canonical, join_pointer
-from mainspring.recipes.package.model import (
+from mainspring.recipes.package.references import (
+    RESERVED,
     RecipeDependency,
     RecipeNeed,
     RecipePackage,
@@ -24,9 +25,6 @@ from mainspring.recipes.package.model import (
     Semver,
     check_digest,
     compute_recipe_digest,
-)
-from mainspring.recipes.package.references import (
-    RESERVED,
     fill_with_stand_ins,
     find_reference_problems,
     validate_filled_value,

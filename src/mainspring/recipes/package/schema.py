@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.recipes.package.example_recipes import ANTI_EXAMPLES, EXAMPLES
-from mainspring.recipes.package.model import DIGEST_PATTERN
+from mainspring.recipes.package.references import DIGEST_PATTERN
 from mainspring.recipes.package.signing import ALGORITHM
 from mainspring.recipes.package.template_schemas import (
     REASON,

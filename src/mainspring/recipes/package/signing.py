@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.recipes.package.model import compute_recipe_digest, format_digest
+from mainspring.recipes.package.references import compute_recipe_digest, format_digest
 
 ALGORITHM: Final = "ed25519"
 

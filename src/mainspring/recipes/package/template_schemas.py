@@ -12,8 +12,8 @@ from typing import Any, Final
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.compiling.declarative import DECLARED
-from mainspring.recipes.package.model import SAYS as VERSION_SAYS
-from mainspring.recipes.package.model import SEMVER_PATTERN as VERSION_PATTERN
+from mainspring.recipes.package.references import SAYS as VERSION_SAYS
+from mainspring.recipes.package.references import SEMVER_PATTERN as VERSION_PATTERN
 from mainspring.workspace.boards.part_capabilities import part_capabilities
 from mainspring.workspace.boards.schemas import DATASETS, NAME, JsonSchema, object_of
 

@@ -27,8 +27,8 @@ from mainspring.definition.strict_json import encode_canonical, join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.definition.validate import ValidationReport, validate
 from mainspring.recipes.compiling import compile_automation
-from mainspring.recipes.package.model import RecipePackage
 from mainspring.recipes.package.references import (
+    RecipePackage,
     ReferenceValues,
     build_stand_ins,
     fill,

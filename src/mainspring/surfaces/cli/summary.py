@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
-    from mainspring.definition.validate.report import ValidationReport
+    from mainspring.definition.validate.outline import ValidationReport
     from mainspring.workspace.automation_resources import WatchedBoard
 
 _MISFIRES = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.definition.validate.report import ValidationReport
+    from mainspring.definition.validate.outline import ValidationReport
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.screen import Screen
 

@@ -10,7 +10,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.definition.validate import validate
-from mainspring.definition.validate.report import MOST_FINDINGS
+from mainspring.definition.validate.outline import MOST_FINDINGS
 from tests.kit.definitions import LIMITS, WORDS, document, judged, loop, shape, step, told
 
 
