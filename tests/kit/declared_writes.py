@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.actions.vocabulary import build_actions
 from mainspring.contracts.action import declare_actions
-from mainspring.contracts.declared_writes import declare_writes
+from mainspring.contracts.capability import declare_writes
 from mainspring.contracts.limits import Limits
 from mainspring.integration_loader import load_integrations
 from mainspring.settings import Settings

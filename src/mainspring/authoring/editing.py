@@ -27,7 +27,15 @@ from mainspring.definition.traits import read_traits
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automation_states import activate, archive, pause
-from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
+from mainspring.workspace.automations import (
+    hold,
+    hold_all,
+    hold_names,
+    list_triggers,
+    merge_stored_triggers,
+    read_grants,
+    update,
+)
 from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import (
     AgreedAuthority,
@@ -35,7 +43,6 @@ from mainspring.workspace.consents import (
     load_baseline,
     summarize_consent,
 )
-from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 from mainspring.workspace.versions import (
     compute_version_id,
     find_version,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mainspring.contracts.declared_writes import find_declared_write
+from mainspring.contracts.capability import find_declared_write
 
 _DEEPEST: Final = 16
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import InternalError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
     from mainspring.contracts.write_description import WriteDescription
+
 
 Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
@@ -253,3 +254,40 @@ def require_part(part: Part | None) -> Part:
     if part is None:
         raise InternalError("This registry describes capabilities and cannot call this one.")
     return part
+
+
+# The writes that the capabilities of this process declare, where no vocabulary is at hand.
+
+
+# What the capabilities of this process declare. Consent compares stored documents, also where no
+# vocabulary is at hand; what is sent by default must never depend on who compares.
+_DECLARED: Final[dict[str, Capability]] = {}
+
+
+def declare_writes(capabilities: Iterable[Capability]) -> None:
+    """Makes the declarations of a registry known; each registry does so when it is built."""
+    _DECLARED.update((one.id, one) for one in capabilities if one.write is not None)
+
+
+def find_declared_write(capability: str) -> Write | None:
+    """What a capability declares about its writes; None where it declares nothing."""
+    found = _DECLARED.get(capability)
+    return None if found is None else found.write
+
+
+def list_default_writes(*, with_safe: bool) -> frozenset[str]:
+    """The writes that go at once where their step says nothing."""
+    return frozenset(
+        name
+        for name, one in _DECLARED.items()
+        if one.write is not None and (one.write.sent_by_default or (with_safe and one.write.safe))
+    )
+
+
+def list_account_products() -> dict[str, str]:
+    """The integrations over whose accounts something is written, with their product names."""
+    return {
+        one.annotations.route.integration: one.write.product
+        for one in _DECLARED.values()
+        if one.write is not None and one.write.product and one.annotations.route is not None
+    }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Final
 
 from mainspring.contracts.errors import Finding, Invalid
@@ -114,3 +114,18 @@ def _escape_character(text: str, place: int, one: str) -> str:
 def _is_joiner(text: str, place: int, one: str) -> bool:
     around = text[place - 1 : place] + text[place + 1 : place + 2]
     return one in _JOINERS and len(around) == 2 and not any(map(str.isascii, around))
+
+
+# A name that is free: the one that is wanted, or the first number behind it.
+
+LONGEST_FREE_NAME: Final = 200
+
+
+def choose_free_name(name: str, used: Collection[str]) -> str:
+    """The name itself where nothing else has it."""
+    number, found = 1, name[:LONGEST_FREE_NAME]
+    while found in used:
+        number += 1
+        ending = f" ({number})"
+        found = name[: LONGEST_FREE_NAME - len(ending)] + ending
+    return found

@@ -12,8 +12,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from mainspring.contracts.action import Action, declare_actions
-from mainspring.contracts.capability import Capability
-from mainspring.contracts.declared_writes import declare_writes
+from mainspring.contracts.capability import Capability, declare_writes
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.event import EventType
 from mainspring.contracts.trigger import TriggerKind

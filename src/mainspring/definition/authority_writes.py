@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
-from mainspring.contracts.declared_writes import (
+from mainspring.contracts.capability import (
     find_declared_write,
     list_account_products,
     list_default_writes,

@@ -8,28 +8,13 @@ newer recipe says can be compared value by value.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
-
-
-# A name that is free: the one that is wanted, or the first number behind it.
-
-LONGEST_NAME: Final = 200
-
-
-def choose_free_name(name: str, used: Collection[str]) -> str:
-    """The name itself where nothing else has it."""
-    number, found = 1, name[:LONGEST_NAME]
-    while found in used:
-        number += 1
-        ending = f" ({number})"
-        found = name[: LONGEST_NAME - len(ending)] + ending
-    return found
 
 
 RecipeKind = Literal["board", "automation", "workflow", "integration", "bundle"]

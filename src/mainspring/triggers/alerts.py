@@ -46,11 +46,10 @@ from mainspring.workspace.alerts import (
     set_mailed,
     take_mail,
 )
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import hold_triggers, set_state
 from mainspring.workspace.people.email_addresses import find_author_address
 from mainspring.workspace.push_subscriptions import queue_failure
 from mainspring.workspace.schedules import list_waiting_schedules
-from mainspring.workspace.triggers import hold_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

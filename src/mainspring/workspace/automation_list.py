@@ -12,8 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.workspace.automations import AutomationStatus, no_automation_error
-from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
+from mainspring.workspace.automations import (
+    AutomationStatus,
+    list_triggers,
+    merge_stored_triggers,
+    no_automation_error,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -25,13 +25,14 @@ from mainspring.workspace.automations import (
     check_name,
     hold,
     hold_names,
+    list_triggers,
+    merge_stored_triggers,
     no_automation_error,
     set_state,
 )
 from mainspring.workspace.consents import check_agreed, pause_reason
 from mainspring.workspace.departed_members import resume_triggers
 from mainspring.workspace.inbox import mark_read_about
-from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 from mainspring.workspace.uninstalled import check_not_uninstalled
 
 if TYPE_CHECKING:

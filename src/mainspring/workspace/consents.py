@@ -23,7 +23,13 @@ from mainspring.definition.authority import (
     find_additions,
 )
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
-from mainspring.workspace.automations import hold, read_grants, set_state
+from mainspring.workspace.automations import (
+    hold,
+    list_triggers,
+    merge_stored_triggers,
+    read_grants,
+    set_state,
+)
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -48,7 +54,6 @@ from mainspring.workspace.consent_rows import (
     with_names,
 )
 from mainspring.workspace.inbox import leave_message
-from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction

@@ -29,8 +29,7 @@ from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
 from mainspring.surfaces.cli.logins import SavedLogin, keep_login, read_address
 from mainspring.surfaces.mcp import server
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.automations import FIRST_MEMBER, list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import Api, served

@@ -21,9 +21,9 @@ from mainspring.workspace.automations import (
     SavedAutomation,
     create,
     set_state,
+    switch,
     update,
 )
-from mainspring.workspace.triggers import switch
 from tests.kit.house import Bench, document, step
 
 HOOK = {"id": "hook", "type": "webhook"}

@@ -13,7 +13,13 @@ from mainspring.contracts.ids import generate_id
 from mainspring.definition.validate import validate
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automation_states import archive
-from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, set_state, update
+from mainspring.workspace.automations import (
+    FIRST_MEMBER,
+    SavedAutomation,
+    set_state,
+    switch,
+    update,
+)
 from mainspring.workspace.import_export import (
     ImportResult,
     OnClash,
@@ -22,7 +28,6 @@ from mainspring.workspace.import_export import (
     import_judged,
     judge_import,
 )
-from mainspring.workspace.triggers import switch
 from mainspring.workspace.versions import diff, list_versions, read_version, rollback
 from mainspring.workspace.webhooks import rotate
 from tests.kit.house import Bench, document, step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from mainspring.workspace.triggers import agree, merge_stored_triggers
+from mainspring.workspace.automations import agree, merge_stored_triggers
 
 WRITTEN = {"id": "morning", "type": "schedule", "config": {"cron": "@daily"}, "inputs": {}}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from mainspring.contracts.display_text import choose_free_name
 from mainspring.contracts.errors import Conflict, Finding, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.strict_json import is_same_value, split_pointer
@@ -30,7 +31,6 @@ from mainspring.recipes.carrying.references import ResourceReference, fill_all
 from mainspring.recipes.carrying.row_import import RowImportResult, bring_rows
 from mainspring.recipes.carrying.validation import validate_content
 from mainspring.recipes.entities.boards import BoardHandler
-from mainspring.recipes.kinds import choose_free_name
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import hold_all, hold_names
 from mainspring.workspace.boards.lookup import DEFAULT

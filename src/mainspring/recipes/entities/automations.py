@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
+from mainspring.contracts.display_text import choose_free_name
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AuthorityAddition
 from mainspring.definition.validate import ValidationReport
-from mainspring.recipes.kinds import EntityKind, RecipeEntity, choose_free_name
+from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automation_list import read_automation

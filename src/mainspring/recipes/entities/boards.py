@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import choose_free_name
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from mainspring.recipes.kinds import EntityKind, RecipeEntity, choose_free_name
+from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.workspace.boards.columns import complete_columns
 from mainspring.workspace.boards.datasets import keep_datasets
 from mainspring.workspace.boards.lookup import Board, find_board, list_board_datasets, open_board

@@ -42,6 +42,7 @@ from mainspring.workspace.automations import (
     FIRST_MEMBER,
     AutomationStatus,
     SavedAutomation,
+    read_triggers,
     save,
     update,
 )
@@ -50,7 +51,6 @@ from mainspring.workspace.consents import (
     change_by,
     summarize_consent,
 )
-from mainspring.workspace.triggers import read_triggers
 from mainspring.workspace.versions import list_versions
 from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
 

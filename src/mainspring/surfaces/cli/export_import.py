@@ -22,7 +22,7 @@ from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.automations import FIRST_MEMBER, read_triggers
 from mainspring.workspace.consents import summarize_consent
 from mainspring.workspace.import_export import (
     ImportCandidate,
@@ -34,7 +34,6 @@ from mainspring.workspace.import_export import (
     import_judged,
     judge_import,
 )
-from mainspring.workspace.triggers import read_triggers
 from mainspring.workspace.workspace_validation import load_vocabulary
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.server_presence import fire_url
 from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.triggers import read_triggers
+from mainspring.workspace.automations import read_triggers
 from mainspring.workspace.webhooks import revoke, rotate
 
 if TYPE_CHECKING:

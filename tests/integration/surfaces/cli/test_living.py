@@ -27,7 +27,7 @@ from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.triggers import read_triggers
+from mainspring.workspace.automations import read_triggers
 from tests.kit.house import Bench, document, step
 
 HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]

@@ -11,8 +11,7 @@ import pytest
 
 from mainspring.definition.validate import validate
 from mainspring.runs.replay import replay
-from mainspring.workspace.automations import set_state
-from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.automations import list_triggers, set_state
 from tests.kit.boards import Boards, values
 from tests.kit.events import ECHO, listen, match_all, matching, tell
 from tests.kit.house import Bench, document, step

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
+from mainspring.contracts.display_text import choose_free_name
 from mainspring.contracts.errors import Invalid
 from mainspring.recipes.codex.catalog import Recipe
 from mainspring.recipes.codex.dependencies import InstallStage, distribute_overrides
-from mainspring.recipes.kinds import choose_free_name
 from mainspring.recipes.package import read_package
 from tests.kit.codex import automation, board
 

@@ -31,9 +31,8 @@ from mainspring.triggers.fire_history import last_payload, list_fire_times
 from mainspring.triggers.schedule import read_schedule
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.automations import read_grants
+from mainspring.workspace.automations import read_grants, read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.triggers import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
 from mainspring.workspace.workspace_validation import load_vocabulary
 
