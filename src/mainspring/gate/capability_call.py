@@ -1,4 +1,4 @@
-"""One call on its way to the door and the answer that comes back."""
+"""One call and its answer: its arguments, the secrets in them, and the fence of its run."""
 
 from __future__ import annotations
 

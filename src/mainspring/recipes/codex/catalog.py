@@ -1,4 +1,4 @@
-"""The shelf: which recipes a workspace sees, and which one is meant by a slug or an id.
+"""Recipes and installs of a workspace: which it sees, and which one a slug or an id means.
 
 A slug means the workspace's own recipe first, then the starter, then what another workspace
 shares. An install remembers the id of its recipe, so no other publisher ever slips in under

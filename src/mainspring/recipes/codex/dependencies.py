@@ -1,4 +1,4 @@
-"""What has to be there before a recipe can be installed, and in which order it is made.
+"""What an install needs: its dependencies, their order, and the values that are filled in.
 
 A need is met by what is installed already, by what was taken away a short while ago, or by a
 recipe on the shelf, which is then installed first. What meets it never changes by surprise: an

@@ -1,4 +1,4 @@
-"""The protocol's own low-level server, with our tools in it.
+"""The MCP methods and the tools that they list and call, in the protocol's low-level server.
 
 It negotiates versions, checks each request against the schema of its version and knows
 which methods there are. Messages about tools are answered before they reach it: lists and

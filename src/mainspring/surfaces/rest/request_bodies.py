@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON, no more of it than is taken, and read strictly.
+"""JSON bodies: those of requests, bounded and read strictly, and those of answers.
 
 The size is measured while the body arrives, so a larger one is refused before it is in
 memory. A compressed body is not taken: what it unpacks to cannot be known before. Reading a

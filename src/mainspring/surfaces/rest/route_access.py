@@ -1,4 +1,4 @@
-"""Marks on routes: who may use each of them, said beside the route itself.
+"""Marks on routes: who may use each of them and which query it takes, said beside the route.
 
 Every route has one of these marks, or the application does not start: open to everybody, a
 permission that a role must allow, the face of a capability, or open to whoever is known.
