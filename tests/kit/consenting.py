@@ -8,7 +8,7 @@ from mainspring.contracts.context import Transaction
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consent_rows import AutomationConsent, list_consents
-from mainspring.workspace.consents import answer
+from mainspring.workspace.consents import answer_consent
 
 
 async def agree_to_all(
@@ -25,5 +25,5 @@ async def agree_within(
     """The same in a transaction of the test's own."""
     waiting = await list_consents(tx, workspace_id, "waiting")
     for one in waiting:
-        await answer(tx, workspace_id, one.id, one.digest.hex(), member, agree=True)
+        await answer_consent(tx, workspace_id, one.id, one.digest.hex(), member, agree=True)
     return waiting

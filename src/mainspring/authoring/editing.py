@@ -7,7 +7,6 @@ makes none: the version of then is in force again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -24,6 +23,7 @@ from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDe
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value
 from mainspring.definition.traits import read_traits
+from mainspring.definition.json_values import is_same_value
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automation_states import activate, archive, pause
@@ -167,12 +167,7 @@ async def _ask(
 ) -> None:
     """What a program lets an automation do beyond what was agreed to waits for a person."""
     space, tx = ctx.actor.workspace_id, ctx.tx
-    row = await hold(tx, space, automation_id)
-    words = await studio.words(space, row["document"])
-    traits = await asyncio.to_thread(
-        read_traits, row["document"], read_grants(row["grants"]), words
-    )
-    made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor, traits)
+    made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor)
     if made.consent is not None:
         made.state = "paused"
 

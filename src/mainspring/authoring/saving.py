@@ -60,8 +60,8 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
             build_overlap_query(definition.as_dict()),
             acknowledged=bool(given.get("acknowledged_overlap")),
         )
-        saved = await create(tx, space, definition, report.grants, author.member_id)
-        consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
+        saved = await create(tx, space, definition, report.grants, author.member_id, report.traits)
+        consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor)
         if key is not None:
             await keep_save_key(tx, space, author.member_id, key, body, saved.automation_id)
         return _describe_saved_automation(

@@ -115,8 +115,8 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
         definition = report.accepted()
         consent, starts = None, True
         if known is None:
-            saved = await create(tx, space, definition, report.grants, ctx.actor.id)
-            consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor, report.traits)
+            saved = await create(tx, space, definition, report.grants, ctx.actor.id, report.traits)
+            consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor)
             starts = consent is None
         else:
             await hold_all(tx, space, [known])
@@ -125,7 +125,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
             saved = await update(
                 tx, space, known, definition, report.grants, ctx.actor.id, traits=report.traits
             )
-            consent = await ask_if_wider(tx, space, known, agreed, ctx.actor, report.traits)
+            consent = await ask_if_wider(tx, space, known, agreed, ctx.actor)
             await record_overtaken(tx, before, studio.limits)
             # What was paused is set going by a person; a program leaves it as it is.
             starts = consent is None and (agreed is None or saved.state == "active")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.contracts.action import is_declared_pure
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.definition.grants import list_lent_capabilities, list_needed_grants
@@ -107,6 +108,14 @@ class DefinitionTraits:
     # The pointers of the steps that send something; None when no vocabulary was available.
     sends: frozenset[str] | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """The traits as they are stored with a version."""
+        return {
+            "lent": sorted(self.lent),
+            "pure": None if self.pure is None else sorted(self.pure),
+            "sends": None if self.sends is None else sorted(self.sends),
+        }
+
 
 _SCRIPT: Final = "script"
 # The traits of a definition that was not checked against a vocabulary.
@@ -121,6 +130,27 @@ def read_traits(
         list_lent_capabilities(grants, vocabulary),
         find_pure_steps(document, vocabulary),
         find_sending_steps(document, vocabulary),
+    )
+
+
+def read_stored_traits(
+    stored: Mapping[str, Any] | None, document: Mapping[str, Any]
+) -> DefinitionTraits:
+    """The traits that were stored with a version.
+
+    None: the version was saved before traits were stored. Every step that is not known to be pure
+    then counts as one that sends, so that a question never shrinks for want of a declaration.
+    """
+    if stored is None:
+        steps = flatten_steps(document)
+        return DefinitionTraits(
+            sends=frozenset(one.pointer for one in steps if not is_declared_pure(one.action))
+        )
+    pure, sends = stored["pure"], stored["sends"]
+    return DefinitionTraits(
+        frozenset(stored["lent"]),
+        None if pure is None else frozenset(pure),
+        None if sends is None else frozenset(sends),
     )
 
 

@@ -20,21 +20,22 @@ from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.errors import PersonRequired
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.definition.approval import AGENTS
 from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.traits import find_sending_steps
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.automations import read_grants
+from mainspring.workspace.consent_rows import hold_agreements
 from mainspring.workspace.consents import may_agree
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
 
-# What one workspace can say about a document.
+# What one workspace can say about documents.
 Words = Callable[[UUID, Any], Awaitable[Vocabulary]]
-# Whether a definition of a workspace, with these grants, uses what would be replaced.
-UsesAccount = Callable[[UUID, Mapping[str, Any], Sequence[Grant]], Awaitable[bool]]
+# Whether a definition with these grants uses what would be replaced.
+UsesAccount = Callable[[Mapping[str, Any], Sequence[Grant], Vocabulary], bool]
 
 _MOST_NAMED: Final = 3
 # The capabilities that ask a model.
@@ -59,6 +60,8 @@ class AccountChange:
 
     subject: str
     uses: UsesAccount
+    # What the definitions are read with; None: their grants say it alone.
+    words: Words | None
     # None: the automations of all workspaces, or of all members.
     workspace_id: UUID | None
     owner_id: UUID | None
@@ -67,44 +70,39 @@ class AccountChange:
     decides: str = "which account {users} {use}"
 
 
-def writes_with_secret(words: Words, name: str) -> UsesAccount:
+def writes_with_secret(name: str) -> UsesAccount:
     """Whether a write uses the secret of this name, by its template or without naming it."""
 
-    def writes(document: Mapping[str, Any], grants: Sequence[Grant], known: Vocabulary) -> bool:
+    def uses(document: Mapping[str, Any], grants: Sequence[Grant], known: Vocabulary) -> bool:
         if any(name in route.secrets for route in _routes(grants, known)):
             return True
-        uses = [one for one in find_secret_uses(document, Limits()) if one.secret == name]
-        if not uses:
+        found = [one for one in find_secret_uses(document, Limits()) if one.secret == name]
+        if not found:
             return False
         sending = tuple(f"{pointer}/" for pointer in find_sending_steps(document, known))
-        return any(one.action in AGENTS or one.pointer.startswith(sending) for one in uses)
-
-    async def uses(space: UUID, document: Mapping[str, Any], grants: Sequence[Grant]) -> bool:
-        return await asyncio.to_thread(writes, document, grants, await words(space, document))
+        return any(one.action in AGENTS or one.pointer.startswith(sending) for one in found)
 
     return uses
 
 
-def writes_over(words: Words, integration: str) -> UsesAccount:
+def writes_over(integration: str) -> UsesAccount:
     """Whether a write goes over the connection to this integration."""
 
-    async def uses(space: UUID, document: Mapping[str, Any], grants: Sequence[Grant]) -> bool:
-        known = await words(space, document)
+    def uses(document: Mapping[str, Any], grants: Sequence[Grant], known: Vocabulary) -> bool:
+        del document
         return any(route.integration == integration for route in _routes(grants, known))
 
     return uses
 
 
-def writes_instead_of(
-    words: Words, integration: str, secrets: Collection[str] | None
-) -> UsesAccount:
+def writes_instead_of(integration: str, secrets: Collection[str] | None) -> UsesAccount:
     """Whether a write goes over this integration, and without it with one of these secrets.
 
     None: with any secret that does as well.
     """
 
-    async def uses(space: UUID, document: Mapping[str, Any], grants: Sequence[Grant]) -> bool:
-        known = await words(space, document)
+    def uses(document: Mapping[str, Any], grants: Sequence[Grant], known: Vocabulary) -> bool:
+        del document
         routes = [one for one in _routes(grants, known) if one.integration == integration]
         if secrets is None:
             return any(one.secrets for one in routes)
@@ -113,26 +111,31 @@ def writes_instead_of(
     return uses
 
 
-async def asks_model(space: UUID, document: Mapping[str, Any], grants: Sequence[Grant]) -> bool:
+def asks_model(document: Mapping[str, Any], grants: Sequence[Grant], known: Vocabulary) -> bool:
     """Whether a model is asked; any connection may decide which one answers."""
-    del space, document
+    del document, known
     return any(one.capability in _ASKING_MODELS for one in grants)
 
 
 async def check_account_change(tx: Transaction, actor: Actor, change: AccountChange) -> None:
     """Refuses a program that would give agreed automations another account or model.
 
-    A token with the permission approve may do it, if it names all of these automations.
+    A token with the permission approve may do it, if it names all of these automations. Nobody
+    agrees to anything until the transaction ends, so an agreement always names the account that is
+    used.
     """
+    known: Vocabulary = Registry()
+    asked = (change.workspace_id, change.owner_id)
+    if not actor.is_person and change.words is not None and change.workspace_id is not None:
+        # Once for all of them, and before the lock: it may need a connection of its own, which
+        # transactions that wait for the lock could hold.
+        documents = [row["document"] for row in await tx.fetch(_AGREED, *asked)]
+        known = await change.words(change.workspace_id, documents)
+    await hold_agreements(tx, change.workspace_id)
     if actor.is_person:
         return
-    found: dict[UUID, tuple[UUID, str]] = {}
-    for row in await tx.fetch(_AGREED, change.workspace_id, change.owner_id):
-        if row["id"] in found or may_agree(actor, row["id"]):
-            continue
-        document, grants = upgrade(row["document"])[0], read_grants(row["grants"])
-        if await change.uses(row["workspace_id"], document, grants):
-            found[row["id"]] = row["workspace_id"], _describe(row)
+    rows = [row for row in await tx.fetch(_AGREED, *asked) if not may_agree(actor, row["id"])]
+    found = await asyncio.to_thread(_find_users, rows, change.uses, known)
     if found:
         own = [name for space, name in found.values() if space == actor.workspace_id]
         use = "uses" if len(found) == 1 else "use"
@@ -142,6 +145,19 @@ async def check_account_change(tx: Transaction, actor: Actor, change: AccountCha
             url=change.page,
             command=change.command,
         )
+
+
+def _find_users(
+    rows: Iterable[Mapping[str, Any]], uses: UsesAccount, known: Vocabulary
+) -> dict[UUID, tuple[UUID, str]]:
+    """The automations that use it, each with its workspace and how it is called in a message."""
+    found: dict[UUID, tuple[UUID, str]] = {}
+    for row in rows:
+        if row["id"] not in found and uses(
+            upgrade(row["document"])[0], read_grants(row["grants"]), known
+        ):
+            found[row["id"]] = row["workspace_id"], _describe(row)
+    return found
 
 
 def _routes(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Any]:

@@ -250,7 +250,7 @@ _KEEP_DEFINITION = """
 """
 _WHOLE = """
     SELECT a.id, a.name, a.version, a.state, a.created_by, v.definition_hash, v.grants,
-        d.document
+        v.traits, d.document
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
@@ -285,8 +285,13 @@ _BUMP = """
 """
 _VERSION = """
     INSERT INTO automation_versions
-        (workspace_id, automation_id, version, definition_hash, grants, author, rollback_of)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+        (workspace_id, automation_id, version, definition_hash, grants, author, rollback_of, traits)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+# The same version was validated again: what is declared about it may be known better by now.
+_TRAITS = """
+    UPDATE automation_versions SET traits = $4
+    WHERE workspace_id = $1 AND automation_id = $2 AND version = $3
 """
 # A version that was left for an earlier one keeps its number.
 _NEXT = """
@@ -382,13 +387,14 @@ async def create(
     definition: Definition,
     grants: Sequence[Grant],
     author: UUID,
+    traits: DefinitionTraits | None = None,
     *,
     via: ConsentChannel | None = None,
 ) -> SavedAutomation:
     """Keeps a definition as a new automation; a name that is taken is refused."""
     await hold_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
-    content = await keep_content(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants, traits)
     saved = await _save_first_version(tx, workspace_id, content, author)
     if via is not None:
         await keep_agreed(tx, workspace_id, saved.automation_id, author, via)
@@ -446,6 +452,7 @@ async def put_version(
     document = content.definition.as_dict()
     lacking = await _find_warnings(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
+        await _keep_traits(tx, workspace_id, automation_id, row["version"], content)
         return SavedAutomation(
             automation_id, row["version"], changed=False, state=state, warnings=lacking
         )
@@ -465,6 +472,7 @@ async def put_version(
         content.grants,
         author,
         rollback_of,
+        content.traits.as_dict(),
     )
     await renew_consent(
         tx,
@@ -498,6 +506,7 @@ async def put_in_force(
         return SavedAutomation(automation_id, version, changed=False, state=state, warnings=lacking)
     widened = await _check_change(tx, workspace_id, row, content, author)
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
+    await _keep_traits(tx, workspace_id, automation_id, version, content)
     await renew_consent(
         tx,
         workspace_id,
@@ -647,12 +656,27 @@ async def _save_first_version(
     automation_id = generate_id()
     await tx.execute(_CREATE, workspace_id, automation_id, content.definition.name, author)
     await tx.execute(
-        _VERSION, workspace_id, automation_id, 1, content.digest, content.grants, author, None
+        _VERSION,
+        workspace_id,
+        automation_id,
+        1,
+        content.digest,
+        content.grants,
+        author,
+        None,
+        content.traits.as_dict(),
     )
     await _follow(tx, workspace_id, automation_id, content.definition, "paused")
     lacking = await _find_warnings(tx, workspace_id, author, content.definition.as_dict())
     widened = read_grants(content.grants)
     return SavedAutomation(automation_id, 1, changed=True, widened=widened, warnings=lacking)
+
+
+async def _keep_traits(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, content: VersionContent
+) -> None:
+    traits = content.traits.as_dict()
+    await tx.execute(_TRAITS, workspace_id, automation_id, version, traits)
 
 
 async def _find_warnings(

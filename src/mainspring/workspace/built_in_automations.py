@@ -82,8 +82,10 @@ class BuiltInAutomations:
             "metadata": {"tags": list(tags)},
         }
         report = await asyncio.to_thread(validate, document, self._words, self._limits)
-        saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
-        asked = await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
+        saved = await create(
+            tx, workspace_id, report.accepted(), report.grants, actor.id, report.traits
+        )
+        asked = await agree_or_ask(tx, workspace_id, saved.automation_id, actor)
         if asked is None:
             await set_state(tx, workspace_id, saved.automation_id, "active")
         return saved.automation_id

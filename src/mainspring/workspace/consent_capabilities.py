@@ -38,7 +38,7 @@ from mainspring.workspace.consent_rows import (
     list_consents,
 )
 from mainspring.workspace.consents import (
-    answer,
+    answer_consent,
     build_consent_changed_error,
     format_consent,
     get_consent_channel,
@@ -192,7 +192,7 @@ class _ConsentHandlers:
         await _check_named(ctx, found, self.address)
         if found.asked_kind == REPEAT:
             return await _answer_repeat(ctx, found, given["digest"], agree=agree, starts=starts)
-        found, news = await answer(
+        found, news = await answer_consent(
             ctx.tx,
             space,
             wanted,

@@ -31,6 +31,8 @@ from mainspring.definition.authority import (
 from mainspring.definition.authority_writes import list_owner_accounts
 from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
+from mainspring.definition.json_values import encode_canonical, is_same_value
+from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.inbox import mark_consent_read
 from mainspring.workspace.proposals import is_written
@@ -102,7 +104,9 @@ async def add_board_names(
 
     def named(found: re.Match[str]) -> str:
         name = names.get(found[0])
-        return found[0] if name is None else f'"{name}" ({found[0]})'
+        if name is None or found.string.endswith('" (', 0, found.start()):
+            return found[0]
+        return f'"{name}" ({found[0]})'
 
     return tuple(replace(one, says=_ID.sub(named, one.says)) for one in added)
 
@@ -189,7 +193,8 @@ _OVERTAKE = """
     WHERE workspace_id = $1 AND automation_id = $2 AND status = 'waiting'
 """
 _ANSWER = """
-    UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now()
+    UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now(),
+        additions = $6
     WHERE workspace_id = $1 AND id = $2
 """
 # The same question about another version: the answer is given to the digest, which is new.
@@ -209,8 +214,14 @@ _COVERED = """
         paused_reason = CASE WHEN paused_reason = 'consent' THEN NULL ELSE paused_reason END
     WHERE workspace_id = $1 AND id = $2 AND agreed_version IS NOT NULL
 """
+# An agreement names the accounts that are used, so neither changes while the other is decided.
+_EVERY_WORKSPACE: Final = "everywhere"
+_HOLD_ACCOUNTS = (
+    "SELECT pg_advisory_xact_lock_shared(hashtextextended('agreed accounts ' || $1, 0))"
+)
+_HOLD_AGREEMENTS = "SELECT pg_advisory_xact_lock(hashtextextended('agreed accounts ' || $1, 0))"
 _VERSION = """
-    SELECT v.grants, d.document
+    SELECT v.grants, v.traits, d.document
     FROM automation_versions v
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
@@ -280,18 +291,50 @@ def compute_consent_digest(
 
 
 async def find_consent(tx: Transaction, workspace_id: UUID, consent_id: UUID) -> AutomationConsent:
+    """One question, with the accounts and boards of an open one by their names of now."""
     row = await tx.fetchrow(_ONE, workspace_id, consent_id)
     if row is None:
         raise NotFound("There is no such consent.", code="no_consent")
-    return _read(row)
+    return await _name_current(tx, workspace_id, _read(row))
 
 
 async def load_latest_consent(
     tx: Transaction, workspace_id: UUID, automation_id: UUID
 ) -> AutomationConsent | None:
     """The last that was asked for an automation, whatever became of it."""
+    found = await _load_latest_stored(tx, workspace_id, automation_id)
+    return None if found is None else await _name_current(tx, workspace_id, found)
+
+
+async def _load_latest_stored(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> AutomationConsent | None:
     row = await tx.fetchrow(_LATEST, workspace_id, automation_id)
     return None if row is None else _read(row)
+
+
+async def _name_current(
+    tx: Transaction, workspace_id: UUID, consent: AutomationConsent
+) -> AutomationConsent:
+    """The question as it is to be shown and answered now.
+
+    The names of accounts and boards are not stored with an open question: an account that was
+    replaced since makes it another question, with another digest. What was agreed to is stored as
+    it was shown.
+    """
+    if consent.status == "agreed":
+        return consent
+    shown = await with_names(tx, workspace_id, consent.automation_id, consent.additions)
+    if shown == consent.additions:
+        return consent
+    digest = compute_consent_digest(
+        consent.automation_id,
+        consent.version,
+        consent.origin,
+        shown,
+        refused=consent.status == "refused",
+    )
+    return replace(consent, additions=shown, digest=digest)
 
 
 async def list_consents(
@@ -303,7 +346,7 @@ async def list_consents(
 ) -> list[AutomationConsent]:
     """The newest first; without those of archived automations."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
-    return [_read(row) for row in rows]
+    return [await _name_current(tx, workspace_id, _read(row)) for row in rows]
 
 
 async def list_agreed_by_upgrade(
@@ -315,6 +358,20 @@ async def list_agreed_by_upgrade(
         {"automation_id": str(row["id"]), "name": row["name"], "version": row["version"]}
         for row in rows
     ]
+
+
+async def hold_accounts(tx: Transaction, workspace_id: UUID) -> None:
+    """Nobody replaces an account or a model of this workspace until the transaction ends."""
+    await tx.execute(_HOLD_ACCOUNTS, _EVERY_WORKSPACE)
+    await tx.execute(_HOLD_ACCOUNTS, str(workspace_id))
+
+
+async def hold_agreements(tx: Transaction, workspace_id: UUID | None) -> None:
+    """Nobody agrees to an automation of this workspace until the transaction ends.
+
+    None: of any workspace. To be called before an account or a model is replaced.
+    """
+    await tx.execute(_HOLD_AGREEMENTS, str(workspace_id or _EVERY_WORKSPACE))
 
 
 async def keep_waiting(
@@ -334,7 +391,7 @@ async def keep_waiting(
     leaves one question and not one for each version.
     """
     digest = compute_consent_digest(automation_id, version, origin, added)
-    there = await load_latest_consent(tx, workspace_id, automation_id)
+    there = await _load_latest_stored(tx, workspace_id, automation_id)
     if there is not None and there.asks_same(origin, added, agreed_version, agreed_triggers):
         await tx.execute(_ASK_AGAIN, workspace_id, there.id, version, digest, *asked)
         return there.id
@@ -365,6 +422,7 @@ async def keep_agreed(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, member: UUID, via: ConsentChannel
 ) -> None:
     """Records that a person has agreed to the version in force."""
+    await hold_accounts(tx, workspace_id)
     await tx.execute(_AGREED, workspace_id, automation_id, member, via)
 
 
@@ -373,7 +431,7 @@ async def keep_covered(tx: Transaction, workspace_id: UUID, automation_id: UUID)
     await tx.execute(_COVERED, workspace_id, automation_id)
 
 
-async def mark(
+async def record_answer(
     tx: Transaction,
     workspace_id: UUID,
     consent: AutomationConsent,
@@ -381,15 +439,22 @@ async def mark(
     member: UUID,
     via: ConsentChannel = "page",
 ) -> None:
-    """Keeps an answer. Once agreed to, nothing but a person keeps it from starting."""
+    """Keeps an answer. Once agreed to, nothing but a person keeps it from starting.
+
+    ``consent`` is the question with the names that were shown. A refusal keeps none of them: it can
+    still be agreed to, and then with the accounts of that time.
+    """
+    row = await tx.fetchrow(_ONE, workspace_id, consent.id)
+    kept = consent if status == "agreed" else _read(row)
     digest = compute_consent_digest(
         consent.automation_id,
         consent.version,
         consent.origin,
-        consent.additions,
+        kept.additions,
         refused=status == "refused",
     )
-    await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member)
+    stored = [one.as_dict() for one in kept.additions]
+    await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member, stored)
     await mark_consent_read(tx, workspace_id, consent.automation_id)
     if status == "agreed":
         await keep_agreed(tx, workspace_id, consent.automation_id, member, via)
@@ -403,7 +468,7 @@ async def renew_consent(
     version: int,
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
-    traits: DefinitionTraits = UNDECLARED,
+    traits: DefinitionTraits,
     *,
     by_program: bool = False,
 ) -> None:
@@ -412,7 +477,7 @@ async def renew_consent(
     What came from elsewhere is asked about until a person has answered, or until what they had
     agreed to is back as it was.
     """
-    there = await load_latest_consent(tx, workspace_id, automation_id)
+    there = await _load_latest_stored(tx, workspace_id, automation_id)
     if there is None or not there.blocks(before):
         return
     then = await _load_agreed_definition(tx, workspace_id, there)
@@ -423,9 +488,7 @@ async def renew_consent(
         await mark_consent_read(tx, workspace_id, automation_id)
         await keep_covered(tx, workspace_id, automation_id)
         return
-    asked = await with_names(
-        tx, workspace_id, automation_id, found or (build_review_addition(NOTHING_NEW),)
-    )
+    asked = found or (build_review_addition(NOTHING_NEW),)
     if by_program or is_from_words(there.additions):
         asked = await mark_words(tx, workspace_id, automation_id, version, asked, there.additions)
     if there.version == version and there.additions == asked:
@@ -469,12 +532,15 @@ async def load_version_authority(
 ) -> AutomationAuthority | None:
     """What a version may do as it was saved; None where there is no such version."""
     row = await tx.fetchrow(_VERSION, workspace_id, automation_id, version)
-    return None if row is None else await read_authority_in_thread(row["document"], row["grants"])
+    if row is None:
+        return None
+    traits = read_stored_traits(row["traits"], row["document"])
+    return await read_authority_in_thread(row["document"], row["grants"], traits)
 
 
 async def _load_agreed_definition(
     tx: Transaction, workspace_id: UUID, consent: AutomationConsent
-) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]] | None:
+) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]], DefinitionTraits] | None:
     """The definition that was agreed to, with its triggers as they were then, and its grants."""
     if consent.agreed_version is None:
         return None
@@ -484,11 +550,11 @@ async def _load_agreed_definition(
     document = dict(upgrade(row["document"])[0])
     if consent.agreed_triggers is not None:
         document["triggers"] = list(consent.agreed_triggers)
-    return document, row["grants"]
+    return document, row["grants"], read_stored_traits(row["traits"], document)
 
 
 def _is_back(
-    then: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]] | None,
+    then: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]], DefinitionTraits] | None,
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
 ) -> bool:
@@ -502,7 +568,7 @@ def _is_back(
 async def read_authority_in_thread(
     document: Mapping[str, Any],
     grants: Sequence[Mapping[str, Any]],
-    traits: DefinitionTraits = UNDECLARED,
+    traits: DefinitionTraits,
 ) -> AutomationAuthority:
     """What a definition may do, read beside the loop: a large script takes its time."""
     read = [

@@ -30,6 +30,8 @@ from mainspring.workspace.automations import (
     read_grants,
     set_state,
 )
+from mainspring.definition.traits import DefinitionTraits, read_stored_traits
+from mainspring.workspace.automations import hold, set_state
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -41,15 +43,16 @@ from mainspring.workspace.consent_rows import (
     Triggers,
     compute_consent_digest,
     find_consent,
+    hold_accounts,
     keep_agreed,
     keep_covered,
     keep_waiting,
     load_authority_before,
     load_latest_consent,
     load_version_authority,
-    mark,
     mark_words,
     read_authority_in_thread,
+    record_answer,
     renew_consent,
     with_names,
 )
@@ -68,7 +71,7 @@ _UNAGREED = """
 """
 _AGREED = "SELECT agreed_version FROM automations WHERE workspace_id = $1 AND id = $2"
 _IN_FORCE = """
-    SELECT a.version, a.agreed_version, v.grants, d.document
+    SELECT a.version, a.agreed_version, v.grants, v.traits, d.document
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
@@ -122,7 +125,8 @@ async def load_agreed_authority(
     # A trigger that was switched off since is not among what may start it.
     triggers = await list_triggers(tx, workspace_id, automation_id)
     document = merge_stored_triggers(row["document"], triggers)
-    authority = await read_authority_in_thread(document, row["grants"])
+    traits = read_stored_traits(row["traits"], document)
+    authority = await read_authority_in_thread(document, row["grants"], traits)
     return AgreedAuthority(row["version"], authority, document.get("triggers"))
 
 
@@ -152,7 +156,6 @@ async def ask_if_wider(
     automation_id: UUID,
     agreed: AgreedAuthority | None,
     actor: Actor,
-    traits: DefinitionTraits = UNDECLARED,
     *,
     tell: bool = True,
 ) -> AutomationConsent | None:
@@ -164,18 +167,17 @@ async def ask_if_wider(
     leaves a message in the inbox.
     """
     row = await hold(tx, workspace_id, automation_id, archived=True)
-    version, kept = row["version"], row["grants"]
-    triggers = await list_triggers(tx, workspace_id, automation_id)
-    document = merge_stored_triggers(row["document"], triggers)
+    version = row["version"]
+    content = await _load_content_in_force(tx, workspace_id, automation_id, row)
     at = (tx, workspace_id, automation_id, version, version)
-    await renew_consent(*at, document, kept, traits, by_program=agreed is not None)
+    await renew_consent(*at, *content, by_program=agreed is not None)
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
         return there
     if agreed is None:
         await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
         return None
-    found = await find_consent_additions(agreed, document, read_grants(kept), traits)
+    found = await _compare_content(agreed, content)
     if not found:
         await keep_covered(tx, workspace_id, automation_id)
         return None
@@ -198,11 +200,10 @@ async def agree_or_ask(
     workspace_id: UUID,
     automation_id: UUID,
     actor: Actor,
-    traits: DefinitionTraits = UNDECLARED,
 ) -> AutomationConsent | None:
     """A new automation: a person who made it agrees with that, a program's waits for one."""
     agreed = None if actor.is_person else NOTHING
-    return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
+    return await ask_if_wider(tx, workspace_id, automation_id, agreed, actor)
 
 
 async def change_by(
@@ -211,25 +212,23 @@ async def change_by(
     automation_id: UUID,
     actor: Actor,
     work: Callable[[], Awaitable[T]],
-    traits: DefinitionTraits = UNDECLARED,
 ) -> tuple[T, AutomationConsent | None]:
     """Changes an automation, and asks about what that adds where no person did it."""
     # Locked first: what the change is compared with must not change meanwhile.
     await hold(tx, workspace_id, automation_id, archived=True)
     agreed = await load_baseline(tx, workspace_id, automation_id, actor)
     made = await work()
-    return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, traits)
+    return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor)
 
 
 async def find_consent_additions(
     agreed: AgreedAuthority,
     document: Mapping[str, Any],
     grants: Sequence[Grant],
-    traits: DefinitionTraits = UNDECLARED,
+    traits: DefinitionTraits,
 ) -> tuple[AuthorityAddition, ...]:
     """What a definition with these grants may do beyond what was agreed to."""
-    now = await read_authority_in_thread(document, [one.as_dict() for one in grants], traits)
-    return find_additions(agreed.authority, now)
+    return await _compare_content(agreed, (document, [one.as_dict() for one in grants], traits))
 
 
 async def ask_consent(
@@ -264,9 +263,8 @@ async def ask_consent(
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     if base[0] is None:
         await tx.execute(_UNAGREED, workspace_id, automation_id)
-    asked = await _describe_additions(tx, workspace_id, automation_id, additions)
     before = there.additions if there is not None and waited else ()
-    asked = await mark_words(tx, workspace_id, automation_id, version, asked, before)
+    asked = await _build_question(tx, workspace_id, automation_id, version, additions, before)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
     )
@@ -297,8 +295,8 @@ async def check_consent(
         return None
     # Made before agreement was recorded, and never asked about: the same as will be asked.
     agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id)
-    shown = await _describe_additions(tx, workspace_id, automation_id, found)
-    shown = await mark_words(tx, workspace_id, automation_id, version, shown)
+    asked = await _build_question(tx, workspace_id, automation_id, version, found)
+    shown = await with_names(tx, workspace_id, automation_id, asked)
     digest = compute_consent_digest(automation_id, version, _get_origin(agreed), shown)
     return _consent_required_error(automation_id, shown, None, digest)
 
@@ -340,24 +338,46 @@ def _get_origin(agreed: AgreedAuthority) -> ConsentOrigin:
     return "create" if agreed.version is None else "edit"
 
 
-async def _describe_additions(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, found: Sequence[AuthorityAddition]
+# What may start, and what is declared about it: the document with its triggers as they are, the
+# grants and the traits of the version in force.
+Content = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]], DefinitionTraits]
+
+
+async def _load_content_in_force(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, row: Mapping[str, Any]
+) -> Content:
+    triggers = await list_triggers(tx, workspace_id, automation_id)
+    document = merge_stored_triggers(row["document"], triggers)
+    return document, row["grants"], read_stored_traits(row["traits"], document)
+
+
+async def _compare_content(
+    agreed: AgreedAuthority, content: Content
 ) -> tuple[AuthorityAddition, ...]:
-    """The additions as a person is asked about them; without any they look it through."""
-    told = found or (build_review_addition(NOTHING_NEW),)
-    return await with_names(tx, workspace_id, automation_id, told)
+    """Every question about an automation is computed here."""
+    return find_additions(agreed.authority, await read_authority_in_thread(*content))
+
+
+async def _build_question(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    found: Sequence[AuthorityAddition],
+    before: Sequence[AuthorityAddition] = (),
+) -> tuple[AuthorityAddition, ...]:
+    """The additions as they are stored; without any a person looks it through."""
+    asked = found or (build_review_addition(NOTHING_NEW),)
+    return await mark_words(tx, workspace_id, automation_id, version, asked, before)
 
 
 async def _find_unasked_additions(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, traits: DefinitionTraits = UNDECLARED
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
 ) -> tuple[AgreedAuthority, tuple[AuthorityAddition, ...]]:
     agreed = await load_agreed_authority(tx, workspace_id, automation_id)
     row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
-    triggers = await list_triggers(tx, workspace_id, automation_id)
-    document = merge_stored_triggers(row["document"], triggers)
-    return agreed, await find_consent_additions(
-        agreed, document, read_grants(row["grants"]), traits
-    )
+    content = await _load_content_in_force(tx, workspace_id, automation_id, row)
+    return agreed, await _compare_content(agreed, content)
 
 
 async def ensure_asked(
@@ -365,7 +385,6 @@ async def ensure_asked(
     workspace_id: UUID,
     automation_id: UUID,
     actor: Actor,
-    traits: DefinitionTraits = UNDECLARED,
 ) -> None:
     """What nobody has agreed to, nor been asked about, is asked about now."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
@@ -374,7 +393,7 @@ async def ensure_asked(
     blocks = there is not None and there.blocks(row["version"])
     if blocks or kept["agreed_version"] == row["version"]:
         return
-    agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id, traits)
+    agreed, found = await _find_unasked_additions(tx, workspace_id, automation_id)
     await ask_consent(
         tx,
         workspace_id,
@@ -399,7 +418,7 @@ async def agree_to_shown(
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if not actor.is_person or there is None or not there.blocks(row["version"]):
         return None
-    await answer(
+    await answer_consent(
         tx, workspace_id, there.id, digest, actor.id, agree=True, via=get_consent_channel(actor)
     )
     return there.id
@@ -428,7 +447,7 @@ async def pause_reason(
     return PAUSED_REASON if there is not None and there.blocks(version) else None
 
 
-async def answer(
+async def answer_consent(
     tx: Transaction,
     workspace_id: UUID,
     consent_id: UUID,
@@ -444,17 +463,18 @@ async def answer(
     the refused consent has.
     """
     found = await find_consent(tx, workspace_id, consent_id)
-    await hold(tx, workspace_id, found.automation_id)
-    # Somebody else may have answered while the automation was held.
+    row = await hold(tx, workspace_id, found.automation_id)
+    await hold_accounts(tx, workspace_id)
+    # Somebody else may have answered meanwhile, or replaced an account that the question names.
     found = await find_consent(tx, workspace_id, consent_id)
     wanted: ConsentStatus = "agreed" if agree else "refused"
     if found.status == wanted:
         return found, False
     newest = await load_latest_consent(tx, workspace_id, found.automation_id)
-    _check_open(found, newest)
+    _check_open(found, newest, row["version"])
     if found.digest.hex() != digest:
         raise build_consent_changed_error(found)
-    await mark(tx, workspace_id, found, wanted, member, via)
+    await record_answer(tx, workspace_id, found, wanted, member, via)
     return await find_consent(tx, workspace_id, consent_id), True
 
 
@@ -464,7 +484,7 @@ async def record_agreement(
     """A person has read this very version and agreed to it in another way."""
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(version):
-        await mark(tx, workspace_id, there, "agreed", actor.id, get_consent_channel(actor))
+        await record_answer(tx, workspace_id, there, "agreed", actor.id, get_consent_channel(actor))
     else:
         await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
 
@@ -495,14 +515,14 @@ def summarize_consent(one: AutomationConsent | None) -> dict[str, Any] | None:
     return {name: shown[name] for name in ("consent_id", "digest", "additions")}
 
 
-def _check_open(found: AutomationConsent, newest: AutomationConsent | None) -> None:
+def _check_open(found: AutomationConsent, newest: AutomationConsent | None, in_force: int) -> None:
     if found.status == "agreed":
         raise Conflict(
             "Somebody has agreed to this already.",
             code="consent_answered",
             suggestion="Pause the automation if it is not to start.",
         )
-    if (newest is not None and newest.id != found.id) or found.status == "overtaken":
+    if found.status == "overtaken" or (newest is not None and newest.id != found.id):
         open_one = newest is not None and newest.status in ("waiting", "refused")
         way = f"Read {newest.id} instead." if newest is not None and open_one else None
         raise Conflict(
@@ -510,10 +530,19 @@ def _check_open(found: AutomationConsent, newest: AutomationConsent | None) -> N
             code="consent_overtaken",
             suggestion=way,
         )
+    if found.version != in_force:
+        raise Conflict(
+            f"This is about version {found.version}, and version {in_force} is in force.",
+            code="consent_overtaken",
+            suggestion="Save the automation again: the question is then about that version.",
+        )
 
 
 def build_consent_changed_error(found: AutomationConsent) -> Conflict:
-    detail = "What it would be able to do is not what was shown."
+    detail = (
+        "What it would be able to do is not what was shown: it was changed since, or another "
+        "account is connected."
+    )
     return Conflict(
         detail,
         code="consent_answered" if found.status == "refused" else "consent_changed",

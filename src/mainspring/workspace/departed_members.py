@@ -14,6 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
 from mainspring.definition.strict_json import hash_content
+from mainspring.definition.traits import read_stored_traits
 from mainspring.workspace.automation_resources import find_missing_secrets
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consent_rows import add_board_names, with_accounts
@@ -179,7 +180,7 @@ def _split_columns(rows: Iterable[Any]) -> tuple[list[UUID], list[UUID]]:
 MOST_COUNTED = 1_000
 # Of somebody who is a member, nobody takes anything over but they themselves.
 _AUTOMATIONS = f"""
-    SELECT a.id, a.name, a.state, a.paused_reason, a.version, v.grants, d.document,
+    SELECT a.id, a.name, a.state, a.paused_reason, a.version, v.grants, v.traits, d.document,
         (SELECT count(*) FROM (
             SELECT FROM runs r WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
                 AND r.status = 'skipped' AND r.reason = '{OWNER_LEFT}'
@@ -341,7 +342,10 @@ async def _load_unowned_automation(
 ) -> UnownedAutomation:
     document = row["document"]
     added = await find_consent_additions(
-        AgreedAuthority(None, None), document, read_grants(row["grants"])
+        AgreedAuthority(None, None),
+        document,
+        read_grants(row["grants"]),
+        read_stored_traits(row["traits"], document),
     )
     named = await add_board_names(tx, workspace_id, added)
     named = await with_accounts(tx, workspace_id, new_owner, named)

@@ -181,7 +181,7 @@ async def _store(
     definition, grants = one.report.accepted(), one.report.grants
     agreed = AgreedAuthority(None, None)
     if there is None:
-        saved = await create(tx, workspace_id, definition, grants, author)
+        saved = await create(tx, workspace_id, definition, grants, author, one.report.traits)
     else:
         agreed = await load_agreed_authority(tx, workspace_id, there["id"])
         saved = await update(

@@ -105,6 +105,7 @@ def _price_change(model: str) -> AccountChange:
     return AccountChange(
         f"The price of {model}",
         asks_model,
+        None,
         workspace_id=None,
         owner_id=None,
         page="/models",
@@ -325,6 +326,7 @@ def _connection_change(workspace_id: UUID | None, name: str) -> AccountChange:
     return AccountChange(
         f"The model connection {name}",
         asks_model,
+        None,
         workspace_id,
         None,
         "/models",

@@ -260,7 +260,8 @@ async def _check_replacing(
     published = words.kind == "publisher"
     change = AccountChange(
         f"The {words.noun} {name}",
-        writes_with_secret(vocabulary, f"{PREFIX}{name}" if published else name),
+        writes_with_secret(f"{PREFIX}{name}" if published else name),
+        vocabulary,
         scope.workspace_id,
         None if published else scope.owner_id,
         "/secrets",

@@ -17,6 +17,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, ConsentRequired, NotFound, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.authority import AuthorityAddition, find_additions
+from mainspring.definition.traits import UNDECLARED
 from mainspring.store.database import Connection, Database
 from mainspring.workspace import consents
 from mainspring.workspace.consent_rows import (
@@ -30,7 +31,7 @@ from mainspring.workspace.consent_rows import (
     list_agreed_by_upgrade,
     list_consents,
     load_latest_consent,
-    mark,
+    record_answer,
     remove_trigger_from_consent,
     renew_consent,
 )
@@ -118,7 +119,7 @@ async def _beside(tx: Connection, status: ConsentStatus = "waiting") -> tuple[UU
     for space, one in ((HERE, OTHER), (THERE, ONE)):
         found = await consents.ask_consent(tx, space, one, 1, "edit", (B,), CLIENT)
         if status != "waiting":
-            await mark(tx, space, found, status, BEN)
+            await record_answer(tx, space, found, status, BEN)
         made.append(found.id)
         await tx.execute(
             "UPDATE automations SET agreed_version = 7, agreed_by = $3, agreed_via = 'upgrade', "
@@ -311,7 +312,7 @@ async def test_what_was_agreed_to_last_is_read_from_the_version_and_the_open_que
         there = await consents.load_agreed_authority(tx, HERE, ONE)
         assert (there.version, there.triggers) == (1, [])
         assert _without_starts(there) == (grant,)
-        await mark(tx, HERE, asked, "refused", ANN)
+        await record_answer(tx, HERE, asked, "refused", ANN)
         assert await consents.load_agreed_authority(tx, HERE, ONE) == there
         # One that was refused says nothing about another version.
         await _in_force(tx, SAME)
@@ -352,7 +353,7 @@ async def test_the_origin_of_an_answered_question_is_not_that_of_the_next(rows: 
     async with rows.transaction() as tx:
         await _put(tx, NARROW, state="active")
         first = await _asked(tx, origin="import", agreed=AgreedAuthority(1, None, (CLOCK,)))
-        await mark(tx, HERE, first, "agreed", ANN)
+        await record_answer(tx, HERE, first, "agreed", ANN)
         second = await _asked(tx)
         assert (second.origin, second.agreed_version, second.agreed_triggers) == (
             "edit",
@@ -373,7 +374,7 @@ async def test_what_is_archived_stays_archived_when_it_is_asked_about(rows: Data
         # Nobody answers it before it is restored.
         asked = await _latest(tx)
         with pytest.raises(Conflict) as refused:
-            await consents.answer(tx, HERE, asked.id, asked.digest.hex(), ANN, agree=True)
+            await consents.answer_consent(tx, HERE, asked.id, asked.digest.hex(), ANN, agree=True)
         assert refused.value.code == "archived"
         # What is changed while it is archived is still compared.
         await consents.extend_agreement(tx, HERE, ONE)
@@ -406,12 +407,12 @@ async def test_one_message_names_what_is_asked(rows: Database) -> None:
         # While it waits, another question adds no message.
         await _asked(tx, added=many[:20])
         assert len(await _messages(tx)) == 1
-        await consents.answer(
+        await consents.answer_consent(
             tx, HERE, (await _latest(tx)).id, (await _latest(tx)).digest.hex(), ANN, agree=True
         )
         await _asked(tx, added=many[:20], tell=False)
         assert len(await _messages(tx)) == 1
-        await mark(tx, HERE, await _latest(tx), "agreed", ANN)
+        await record_answer(tx, HERE, await _latest(tx), "agreed", ANN)
         await _asked(tx, added=many[:20])
         assert "- and" not in (await _messages(tx))[1][1]
         assert asked.status == "waiting"
@@ -444,7 +445,7 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
         }
         way = _way(f"consents agree {asked.id}")
         assert waiting.suggestion == way
-        await mark(tx, HERE, asked, "refused", ANN)
+        await record_answer(tx, HERE, asked, "refused", ANN)
         refused = await _problem(tx, 2)
         assert refused.code == "consent_refused"
         assert refused.suggestion == f"{way} Or bring an earlier version back."
@@ -454,7 +455,7 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
         # It was another version that was refused.
         assert await consents.pause_reason(tx, HERE, ONE, 1) is None
         await _beside(tx)
-        await mark(tx, HERE, again, "agreed", ANN)
+        await record_answer(tx, HERE, again, "agreed", ANN)
         await consents.check_agreed(tx, HERE, ONE, 2)
 
 
@@ -475,7 +476,7 @@ async def test_what_nobody_was_asked_about_does_not_start_either(rows: Database)
         assert await _messages(tx) == []
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         assert await _latest(tx) == asked
-        await mark(tx, HERE, asked, "agreed", ANN)
+        await record_answer(tx, HERE, asked, "agreed", ANN)
         await consents.ensure_asked(tx, HERE, ONE, PERSON)
         assert (await _latest(tx)).status == "agreed"
         await _in_force(tx, WIDE)
@@ -669,12 +670,12 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         asked = await _asked(tx)
         digest = asked.digest.hex()
         with pytest.raises(Conflict) as changed:
-            await consents.answer(tx, HERE, asked.id, "0" * 64, ANN, agree=agree)
+            await consents.answer_consent(tx, HERE, asked.id, "0" * 64, ANN, agree=agree)
         assert changed.value.code == "consent_changed"
         assert digest in str(changed.value.suggestion)
         with pytest.raises(NotFound):
-            await consents.answer(tx, THERE, asked.id, digest, ANN, agree=agree)
-        found, is_new = await consents.answer(
+            await consents.answer_consent(tx, THERE, asked.id, digest, ANN, agree=agree)
+        found, is_new = await consents.answer_consent(
             tx, HERE, asked.id, digest, ANN, agree=agree, via="token"
         )
         assert (found.status, is_new) == ("agreed" if agree else "refused", True)
@@ -692,7 +693,7 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         )
         assert await _kept(tx) == kept
         # The same answer again changes nothing.
-        same = await consents.answer(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
+        same = await consents.answer_consent(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
         assert same == (found, False)
         assert await _kept(tx) == kept
         for space, consent_id in zip((HERE, THERE), beside, strict=True):
@@ -705,16 +706,16 @@ async def test_what_was_refused_can_still_be_agreed_to_and_not_the_reverse(rows:
         await _put(tx, NARROW)
         asked = await _asked(tx)
         digest = asked.digest.hex()
-        refused, _ = await consents.answer(tx, HERE, asked.id, digest, ANN, agree=False)
+        refused, _ = await consents.answer_consent(tx, HERE, asked.id, digest, ANN, agree=False)
         with pytest.raises(Conflict) as stale:
-            await consents.answer(tx, HERE, asked.id, digest, ANN, agree=True)
+            await consents.answer_consent(tx, HERE, asked.id, digest, ANN, agree=True)
         assert stale.value.code == "consent_answered"
         now = refused.digest.hex()
         assert now != digest
-        assert (await consents.answer(tx, HERE, asked.id, now, ANN, agree=True))[1]
+        assert (await consents.answer_consent(tx, HERE, asked.id, now, ANN, agree=True))[1]
         assert (await _kept(tx))[2] == "page"
         with pytest.raises(Conflict) as late:
-            await consents.answer(tx, HERE, asked.id, now, ANN, agree=False)
+            await consents.answer_consent(tx, HERE, asked.id, now, ANN, agree=False)
         assert late.value.code == "consent_answered"
 
 
@@ -728,17 +729,21 @@ async def test_an_older_question_is_not_answered_any_more(
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
         older = await _asked(tx)
-        refused, _ = await consents.answer(tx, HERE, older.id, older.digest.hex(), ANN, agree=False)
+        refused, _ = await consents.answer_consent(
+            tx, HERE, older.id, older.digest.hex(), ANN, agree=False
+        )
         newer = await _asked(tx, added=(B,))
         if then != "waiting":
-            await mark(tx, HERE, newer, then, ANN)
+            await record_answer(tx, HERE, newer, then, ANN)
         with pytest.raises(Conflict) as stale:
-            await consents.answer(tx, HERE, older.id, refused.digest.hex(), ANN, agree=True)
+            await consents.answer_consent(tx, HERE, older.id, refused.digest.hex(), ANN, agree=True)
         assert stale.value.code == "consent_overtaken"
         assert stale.value.suggestion == (f"Read {newer.id} instead." if shown else None)
         if then == "overtaken":
             with pytest.raises(Conflict) as last:
-                await consents.answer(tx, HERE, newer.id, newer.digest.hex(), ANN, agree=True)
+                await consents.answer_consent(
+                    tx, HERE, newer.id, newer.digest.hex(), ANN, agree=True
+                )
             assert (last.value.code, last.value.suggestion) == ("consent_overtaken", None)
 
 
@@ -754,7 +759,7 @@ async def test_a_version_that_was_read_elsewhere_settles_its_question(rows: Data
         assert await _kept(tx) == (2, ANN, "page", "paused", None)
         # What was refused in another version stays refused.
         other = await _asked(tx, 2)
-        await mark(tx, HERE, other, "refused", ANN)
+        await record_answer(tx, HERE, other, "refused", ANN)
         await _in_force(tx, WIDE)
         await consents.record_agreement(tx, HERE, ONE, 3, PERSON)
         assert (await find_consent(tx, HERE, other.id)).status == "refused"
@@ -769,7 +774,7 @@ async def test_a_change_that_adds_nothing_is_covered_by_an_answered_question(
         await consents.extend_agreement(tx, HERE, ONE)
         assert (await _kept(tx))[0] == 2
         asked = await _asked(tx, 2, agreed=AgreedAuthority(1, None))
-        await mark(tx, HERE, asked, "refused", ANN)
+        await record_answer(tx, HERE, asked, "refused", ANN)
         await _in_force(tx, SAME)
         await consents.extend_agreement(tx, HERE, ONE)
         assert (await _kept(tx))[0] == 3
@@ -797,7 +802,7 @@ async def test_every_surface_shows_the_same_of_a_question(rows: Database) -> Non
             "digest": asked.digest.hex(),
             "additions": [A.as_dict()],
         }
-        await mark(tx, HERE, asked, "agreed", ANN)
+        await record_answer(tx, HERE, asked, "agreed", ANN)
         found = await find_consent(tx, HERE, asked.id)
         assert found.answered_at is not None
         assert consents.format_consent(found)["answered_at"] == found.answered_at.isoformat()
@@ -812,7 +817,7 @@ async def test_an_open_question_is_asked_anew_about_what_is_in_force(rows: Datab
 
 async def _check_renewed(tx: Connection, origin: ConsentOrigin) -> None:
     async def again(number: int, one: Version) -> AutomationConsent:
-        await renew_consent(tx, HERE, ONE, number, number, one.document, one.grants)
+        await renew_consent(tx, HERE, ONE, number, number, one.document, one.grants, UNDECLARED)
         return await _latest(tx)
 
     asked = await _asked(tx, 1, agreed=AgreedAuthority(1, None), origin=origin, added=(B,))
@@ -856,12 +861,12 @@ async def test_what_came_from_elsewhere_is_back_whichever_of_its_triggers_are_on
         await _put(tx, ticking, agreed=1)
         await _asked(tx, 1, agreed=AgreedAuthority(1, None, (CLOCK,)), origin="import")
         off = version("a.example", triggers=[{**CLOCK, "enabled": False}])
-        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants, UNDECLARED)
         assert (await _latest(tx)).status == "overtaken"
         # A version that is gone says nothing about what was agreed to.
         await _asked(tx, 1, agreed=AgreedAuthority(9, None), origin="import")
         assert await consents.load_agreed_authority(tx, HERE, ONE) == AgreedAuthority(9, None)
-        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants)
+        await renew_consent(tx, HERE, ONE, 1, 2, off.document, off.grants, UNDECLARED)
         assert A in (await _latest(tx)).additions
 
 
@@ -886,10 +891,10 @@ async def test_a_refused_question_is_renewed_for_its_own_version_alone(rows: Dat
     async with rows.transaction() as tx:
         await _put(tx, NARROW, agreed=1)
         asked = await _asked(tx, 1, agreed=AgreedAuthority(1, None), added=(B,))
-        await mark(tx, HERE, asked, "refused", ANN)
-        await renew_consent(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants)
+        await record_answer(tx, HERE, asked, "refused", ANN)
+        await renew_consent(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants, UNDECLARED)
         assert (await _latest(tx)).status == "refused"
-        await renew_consent(tx, HERE, ONE, 1, 2, WIDE.document, WIDE.grants)
+        await renew_consent(tx, HERE, ONE, 1, 2, WIDE.document, WIDE.grants, UNDECLARED)
         assert (await _latest(tx)).status == "waiting"
 
 
@@ -908,11 +913,11 @@ async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Da
         assert (await _latest(tx)).agreed_triggers == off
         for space, consent_id in zip((HERE, THERE), beside, strict=True):
             assert (await find_consent(tx, space, consent_id)).agreed_triggers is None
-        await mark(tx, HERE, await _latest(tx), "refused", ANN)
+        await record_answer(tx, HERE, await _latest(tx), "refused", ANN)
         await remove_trigger_from_consent(tx, HERE, ONE, "other")
         both = [off[0], {**other, "enabled": False}]
         assert (await _latest(tx)).agreed_triggers == both
-        await mark(tx, HERE, await _latest(tx), "agreed", ANN)
+        await record_answer(tx, HERE, await _latest(tx), "agreed", ANN)
         await tx.execute("UPDATE consents SET agreed_triggers = $1", [CLOCK])
         await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         assert (await _latest(tx)).agreed_triggers == [CLOCK]

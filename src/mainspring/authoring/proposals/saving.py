@@ -138,7 +138,7 @@ async def _save_proposal(
     base = kept.base
     if base is None:
         await check_name_free(studio, ctx, definition.name, "propose_automation")
-        saved = await create(tx, space, definition, report.grants, ctx.actor.id)
+        saved = await create(tx, space, definition, report.grants, ctx.actor.id, report.traits)
         await record_agreement(tx, space, saved.automation_id, saved.version, ctx.actor)
         return saved
     await hold_all(tx, space, [base.automation_id])

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -255,7 +254,7 @@ class AccountConnectionService:
             made = await rows.find(tx, row.workspace_id, row.id)
             how = describe_connection_change(row, made)
             if how == "replaced":
-                over = partial(writes_over, integration=integration.id)
+                over = writes_over(integration.id)
                 # A shared account is written with by the automations of everybody.
                 owner = None if made.shared_at is not None else made.owner_id
                 await self._check_replacing(tx, actor, integration, owner, over)
@@ -275,17 +274,17 @@ class AccountConnectionService:
             return
         if row.shared_at is not None:
             # Each member has secrets of their own.
-            instead = partial(writes_instead_of, integration=integration.id, secrets=None)
+            instead = writes_instead_of(integration.id, None)
             await self._check_replacing(tx, actor, integration, None, instead)
             return
         there = await rows.find_shared_account(tx, row.workspace_id, integration.id)
         if there is None:
             own = await list_secrets(tx, SecretScope(row.workspace_id, row.owner_id))
             names = [one.name for one in own]
-            instead = partial(writes_instead_of, integration=integration.id, secrets=names)
+            instead = writes_instead_of(integration.id, names)
             await self._check_replacing(tx, actor, integration, row.owner_id, instead)
         elif describe_connection_change(row, there) == "replaced":
-            over = partial(writes_over, integration=integration.id)
+            over = writes_over(integration.id)
             await self._check_replacing(tx, actor, integration, row.owner_id, over)
 
     async def _check_replacing(
@@ -294,14 +293,15 @@ class AccountConnectionService:
         actor: Actor,
         integration: Integration,
         owner: UUID | None,
-        uses: Callable[[Words], UsesAccount],
+        uses: UsesAccount,
     ) -> None:
         """Refuses a program after which agreed automations would write with another account."""
         if self._words is None:
             return
         change = AccountChange(
             f"The connection to {integration.name}",
-            uses(self._words),
+            uses,
+            self._words,
             actor.workspace_id,
             owner,
             f"/integrations/{get_source_name(integration.manifest)}",

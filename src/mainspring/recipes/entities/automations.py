@@ -73,7 +73,9 @@ class AutomationHandler:
         document = dict(content["definition"])
         document["name"] = await _choose_name(ctx, str(document["name"]), _NOBODY)
         report = await self._judge.judge(space, document)
-        saved = await create(tx, space, report.accepted(), report.grants, ctx.actor.id)
+        saved = await create(
+            tx, space, report.accepted(), report.grants, ctx.actor.id, report.traits
+        )
         asked = await _find_report_additions(AgreedAuthority(None, None), report)
         await ask_consent(
             tx, space, saved.automation_id, saved.version, "install", asked, ctx.actor

@@ -163,7 +163,7 @@ async def _stored(
         owner = local_owner(services)
         if there is None:
             saved = await save(tx, space, *kept, report.traits)
-            consent = await agree_or_ask(tx, space, saved.automation_id, owner, report.traits)
+            consent = await agree_or_ask(tx, space, saved.automation_id, owner)
         else:
             saved, consent = await change_by(
                 tx,
@@ -171,7 +171,6 @@ async def _stored(
                 there,
                 owner,
                 lambda: update(tx, space, there, *kept, traits=report.traits),
-                report.traits,
             )
         saved = saved if consent is None else replace(saved, state="paused")
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)

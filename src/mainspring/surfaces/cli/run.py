@@ -243,7 +243,7 @@ async def save_to_run(
     agreed = None if owner.is_person else NOTHING
     if there:
         agreed = await load_baseline(tx, workspace_id, there[0], owner)
-    saved = await save(tx, workspace_id, definition, report.grants, FIRST_MEMBER)
+    saved = await save(tx, workspace_id, definition, report.grants, FIRST_MEMBER, report.traits)
     if before is not None and saved.changed:
         reason = _reason(before["state"], before["document"], definition.as_dict())
         if reason:
@@ -251,7 +251,7 @@ async def save_to_run(
     at = (tx, workspace_id, saved.automation_id)
     # What is in force and agreed to stays as it is.
     if saved.changed or await check_consent(*at, saved.version) is not None:
-        await ask_if_wider(*at, agreed, owner, report.traits, tell=False)
+        await ask_if_wider(*at, agreed, owner, tell=False)
     return saved
 
 

@@ -202,7 +202,7 @@ async def go_back(
             async def put() -> SavedAutomation:
                 return await bring_back(tx, space, automation_id, version, content, FIRST_MEMBER)
 
-            made, consent = await change_by(tx, space, automation_id, owner, put, content.traits)
+            made, consent = await change_by(tx, space, automation_id, owner, put)
             made = made if consent is None else replace(made, state="paused")
             now = await read_automation(tx, services.workspace_id, automation_id)
             deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}

@@ -162,8 +162,10 @@ async def make_from_templates(
         spoken = await dependencies.words.words(workspace_id, document)
         report = await asyncio.to_thread(validate, document, spoken, dependencies.limits)
         refuse([_attribute_to_zone(one) for one in report.findings], "bad_schedule")
-        saved = await create(tx, workspace_id, report.accepted(), report.grants, actor.id)
-        await agree_or_ask(tx, workspace_id, saved.automation_id, actor, report.traits)
+        saved = await create(
+            tx, workspace_id, report.accepted(), report.grants, actor.id, report.traits
+        )
+        await agree_or_ask(tx, workspace_id, saved.automation_id, actor)
         await tx.execute(_TIE, workspace_id, workflow.id, saved.automation_id, template, True)
 
 

@@ -302,11 +302,11 @@ def _saving(made: APIRouter, services: ApplicationServices) -> None:
         definition = report.accepted()
 
         async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
-            saved = await create(tx, space, definition, report.grants, caller.member_id)
-            caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
-            consent = await agree_or_ask(
-                tx, space, saved.automation_id, caller.actor, report.traits
+            saved = await create(
+                tx, space, definition, report.grants, caller.member_id, report.traits
             )
+            caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
+            consent = await agree_or_ask(tx, space, saved.automation_id, caller.actor)
             return saved, consent
 
         saved, consent = await change(caller.database, services.limits, space, work, names=())
@@ -353,9 +353,7 @@ def _updating(made: APIRouter, services: ApplicationServices) -> None:
                     traits=report.traits,
                 )
 
-            saved, consent = await change_by(
-                tx, space, automation_id, caller.actor, put, report.traits
-            )
+            saved, consent = await change_by(tx, space, automation_id, caller.actor, put)
             saved = saved if consent is None else replace(saved, state="paused")
             caller.idle = is_idle(saved)
             caller.detail |= tell_saved(saved, definition.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,10 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
-from mainspring.definition.traits import DefinitionTraits, read_traits
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
+from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
@@ -34,7 +34,6 @@ from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import read_grants, read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.webhooks import revoke, rotate
-from mainspring.workspace.workspace_validation import load_vocabulary
 
 _LONGEST: Final = 400
 _FIRES: Final = 5
@@ -192,31 +191,18 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
         asked = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
         caller.detail["enabled"] = asked.enabled
-        traits = await _traits(services, caller, automation_id)
 
         async def turn(tx: Connection) -> dict[str, Any]:
             async def put() -> None:
                 await switch(tx, *where, enabled=asked.enabled)
 
-            await change_by(tx, caller.workspace_id, automation_id, caller.actor, put, traits)
+            await change_by(tx, caller.workspace_id, automation_id, caller.actor, put)
             return await read_trigger(tx, *where)
 
         found = await change(
             caller.database, services.limits, caller.workspace_id, turn, automations=[automation_id]
         )
         return JsonAnswer(_describe_trigger(services, found))
-
-
-async def _traits(
-    services: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID
-) -> DefinitionTraits:
-    """What is declared about an automation as it is; asked before anything is held."""
-    space = caller.workspace_id
-    async with caller.database.acquire() as connection:
-        there = await read_automation(connection, space, automation_id)
-    document, grants = there["definition"], read_grants(there["grants"])
-    vocabulary = await load_vocabulary(services.registry, space, document)
-    return await asyncio.to_thread(read_traits, document, grants, vocabulary)
 
 
 def _tokens(made: APIRouter, services: ApplicationServices) -> None:

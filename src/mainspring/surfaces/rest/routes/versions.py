@@ -161,7 +161,7 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
                 )
 
             by = caller.actor
-            saved, consent = await change_by(tx, space, automation_id, by, put, content.traits)
+            saved, consent = await change_by(tx, space, automation_id, by, put)
             found = await read_automation(tx, space, automation_id)
             caller.detail |= {**tell_saved(saved, found["name"]), "rollback_of": asked.version}
             return saved, consent, found

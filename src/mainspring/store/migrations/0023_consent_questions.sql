@@ -1,0 +1,8 @@
+-- Questions about automations are computed from what is stored with each version.
+
+-- What the vocabulary declared about a version when it was saved: the capabilities that use accounts
+-- of its author, the steps that change nothing and the steps that send. Null: saved before this.
+ALTER TABLE automation_versions ADD COLUMN traits jsonb;
+
+-- The cleanup deletes by age.
+CREATE INDEX push_messages_by_age ON push_messages (created_at);
