@@ -137,8 +137,7 @@ async def _apply_edit(
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
     made = _EditResult(row["state"])
-    by_run = ctx.run is not None
-    agreed = await load_baseline(tx, space, automation_id, ctx.actor, in_run=by_run)
+    agreed = await load_baseline(tx, space, automation_id, ctx.actor)
     if _ROLLBACK in fields:
         await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
     elif fields.keys() - {"state"}:

@@ -121,7 +121,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
         else:
             await hold_all(tx, space, [known])
             before = await schedules.list_waiting_schedules(tx, [(space, known)])
-            agreed = await load_baseline(tx, space, known, ctx.actor, in_run=ctx.run is not None)
+            agreed = await load_baseline(tx, space, known, ctx.actor)
             saved = await update(
                 tx, space, known, definition, report.grants, ctx.actor.id, traits=report.traits
             )

@@ -261,6 +261,8 @@ class Interaction:
     reply_to: str = ""
     # The message content above its buttons, in the provider's format.
     shown: Sequence[Mapping[str, Any]] = ()
+    # The message that the button is under, as ``Prompter.close`` takes it.
+    place: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from mainspring.contracts.errors import (
     NotFound,
     PermissionDenied,
     Problem,
-    UpstreamError,
     problem_from_dict,
 )
 from mainspring.gate.capability_call import mask_arguments
 from mainspring.gate.drafting.resume import LOST_AFTER
 from mainspring.gate.drafts import OUTCOME, STATUS
-from mainspring.gate.preapproval import LOOK_THERE
+from mainspring.gate.preapproval import build_send_in_doubt_error
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -87,12 +86,7 @@ def _problem(row: Mapping[str, Any]) -> Problem:
             suggestion="Run it again, or give it more time with hold_expires_after.",
         )
     if row["error"] is None:
-        return UpstreamError(
-            "The process that sent this was lost, so nobody knows whether it has left.",
-            code="send_in_doubt",
-            suggestion=LOOK_THERE,
-            retryable=False,
-        )
+        return build_send_in_doubt_error()
     problem = problem_from_dict(row["error"])
     problem.retryable = False
     return problem

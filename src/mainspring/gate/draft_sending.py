@@ -26,7 +26,6 @@ from mainspring.contracts.errors import (
     PersonRequired,
     Problem,
     ReconnectRequired,
-    UpstreamError,
     in_workspace,
 )
 from mainspring.contracts.grant import Grant
@@ -77,7 +76,7 @@ from mainspring.gate.drafting.revisions import (
 )
 from mainspring.gate.drafts import OUTCOME, STATUS, draft_not_pending_error, missing_draft_error
 from mainspring.gate.policy import RunPolicy
-from mainspring.gate.preapproval import LOOK_THERE
+from mainspring.gate.preapproval import LOOK_THERE, build_send_in_doubt_error
 from mainspring.gate.standing.rules import learn, unlearn
 from mainspring.store.audit import AuditRecord, append_audit, build_audit_record
 from mainspring.store.database import WorkspaceDatabase
@@ -787,11 +786,7 @@ def _describe_outcome(row: Any, end: _DraftOutcome) -> dict[str, Any]:
     """What came of a draft, the same however often it is asked."""
     error = end.error
     if error is None and end.outcome == "unknown":
-        error = UpstreamError(
-            "The process that sent this was lost, so nobody knows whether it has left.",
-            code="send_in_doubt",
-            suggestion=LOOK_THERE,
-        ).as_dict()
+        error = build_send_in_doubt_error().as_dict()
     result = _describe_draft_status(row, end.status, end.outcome)
     if row["approved_hash"] is not None:
         result["hash"] = row["approved_hash"].hex()

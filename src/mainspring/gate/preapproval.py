@@ -78,7 +78,7 @@ async def claim_preapproved(
     if before is not None and before["came_to"] == "sent":
         return PreapprovedDraft(call_id, result=before["result"])
     if before is not None and before["came_to"] != "not_sent":
-        return PreapprovedDraft(call_id, problem=_in_doubt())
+        return PreapprovedDraft(call_id, problem=build_send_in_doubt_error())
     place = (space, run.id, run.step, run.item, capability.id)
     same = digest(canonical_json(extract_files(arguments)[0]))
     if await tx.fetchrow(_MAYBE, *place, run.attempt > 1, same) is not None:
@@ -97,7 +97,8 @@ async def claim_preapproved(
     return PreapprovedDraft(call_id, agreed)
 
 
-def _in_doubt() -> UpstreamError:
+def build_send_in_doubt_error() -> UpstreamError:
+    """Whether a write has left is not known, so it is not tried again."""
     return UpstreamError(
         "The process that sent this was lost, so nobody knows whether it has left.",
         code="send_in_doubt",

@@ -324,7 +324,7 @@ _AROUND = """
         ORDER BY id FOR SHARE
     )
     SELECT a.id, a.name, a.version, a.state, a.paused_reason, a.agreed_version, a.created_at,
-        s.today, s.usual,
+        a.state = 'paused' AND NOT {OWNER_HERE} AS has_left, s.today, s.usual,
         ARRAY(SELECT id FROM held) AS armed,
         ARRAY(SELECT id FROM held WHERE suspended_at IS NOT NULL) AS suspended, (
             SELECT sum(d.usd) >= w.cost_cap_daily_usd FROM workspaces w
@@ -705,12 +705,17 @@ def _waits_for_takeover(request: RunRequest, row: Mapping[str, Any], around: _Ba
     return stopped or request.trigger_id in around.suspended
 
 
+def _is_harmless(request: RunRequest) -> bool:
+    """Whether it changes and sends nothing, or is a file of the local owner."""
+    return request.mode == "dry_run" or request.rehearsal_id is not None or request.own_file
+
+
 def _lacks_consent(request: RunRequest, row: Mapping[str, Any]) -> bool:
     """Whether it would do what nobody has consented to; a dry run changes and sends nothing.
 
     A version other than the active one was checked where it was requested.
     """
-    if request.mode == "dry_run" or request.rehearsal_id is not None or request.own_file:
+    if _is_harmless(request):
         return False
     if request.version is not None and request.version != row["version"]:
         return False

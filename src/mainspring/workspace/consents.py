@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Conflict, ConsentRequired, Finding, PermissionDenied
+from mainspring.contracts.errors import (
+    Conflict,
+    ConsentRequired,
+    Finding,
+    InternalError,
+    PermissionDenied,
+)
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import (
     AuthorityAddition,
@@ -95,10 +101,11 @@ NOTHING: Final = AgreedAuthority(None, None)
 
 
 def get_consent_channel(actor: Actor) -> ConsentChannel:
-    """How an actor who may agree does so."""
-    if actor.kind == "client":
-        return "token"
-    return "terminal" if actor.at_terminal else "page"
+    """The channel of an agreement; programs agree to nothing, and chats show no consents."""
+    match actor.channel:
+        case "page" | "terminal" | "token" as channel:
+            return channel
+    raise InternalError("Only a person agrees to what an automation may do.")
 
 
 async def load_agreed_authority(
@@ -142,10 +149,10 @@ def may_agree(actor: Actor, automation_id: UUID) -> bool:
 
 
 async def load_baseline(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor, *, in_run: bool = False
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
 ) -> AgreedAuthority | None:
     """What a change by this actor is measured by; None: a person has seen what they do."""
-    if actor.is_person and not in_run:
+    if actor.is_person:
         return None
     return await load_agreed_authority(tx, workspace_id, automation_id)
 

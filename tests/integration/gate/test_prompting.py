@@ -46,7 +46,7 @@ class World:
         return await self.bench.house.gate.direct(caller, name, value)
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
-        payload = {"data": data, "chat_id": user, "user_id": user}
+        payload = {"data": data, "chat_id": user, "user_id": user, "message_id": 101}
         return await self.pressing.answer(self.bench.house.workspace_id, payload)
 
     async def link(self, **result: Any) -> bool:
@@ -140,6 +140,22 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     )
     assert row is not None
     assert tuple(row) == ("confirmed", "sent", FIRST_MEMBER)
+
+
+async def test_a_press_before_the_message_is_on_record_still_removes_its_buttons(
+    world: World,
+) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    await world.nudge("The build is green.")
+    assert await world.telling.once() == 1
+    # As it is between the answer of Telegram and the record of it.
+    await world.bench.house.database.execute(
+        "UPDATE prompts_sent SET state = 'waiting', place = place - 'chat_id' - 'message_id'"
+    )
+    assert await world.press(world.buttons()[0]) == "Sent."
+    edit = world.telegram.edits[-1]
+    assert (edit["chat_id"], edit["message_id"], edit["text"]) == (ADA, 101, "Sent.")
 
 
 async def test_an_old_button_does_not_send_what_was_changed_since(world: World) -> None:

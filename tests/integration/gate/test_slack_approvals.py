@@ -18,6 +18,8 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
+from mainspring.connections.installed_integrations import install_id_of
+from mainspring.gate.prompting.slack_identities import link_account
 from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -462,6 +464,26 @@ async def test_a_code_links_one_account_once_and_in_time(world: World) -> None:
     ]
 
 
+async def test_two_members_who_link_one_account_at_once_get_one_link(world: World) -> None:
+    database, space = world.bench.house.database, world.owner.workspace_id
+    other = (await member(database, space, Role.ADMIN)).actor
+    await world.call("share_integration_connection", integration="slack")
+    first = (await world.call("link_slack"))["code"]
+    second = (await world.call("link_slack", actor=other))["code"]
+
+    async def confirm(code: str) -> str:
+        async with database.transaction() as tx:
+            return await link_account(tx, space, code, "T0ACME", "U0ADA")
+
+    async with database.transaction() as tx:
+        assert "is linked" in await link_account(tx, space, first, "T0ACME", "U0ADA")
+        late = asyncio.create_task(confirm(second))
+        async with asyncio.timeout(PATIENCE):
+            while not await database.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                await asyncio.sleep(0.02)
+    assert "another member" in await late
+
+
 async def test_after_unlinking_nothing_is_shown_and_old_buttons_decide_nothing(
     world: World,
 ) -> None:
@@ -490,6 +512,22 @@ async def test_an_answer_that_its_own_address_does_not_take_is_shown_by_the_bot(
     await world.deliver(body)
     await world.settled(lambda: not world.slack.buttons(world.slack.shown[ts]))
     assert world.posted() == ["Hello"]
+    assert "Sent." in str(world.slack.shown[ts]["blocks"])
+
+
+async def test_a_press_before_the_message_is_on_record_still_removes_its_buttons(
+    world: World,
+) -> None:
+    await world.link()
+    await world.asked("Hello")
+    ts, body = world.slack.latest["ts"], world.slack.press("Approve")
+    await world.bench.house.database.execute(
+        "UPDATE prompts_sent SET state = 'waiting', place = place - 'channel' - 'ts'"
+    )
+    for url in world.slack.urls.values():
+        url.used = 5
+    await world.deliver(body)
+    await world.settled(lambda: not world.slack.buttons(world.slack.shown[ts]))
     assert "Sent." in str(world.slack.shown[ts]["blocks"])
 
 

@@ -14,7 +14,13 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Conflict, ConsentRequired, NotFound, PermissionDenied
+from mainspring.contracts.errors import (
+    Conflict,
+    ConsentRequired,
+    InternalError,
+    NotFound,
+    PermissionDenied,
+)
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.authority import AuthorityAddition, find_additions
 from mainspring.definition.traits import UNDECLARED
@@ -187,7 +193,11 @@ async def test_a_person_agrees_and_of_programs_only_a_token_for_this_automation(
 async def test_it_is_kept_how_somebody_agreed() -> None:
     assert consents.get_consent_channel(PERSON) == "page"
     assert consents.get_consent_channel(AT_TERMINAL) == "terminal"
-    assert consents.get_consent_channel(CLIENT) == "token"
+    approving = replace(CLIENT, approves=frozenset({ONE}))
+    assert consents.get_consent_channel(approving) == "token"
+    for nobody in (CLIENT, replace(PERSON, by_program=True), replace(PERSON, chat="slack")):
+        with pytest.raises(InternalError):
+            consents.get_consent_channel(nobody)
 
 
 async def test_what_a_program_adds_waits_and_what_it_takes_away_does_not(rows: Database) -> None:
@@ -273,7 +283,7 @@ async def test_a_change_is_measured_by_what_was_agreed_to_before_it(rows: Databa
             return "made"
 
         assert await consents.load_baseline(tx, HERE, ONE, PERSON) is None
-        seen = await consents.load_baseline(tx, HERE, ONE, PERSON, in_run=True)
+        seen = await consents.load_baseline(tx, HERE, ONE, CLIENT)
         assert seen is not None
         assert seen.version == 1
         made, asked = await consents.change_by(tx, HERE, ONE, CLIENT, widen)

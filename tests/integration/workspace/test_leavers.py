@@ -259,6 +259,31 @@ async def test_only_a_person_takes_over_and_only_what_they_were_shown(
         assert again.json()["code"] == "nothing_left"
 
 
+@pytest.mark.parametrize("was_active", [True, False])
+async def test_a_leavers_automation_is_not_run_live_before_it_is_taken_over(
+    bench: Bench, api: Api, was_active: bool
+) -> None:
+    ada = await _ada(bench)
+    called = await _hook_of(bench, api, ada)
+    assert (await called.fire({"a": 1})).status_code == 202
+    place = f"/api/v1/automations/{called.automation_id}"
+    if not was_active:
+        assert (await api.client.post(f"{place}/pause")).status_code == 200
+    (before,) = (await api.client.get(f"/api/v1/runs?automation_id={called.automation_id}")).json()[
+        "items"
+    ]
+    await _remove(bench, ada)
+    for path in (f"{place}/run", f"/api/v1/runs/{before['id']}/replay"):
+        refused = await api.client.post(path, json={})
+        assert (refused.status_code, refused.json()["code"]) == (409, "owner_left"), refused.text
+        assert "mainspring members takeover" in refused.json()["suggestion"]
+    tried = await api.client.post(f"{place}/run", json={"dry_run": True})
+    assert tried.status_code == 202, tried.text
+    async with browser(api, FIRST_MEMBER) as page:
+        await _take(page, ada)
+    assert (await api.client.post(f"{place}/run", json={})).status_code == 202
+
+
 async def test_an_owner_who_is_enabled_again_activates_what_stopped(bench: Bench, api: Api) -> None:
     ada = await _ada(bench)
     called = await _hook_of(bench, api, ada)

@@ -201,7 +201,7 @@ class InteractionReceiver:
                 raise
             # It takes few answers and not for long; the bot can change its own message any time.
             prompter, ctx = await self._chats.over(SLACK, workspace_id, prompt.member_id)
-            await prompter.close(ctx, place, decision.text)
+            await prompter.close(ctx, {**found.place, **place}, decision.text)
 
     async def _reply(self, provider: Interactions, found: Interaction, decision: Decision) -> None:
         assert self._lines is not None

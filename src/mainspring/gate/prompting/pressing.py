@@ -97,6 +97,8 @@ class ButtonPressConsumer:
             if found is None:
                 return None
             prompt, place = found
+            # A press may come before the place of its message is stored, and names it as well.
+            place = {**{key: payload.get(key) for key in ("chat_id", "message_id")}, **place}
             mine = await find_member_account(connection, workspace_id, prompt.member_id, TELEGRAM)
             role = await prompts.role_in(connection, workspace_id, prompt.member_id)
         if mine is None or role is None or not _same_person(mine.settings, payload):

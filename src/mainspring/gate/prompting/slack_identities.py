@@ -56,6 +56,11 @@ _USE = """
     RETURNING member_id, (SELECT i.code_until > now() FROM slack_identities i
         WHERE i.workspace_id = $1 AND i.code_hash = $2) AS in_time
 """
+# Two members may confirm their codes from the same account at once.
+_LOCK_ACCOUNT = """
+    SELECT pg_advisory_xact_lock(
+        hashtextextended('slack account ' || $1 || ' ' || $2 || ' ' || $3, 0))
+"""
 _HOLDER = """
     SELECT member_id FROM slack_identities
     WHERE workspace_id = $1 AND team_id = $2 AND user_id = $3 FOR UPDATE
@@ -90,6 +95,7 @@ async def link_account(tx: Transaction, workspace_id: UUID, code: str, team: str
     row = await tx.fetchrow(_USE, workspace_id, hashed(code))
     if row is None or not row["in_time"]:
         return "This code is not valid any more. Get a new one in Mainspring."
+    await tx.execute(_LOCK_ACCOUNT, str(workspace_id), team, user)
     holder = await tx.fetchrow(_HOLDER, workspace_id, team, user)
     if holder is not None and holder["member_id"] != row["member_id"]:
         return "This Slack account is linked with another member already."

@@ -93,6 +93,10 @@ def _pressed(text: str) -> Interaction | None:
         data=value if isinstance(value, str) else None,
         reply_to=reply_to if isinstance(reply_to, str) else "",
         shown=_sections(blocks if isinstance(blocks, list) else ()),
+        place={
+            "channel": _part(payload, "channel").get("id"),
+            "ts": _part(payload, "message").get("ts"),
+        },
     )
 
 
