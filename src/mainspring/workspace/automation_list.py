@@ -50,7 +50,8 @@ _SIGNS = f"""
     SELECT a.id, {SPENT} AS month_usd, coalesce(l.statuses, '{{}}') AS statuses,
         coalesce(d.waiting, 0) AS drafts_waiting, coalesce(q.waiting, 0) AS approvals_waiting,
         EXISTS (SELECT 1 FROM consents c WHERE c.workspace_id = a.workspace_id
-            AND c.automation_id = a.id AND c.status = 'waiting') AS consent_waiting,
+            AND c.automation_id = a.id AND c.status = 'waiting'
+            AND c.asked_kind <> 'repeat') AS consent_waiting,
         coalesce(t.types, '{{}}') AS trigger_types
     FROM automations a
     LEFT JOIN drafts_here d ON d.automation_id = a.id

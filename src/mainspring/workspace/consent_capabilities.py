@@ -33,6 +33,7 @@ from mainspring.workspace.consent_rows import (
     REPEAT,
     AutomationConsent,
     find_consent,
+    hold_accounts,
     is_from_words,
     list_agreed_by_upgrade,
     list_consents,
@@ -151,7 +152,8 @@ class _ConsentHandlers:
             None if about is None else UUID(about),
             arguments.get("limit", schemas.USUAL),
         )
-        found = [format_consent(one) for one in kept]
+        current = [await _as_of_now(ctx, one) for one in kept]
+        found = [format_consent(one) for one in current if one is not None]
         if about is None and status in ("waiting", "any"):
             found += await self.tools.waiting(ctx)
         upgraded = await list_agreed_by_upgrade(
@@ -250,6 +252,13 @@ async def _find(ctx: CallContext, consent_id: UUID) -> AutomationConsent:
     return repeat or await find_consent(ctx.tx, space, consent_id)
 
 
+async def _as_of_now(ctx: CallContext, one: AutomationConsent) -> AutomationConsent | None:
+    """A question in a list; None where a run that was to be repeated needs no answer any more."""
+    if one.asked_kind != REPEAT or one.status != "waiting":
+        return one
+    return await load_repeat_consent(ctx.tx, ctx.actor.workspace_id, one.id)
+
+
 async def _answer_repeat(
     ctx: CallContext, found: AutomationConsent, digest: str, *, agree: bool, starts: bool
 ) -> Any:
@@ -263,7 +272,8 @@ async def _answer_repeat(
         )
     space = ctx.actor.workspace_id
     row = await hold(ctx.tx, space, found.automation_id)
-    # Somebody else may have answered while the automation was held.
+    await hold_accounts(ctx.tx, space)
+    # Somebody else may have answered meanwhile, or replaced an account that the question names.
     found = await _find(ctx, found.id)
     news = found.status != ("agreed" if agree else "refused")
     if news:
@@ -294,8 +304,8 @@ async def _check_named(ctx: CallContext, found: AutomationConsent, address: str)
     written = await is_written(ctx.tx, space, found.automation_id, version)
     if written or is_from_words(found.additions):
         raise _person_required_error(
-            "This version is a proposal that was written from a request in words. A person "
-            "approves those, always.",
+            "This version has the steps of a proposal that was written from a request in words. A "
+            "person approves those, always.",
             consent_id,
             address,
         )

@@ -116,7 +116,7 @@ _PROPOSES: Final = "propose_automation"
 _WORDS: Final = AuthorityAddition(
     "review",
     "",
-    "A program has saved what a proposal says, which was written from a request in words.",
+    "A program has saved the steps of a proposal, which was written from a request in words.",
     _PROPOSES,
 )
 
@@ -149,8 +149,8 @@ ConsentChannel = Literal["page", "terminal", "token", "upgrade"]
 PAUSED_REASON: Final = "consent"
 NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
 _PURPOSE: Final = b"mainspring consent v1\0"
-# Who asked whether a run of an older version may be repeated: nobody waits for that answer, and
-# it says nothing about the version in force.
+# Who asked whether a run of an older version may be repeated: the answer says nothing about the
+# version in force, and does not keep it from starting.
 REPEAT: Final = "repeat"
 # These came from elsewhere: a person looks at them once, whatever they say.
 LOOKED_AT_ONCE: Final = frozenset({"install", "import"})
@@ -188,9 +188,15 @@ _BY_UPGRADE = """
         AND ($2::uuid IS NULL OR id = $2)
     ORDER BY id DESC LIMIT $3
 """
-_OVERTAKE = """
+_OVERTAKE = f"""
     UPDATE consents SET status = 'overtaken', answered_at = now()
     WHERE workspace_id = $1 AND automation_id = $2 AND status = 'waiting'
+        AND asked_kind <> '{REPEAT}'
+"""
+_OVERTAKE_REPEATS = f"""
+    UPDATE consents SET status = 'overtaken', answered_at = now()
+    WHERE workspace_id = $1 AND automation_id = $2 AND status = 'waiting'
+        AND asked_kind = '{REPEAT}'
 """
 _ANSWER = """
     UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now(),
@@ -424,6 +430,8 @@ async def keep_agreed(
     """Records that a person has agreed to the version in force."""
     await hold_accounts(tx, workspace_id)
     await tx.execute(_AGREED, workspace_id, automation_id, member, via)
+    # They were about what goes beyond the agreement before.
+    await tx.execute(_OVERTAKE_REPEATS, workspace_id, automation_id)
 
 
 async def keep_covered(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:

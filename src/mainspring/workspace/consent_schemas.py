@@ -55,6 +55,10 @@ _CONSENT: Final[dict[str, Any]] = {
         "consent_id": _ID,
         "automation_id": {**_MAYBE_ID, "description": "Null for tools of a connection."},
         "connection_id": {**_MAYBE_ID, "description": "Null for an automation."},
+        "run_id": {
+            **_MAYBE_ID,
+            "description": "The run of an older version that a program wants to repeat.",
+        },
         "name": {"type": "string"},
         "version": {"type": ["integer", "null"]},
         "agreed_version": {

@@ -56,14 +56,17 @@ _SAVED = f"""
     WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL
     RETURNING {_COLUMNS}
 """
-# Whether a version of an automation does just what a proposal does that no person has saved.
+# Whether a version of an automation has the plan of a proposal that no person has saved: the same
+# steps with the same actions, whatever their settings, triggers and names are.
 _WRITTEN = """
     SELECT p.id FROM automation_versions v
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     JOIN proposals p ON p.workspace_id = v.workspace_id AND p.saved_at IS NULL
     WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
-      AND (p.body -> 'document')::jsonb - '{name,goal,metadata}'::text[]
-        = d.document::jsonb - '{name,goal,metadata}'::text[]
+      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].step_id')
+        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].step_id')
+      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].action')
+        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].action')
     LIMIT 1
 """
 _DROP = "DELETE FROM proposals WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL"
@@ -186,7 +189,7 @@ async def mark_saved(
 async def is_written(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> bool:
-    """Whether a version does what a proposal does that no person has saved."""
+    """Whether a version has the plan of a proposal that no person has saved."""
     return await tx.fetchrow(_WRITTEN, workspace_id, automation_id, version) is not None
 
 

@@ -1,9 +1,9 @@
 """Consent to repeat a run of an older version that may do more than is agreed to now.
 
 A person may repeat what ran for real before. A program may not use an old version to do more than
-is agreed to: it gets a question that a person can answer. The question has the id of the run, is
-computed when it is read and never waits in a list; only its answer is kept. The answer covers this
-run until another version is agreed to.
+is agreed to: it gets a question that a person can answer. The question has the id of the run and is
+computed when it is read; a row lists it until it is answered or another version is agreed to. The
+answer covers this run until then.
 """
 
 from __future__ import annotations
@@ -42,17 +42,20 @@ _RUN: Final = """
     WHERE r.workspace_id = $1 AND r.id = $2
 """
 _ANSWERED: Final = """
-    SELECT status, digest, answered_by, answered_at FROM consents
+    SELECT status, digest, answered_by, answered_at, created_at FROM consents
     WHERE workspace_id = $1 AND id = $2 AND asked_kind = $3
 """
 _KEEP: Final = """
     INSERT INTO consents (workspace_id, id, automation_id, version, origin, additions, digest,
         status, agreed_version, asked_kind, asked_by, answered_by, answered_at)
-    VALUES ($1, $2, $3, $4, 'edit', $5, $6, $7, $8, $9, $2, $10, now())
+    VALUES ($1, $2, $3, $4, 'edit', $5, $6, $7, $8, $9, $2, $10,
+        CASE WHEN $10::uuid IS NOT NULL THEN now() END)
     ON CONFLICT (workspace_id, id) DO UPDATE SET additions = excluded.additions,
         digest = excluded.digest, status = excluded.status,
         agreed_version = excluded.agreed_version, answered_by = excluded.answered_by,
-        answered_at = excluded.answered_at
+        answered_at = excluded.answered_at, created_at = CASE
+            WHEN excluded.status = 'waiting' AND consents.status <> 'waiting' THEN now()
+            ELSE consents.created_at END
 """
 
 
@@ -70,7 +73,7 @@ async def check_may_repeat(
     A person may repeat what ran for real before; a program may not use an old version to do
     more than is agreed to. None: the local owner. ``own_file``: a command on this machine, which
     may run a file without an agreement, and so may go on with a live run of the version in force.
-    A question about the version in force is kept, so no transaction around this may be undone.
+    The question is kept, so no transaction around this may be undone.
     """
     row = await connection.fetchrow(_RUN, workspace_id, run_id)
     if row is None or (mode or row["mode"]) == "dry_run":
@@ -92,6 +95,10 @@ async def check_may_repeat(
         problem = await check_consent(connection, workspace_id, automation_id, row["version"])
     else:
         question = await _build_consent(connection, workspace_id, row, agreed, found)
+        if actor is not None and question.status == "waiting":
+            # Listed for the people who can answer it.
+            async with connection.transaction():
+                await _keep(connection, workspace_id, question, "waiting", question.digest)
         problem = None if question.status == "agreed" else _repeat_refused_error(question)
     if problem is not None:
         raise problem
@@ -112,6 +119,19 @@ async def keep_repeat_answer(
     tx: Transaction, workspace_id: UUID, asked: AutomationConsent, member: UUID, *, agree: bool
 ) -> None:
     """Keeps a person's answer; it changes nothing about the version in force."""
+    about = (asked.automation_id, asked.version, asked.agreed_version, asked.additions)
+    status: ConsentStatus = "agreed" if agree else "refused"
+    await _keep(tx, workspace_id, asked, status, _digest(*about, agree), member)
+
+
+async def _keep(
+    tx: Transaction,
+    workspace_id: UUID,
+    asked: AutomationConsent,
+    status: ConsentStatus,
+    digest: bytes,
+    member: UUID | None = None,
+) -> None:
     await tx.execute(
         _KEEP,
         workspace_id,
@@ -119,8 +139,8 @@ async def keep_repeat_answer(
         asked.automation_id,
         asked.version,
         [one.as_dict() for one in asked.additions],
-        _digest(asked.automation_id, asked.version, asked.agreed_version, asked.additions, agree),
-        "agreed" if agree else "refused",
+        digest,
+        status,
         asked.agreed_version,
         REPEAT,
         member,
@@ -167,7 +187,7 @@ async def _build_consent(
         asked_kind=REPEAT,
         asked_by=row["id"],
         answered_by=given["answered_by"] if answered else None,
-        created_at=row["created_at"],
+        created_at=row["created_at"] if given is None else given["created_at"],
         answered_at=given["answered_at"] if answered else None,
     )
 

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.runs.inbox_counts import waiting_for
 from mainspring.runs.run_requests import RunRequest
+from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step
 from tests.kit.people import ROOT
@@ -74,6 +78,44 @@ async def test_a_person_agrees_that_a_run_of_an_older_version_is_repeated(
     await bench.save(document(step("other", "transform_data", {"output": "x"}), name="Digest"))
     again = await _refused(api, path)
     assert again["digest"] != told["digest"]
+
+
+async def _listed(api: Api) -> list[dict[str, Any]]:
+    """The consents in the inbox, which are as many as its number says."""
+    found = (await api.client.get(f"{ROOT}/consents")).json()["consents"]
+    owner = Actor(api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    async with api.house.database.transaction() as tx:
+        assert (await waiting_for(tx, owner))["consents"] == len(found)
+    return list(found)
+
+
+async def test_a_run_that_a_program_wants_to_repeat_is_listed_until_it_is_answered(
+    bench: Bench, api: Api
+) -> None:
+    automation, run = await _narrowed(bench, api)
+    assert await _listed(api) == []
+    told = await _refused(api, f"/runs/{run}/retry")
+    # Asked twice it is one question, beside the one about the version in force.
+    await _refused(api, f"/runs/{run}/retry")
+    (one,) = await _listed(api)
+    assert (one["consent_id"], one["run_id"], one["digest"]) == (run, run, told["digest"])
+    place = f"{ROOT}/automations/{automation}"
+    shown = await api.program.get(place)
+    wider = document(NOTE, step("get", "http_fetch", {"url": "https://b.example/"}), name="Digest")
+    asked = await api.program.put(place, json=wider, headers={"If-Match": shown.headers["ETag"]})
+    both = await _listed(api)
+    assert [item["run_id"] for item in both] in ([run, None], [None, run])
+    # Another agreement makes it another question, which is asked when a program tries again.
+    consent = asked.json()["consent"]
+    yes = {"digest": consent["digest"], "agree": True}
+    answered = await _post(api.client, f"/consents/{consent['consent_id']}/answer", yes)
+    assert answered[0] == 200, answered
+    assert await _listed(api) == []
+    again = await _refused(api, f"/runs/{run}/retry")
+    assert [item["digest"] for item in await _listed(api)] == [again["digest"]]
+    no = {"digest": again["digest"], "agree": False}
+    assert (await _post(api.client, f"/consents/{run}/answer", no))[0] == 200
+    assert await _listed(api) == []
 
 
 async def test_what_is_refused_to_be_repeated_can_be_agreed_to_after_all(

@@ -311,7 +311,7 @@ def _find_tool(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow
 async def _used_by(ctx: CallContext, connection_id: UUID) -> list[str]:
     """The automations that were granted any tool under the alias of a connection."""
     found = await rows.find(ctx.tx, ctx.actor.workspace_id, connection_id)
-    return await tool_rows.list_alias_users(ctx.tx, found.workspace_id, found.alias, archived=True)
+    return await tool_rows.list_alias_users(ctx.tx, found.workspace_id, found.alias)
 
 
 def _check_person(ctx: CallContext, detail: str) -> None:

@@ -150,10 +150,7 @@ class McpToolDiscovery:
         # What was granted under this alias was granted for another server.
         heirs = []
         if is_first:
-            by_program = agreeing is not None and not agreeing.is_person
-            heirs = await tool_rows.list_alias_users(
-                tx, workspace_id, held.alias, archived=by_program
-            )
+            heirs = await tool_rows.list_alias_users(tx, workspace_id, held.alias)
         consent = None
         if agreeing is not None and is_first and not held.looks_first and not heirs:
             consent = ToolConsent(agreeing.id, self.clock.now())

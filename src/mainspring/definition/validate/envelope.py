@@ -292,14 +292,17 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "literal_error": ("enum", "{name} must be {expected}."),
     "string_too_short": ("min_length", "{name} must not be empty."),
     "string_too_long": ("max_length", "{name} may have at most {max_length} characters."),
-    "string_pattern_mismatch": ("pattern", "{name} does not have the form of a name."),
+    "string_pattern_mismatch": ("pattern", "{name} does not have the form of {form}."),
     "string_unicode": ("type", "{name} must be text that can be written as UTF-8."),
     "greater_than_equal": ("minimum", "{name} must be at least {ge}."),
     "less_than_equal": ("maximum", "{name} must be at most {le}."),
     "too_short": ("min_items", "{name} needs at least one entry."),
     "too_long": ("max_items", "{name} may have at most {max_length} entries."),
 }
-_NAME_FORMS: Final = {
+# What a text with a pattern is; everything else is a name.
+_FORMS: Final = {"hold_expires_after": "a duration", "board_id": "an id"}
+_FORM_HINTS: Final = {
+    "hold_expires_after": "Write a whole number and s, m, h or d, such as 90m, 72h or 3d.",
     "id": "Begin with a small letter; then small letters, digits, - and _, at most 64 in all.",
     "step_id": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
     "output_as": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
@@ -349,14 +352,15 @@ def _describe_model_error(error: ErrorDetails) -> str:
     name = f"Entry {last}" if isinstance(last, int) else last
     sentence = _SENTENCES.get(error["type"], ("", error["msg"]))[1]
     context = {key: str(value) for key, value in error.get("ctx", {}).items()}
-    return sentence.format(name=name, found=_kind(error["input"]), **context)
+    form = _FORMS.get(str(last), "a name")
+    return sentence.format(name=name, found=_kind(error["input"]), form=form, **context)
 
 
 def _suggestion(error: ErrorDetails, parts: ModelsByPath) -> str | None:
     place, kind = error["loc"], error["type"]
     name = str(place[-1]) if place else ""
     if kind == "string_pattern_mismatch":
-        return _NAME_FORMS.get(name)
+        return _FORM_HINTS.get(name)
     if kind == "missing" and name == "schema_version":
         return f'Add "schema_version": "{CURRENT_VERSION}".'
     if kind == "literal_error" and isinstance(error["input"], str):

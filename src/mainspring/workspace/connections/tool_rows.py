@@ -120,14 +120,15 @@ _USERS = """
         AND g.entry ->> 'capability' = ANY($2::text[])
     ORDER BY a.name
 """
-# Also of the version that a person agreed to: it may be brought back with that agreement.
+# Also of the version that a person agreed to, and of archived automations: both may be brought back
+# with their agreement.
 _USERS_OF_ALIAS = """
     SELECT DISTINCT a.name
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
         AND v.version IN (a.version, a.agreed_version)
     CROSS JOIN LATERAL jsonb_array_elements(v.grants) AS g(entry)
-    WHERE a.workspace_id = $1 AND ($3 OR a.state <> 'archived')
+    WHERE a.workspace_id = $1
         AND starts_with(g.entry ->> 'capability', $2 || '.')
     ORDER BY a.name LIMIT 100
 """
@@ -318,14 +319,9 @@ async def list_capability_users(
     return found
 
 
-async def list_alias_users(
-    tx: Transaction, workspace_id: UUID, alias: str, *, archived: bool = False
-) -> list[str]:
-    """The names of the automations that were granted any tool under this alias.
-
-    ``archived``: also of those that are archived, which are restored with their agreement.
-    """
-    rows = await tx.fetch(_USERS_OF_ALIAS, workspace_id, alias, archived)
+async def list_alias_users(tx: Transaction, workspace_id: UUID, alias: str) -> list[str]:
+    """The names of the automations that were granted any tool under this alias."""
+    rows = await tx.fetch(_USERS_OF_ALIAS, workspace_id, alias)
     return [row["name"] for row in rows]
 
 

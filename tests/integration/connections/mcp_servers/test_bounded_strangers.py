@@ -165,6 +165,24 @@ async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
     assert len(shop.other.calls()) == 1
 
 
+async def test_another_server_under_an_alias_inherits_nothing_of_archived_automations(
+    shop: Toolshop,
+) -> None:
+    """They are restored with their agreement, and then call whatever is agreed to there."""
+    one = await shop.connect("heir")
+    mine = document(step("a", "heir.search_notes", {"text": "private"}), name="Weekly digest")
+    automation = await shop.save(mine)
+    await shop.ask("POST", f"/automations/{automation}/archive")
+    await shop.ask("DELETE", f"/connections/{one}")
+    shop.other.script.tools = [dict(LOOK)]
+    given = {"alias": "heir", "server_url": shop.other.url}
+    made = await shop.ask("POST", "/connections", given)
+    assert made["inherited_by"] == ["Weekly digest"]
+    assert {tool["state"] for tool in made["tools"]} == {"new"}
+    await shop.ask("POST", f"/automations/{automation}/restore")
+    assert ((await shop.run(automation))["status"], shop.other.calls()) == ("failed", [])
+
+
 async def test_a_list_compares_some_tools_and_each_one_by_itself(shop: Toolshop) -> None:
     shop.notes.script.tools = [tool(f"t{number:02}") for number in range(12)]
     one = await shop.connect("notes")

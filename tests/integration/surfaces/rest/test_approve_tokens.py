@@ -224,6 +224,33 @@ async def test_a_token_approves_nothing_once_its_maker_lost_the_role(api: Api) -
         assert await here.state(waits) == "paused"
 
 
+async def test_a_proposal_is_recognized_by_its_steps_whatever_their_settings_are(
+    api: Api,
+) -> None:
+    """A program that changes a little of it before it saves is not its author with that."""
+    async with team(api) as here:
+        waits = await here.waiting()
+        header = await here.made(waits["id"])
+        assert (await here.answer(waits, header)).status_code == 200
+        asked = {"text": "start it every 5 minutes instead", "automation_id": waits["id"]}
+        answer = await api.stranger.post(
+            f"{ROOT}/capabilities/propose_automation", json=asked, headers=header
+        )
+        assert answer.status_code == 200, answer.text
+        proposal = answer.json().get("result", answer.json())
+        first, *rest = proposal["definition"]["plan"]
+        changed = {**proposal["definition"], "plan": [{**first, "timeout_seconds": 77}, *rest]}
+        put = await api.stranger.put(
+            f"{ROOT}/automations/{waits['id']}",
+            json=changed,
+            headers={"Authorization": f"Bearer {api.token}"},
+        )
+        assert put.status_code == 200, put.text
+        laundered = await here.answer({**waits, "consent": put.json()["consent"]}, header)
+        assert refused(laundered) == (403, "person_needed")
+        assert "words" in laundered.json()["detail"]
+
+
 async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
     """Neither the proposal itself, nor its definition when a program saves that instead."""
     async with team(api) as here:

@@ -117,6 +117,13 @@ def test_a_time_that_no_write_is_held_for_is_refused(value: Any, code: str) -> N
     ]
 
 
+def test_a_wrong_duration_is_reported_as_one() -> None:
+    report = validate(document(_tell(hold_expires_after="72 hours")), WORDS, Limits())
+    (found,) = report.findings
+    assert found.detail == "hold_expires_after does not have the form of a duration."
+    assert found.suggestion == "Write a whole number and s, m, h or d, such as 90m, 72h or 3d."
+
+
 def test_times_are_written_with_their_unit() -> None:
     assert [hold_seconds(text) for text in ("60s", "90m", "72h", "30d")] == [
         60,

@@ -63,15 +63,20 @@ export function ConsentPane(props: Props) {
     <Stack gap="md">
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
-          {visible(consent.name ?? "An automation")} waits for your consent
+          {visible(consent.name ?? "An automation")}{" "}
+          {consent.run_id ? "wants to repeat an earlier run" : "waits for your consent"}
         </Title>
         <Badge variant="light" color="yellow" tt="none" radius="sm">
           {count(consent.additions.length, "addition")}
         </Badge>
       </Group>
       <Text size="sm" c="dimmed">
-        {ORIGINS[consent.origin]} {consent.automation_id ? before : ""}{" "}
-        It starts nothing until a person agrees. Asked <Moment at={consent.asked_at} />.
+        {consent.run_id
+          ? `A program wants to repeat a run of version ${consent.version}, which may do more than is
+            agreed to now. The answer changes nothing about the version in force.`
+          : `${ORIGINS[consent.origin]} ${
+            consent.automation_id ? before : ""
+          } It starts nothing until a person agrees.`} Asked <Moment at={consent.asked_at} />.
       </Text>
       <List
         spacing="sm"
@@ -128,6 +133,13 @@ function Ways({ consent }: { consent: Consent }) {
             >
               The automation
             </Anchor>
+            {consent.run_id
+              ? (
+                <Anchor component={Link} to={`/runs/${consent.run_id}`} size="sm">
+                  The run
+                </Anchor>
+              )
+              : null}
           </>
         )
         : <Anchor component={Link} to="/integrations" size="sm">The connection</Anchor>}
@@ -145,14 +157,17 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const ask = useConfirm();
   const who = useWho();
   const ofAutomation = consent.automation_id !== null;
+  // A run is repeated without activating anything.
+  const activates = ofAutomation && !consent.run_id;
   const needed = ofAutomation ? "editor" : "admin";
   const may = useMay(needed);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   // What is agreed to is on the screen: a yes is asked for once.
   const answer = async (agree: boolean, activate = false) => {
-    const words =
-      "It stays paused. You can bring an earlier version back, or agree later after all.";
+    const words = consent.run_id
+      ? "No program repeats this run. You can agree later after all."
+      : "It stays paused. You can bring an earlier version back, or agree later after all.";
     if (!agree && !await ask({ title: "Refuse this?", words, yes: "Refuse", dangerous: true })) {
       return;
     }
@@ -170,7 +185,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   };
   useDeeds(
     may
-      ? { approve: () => void answer(true, ofAutomation), discard: () => void answer(false) }
+      ? { approve: () => void answer(true, activates), discard: () => void answer(false) }
       : null,
   );
   if (!may) {
@@ -184,10 +199,10 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
     <Stack gap="sm">
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group gap="xs">
-        <Button loading={busy} onClick={() => void answer(true, ofAutomation)}>
-          {ofAutomation ? "Agree and activate" : "Agree"}
+        <Button loading={busy} onClick={() => void answer(true, activates)}>
+          {activates ? "Agree and activate" : "Agree"}
         </Button>
-        {ofAutomation
+        {activates
           ? (
             <Button variant="default" disabled={busy} onClick={() => void answer(true)}>
               Agree and keep it paused

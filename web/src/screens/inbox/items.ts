@@ -100,6 +100,9 @@ export function titleOf(item: Item): string {
     case "question":
       return item.question.title;
     case "consent":
+      if (item.consent.run_id) {
+        return `${item.consent.name ?? "An automation"} wants to repeat an earlier run`;
+      }
       return `${item.consent.name ?? "An automation"} ${
         item.consent.agreed_version ? "wants to do more" : "waits for your consent"
       }`;
