@@ -54,9 +54,9 @@ EXCEPTIONS = {
         ),
         _LINKING: (
             "gate/prompting/chat_linking.py",
-            "gate/prompting/pressing.py",
+            "gate/prompting/button_presses.py",
             "gate/prompting/slack_identities.py",
-            "gate/prompting/telling.py",
+            "gate/prompting/prompt_delivery.py",
             "workspace/secret_capabilities.py",
         ),
         _PHRASES: (

@@ -118,7 +118,7 @@ async def repeat_draft(
         return waiting["id"], False
     for one in line:
         _check_over(one)
-    await _check_let_go(tx, actor, newest)
+    await _check_may_redraft(tx, actor, newest)
     made = generate_id()
     by_run = is_held_by_run(newest["capability"], newest["run_id"] is not None)
     lasting = lifetimes.held if by_run else lifetimes.draft
@@ -139,7 +139,7 @@ async def _lock_repeat_chain(
     return await tx.fetch(_HOLD, space, ids)
 
 
-async def _check_let_go(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> None:
+async def _check_may_redraft(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> None:
     """What its author has let go of is theirs to want again."""
     whose = row["answered_by"]
     if row["stands"] != "discarded" or whose in (None, actor.id):

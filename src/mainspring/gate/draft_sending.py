@@ -492,7 +492,7 @@ class DraftSender:
             raise problem
         return end
 
-    async def let_go(
+    async def send_preapproved(
         self, made: CapabilityCall, called: Capability, draft_id: UUID
     ) -> CapabilityResult:
         """Sends a draft that a standing rule has agreed to; one that may have left is not retried.

@@ -349,7 +349,7 @@ class Pipeline:
                 return self._done(state, state.noted(value), "pretended")
             if verdict in ("hold", "send"):
                 state.connection = await self._connection(state)
-                gone = await self._let_go(state, agreed=verdict == "send")
+                gone = await self._send_preapproved(state, agreed=verdict == "send")
                 return gone or await self._in_transaction(state, held=True)
             return await self._perform_and_settle(state)
         finally:
@@ -415,7 +415,7 @@ class Pipeline:
         way = await CallConnections(ask, self.egress, self.vault, self.lines).connect(route)
         return connection_binding(way.account)
 
-    async def _let_go(self, state: CallState, *, agreed: bool) -> CapabilityResult | None:
+    async def _send_preapproved(self, state: CallState, *, agreed: bool) -> CapabilityResult | None:
         """What came of it, where a person has agreed to exactly this.
 
         They did so for its step, or they accepted a standing rule.
@@ -443,7 +443,7 @@ class Pipeline:
         ends: list[CapabilityResult] = []
 
         async def work() -> None:
-            ends.append(await self._sending().let_go(made, capability, taken.draft_id))
+            ends.append(await self._sending().send_preapproved(made, capability, taken.draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
         await run_to_completion(work())

@@ -27,7 +27,13 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_schema import compile_schema
-from mainspring.runs.questions import StepQuestion, answer, ask, list_questions, lock_question
+from mainspring.runs.questions import (
+    StepQuestion,
+    answer_question,
+    ask,
+    list_questions,
+    lock_question,
+)
 from mainspring.workspace.inbox import leave_message
 
 # The schemas of the capabilities for questions.
@@ -314,7 +320,7 @@ async def _answer_question(
     elif value is not None and row["form"] is None:
         detail = "This question has no form: approved or declined is all it takes."
         raise Invalid(detail, findings=[Finding("/answer", detail, "no_form")])
-    await answer(ctx.tx, ctx.actor, row, approved=approved, answer=value)
+    await answer_question(ctx.tx, ctx.actor, row, approved=approved, answer=value)
     return {
         "ok": True,
         "approval_id": str(row["id"]),

@@ -17,9 +17,10 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
+from mainspring.connections.installed_integrations import install_id_of
+from mainspring.gate.prompting.button_presses import ButtonPressConsumer
 from mainspring.gate.prompting.chat_linking import link_chat
-from mainspring.gate.prompting.pressing import ButtonPressConsumer
-from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
+from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -47,7 +48,7 @@ class World:
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
         payload = {"data": data, "chat_id": user, "user_id": user, "message_id": 101}
-        return await self.pressing.answer(self.bench.house.workspace_id, payload)
+        return await self.pressing.answer_press(self.bench.house.workspace_id, payload)
 
     async def link(self, **result: Any) -> bool:
         async with self.bench.house.database.transaction() as tx:

@@ -19,8 +19,8 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.connections.installed_integrations import install_id_of
+from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery
 from mainspring.gate.prompting.slack_identities import link_account
-from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.gate.prompting.prompts import note_new
+from mainspring.gate.prompting.prompts import queue_new_prompts
 from mainspring.store.database import Connection
 from mainspring.workspace.push_subscriptions import KINDS, Target, queue_waiting, save_subscription
 from tests.kit.house import Bench, document, step
@@ -56,7 +56,7 @@ async def _world(bench: Bench) -> dict[str, UUID]:
 
 async def _told(tx: Connection, people: dict[str, UUID]) -> dict[str, set[str]]:
     """The recipients of each channel."""
-    await note_new(tx)
+    await queue_new_prompts(tx)
     await queue_waiting(tx)
     names = {one: name for name, one in people.items()}
     rows = await tx.fetch(

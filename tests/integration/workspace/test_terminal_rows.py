@@ -33,7 +33,7 @@ class Rows:
 
     async def answer(self, code: str, *, confirm: bool = True) -> None:
         async with self.database.transaction() as tx:
-            await device_login.answer(tx, self.ann, HERE, code, confirm=confirm)
+            await device_login.answer_login(tx, self.ann, HERE, code, confirm=confirm)
 
     async def collect(self, device: str) -> Any:
         async with self.database.transaction() as tx:

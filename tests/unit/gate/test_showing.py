@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.gate.prompting.prompts import MOST, draft_message, options_of, question_message
+from mainspring.gate.prompting.prompts import MOST, draft_message, question_message, read_options
 
 
 def test_everything_that_leaves_is_shown_by_its_name() -> None:
@@ -63,14 +63,14 @@ def test_what_does_not_fit_is_only_announced() -> None:
 
 def test_a_form_with_a_few_fixed_answers_has_options() -> None:
     def labels(form: Mapping[str, Any] | None) -> list[str]:
-        return [one.label for one in options_of(form)]
+        return [one.label for one in read_options(form)]
 
     assert labels(None) == []
     assert labels({"enum": ["a", "b"]}) == ["a", "b"]
     assert labels({"type": "boolean", "enum": [True, False]}) == ["yes", "no"]
     day = {"type": "object", "properties": {"day": {"enum": [1, 2]}}}
     assert labels(day) == ["1", "2"]
-    assert [one.answer for one in options_of(day)] == [{"day": 1}, {"day": 2}]
+    assert [one.answer for one in read_options(day)] == [{"day": 1}, {"day": 2}]
     # What cannot be told apart, does not fit on a button or has to be written has none.
     for form in (
         {"enum": ["a"] * 2},

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Conflict, Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.prompting import prompts
-from mainspring.gate.prompting.prompts import options_of
+from mainspring.gate.prompting.prompts import read_options
 from mainspring.store.database_errors import log_and_convert_error
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def decide(
     chat: Literal["slack", "telegram"] = "slack" if prompt.target == "slack" else "telegram"
     actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role), chat=chat)
     async with database.acquire() as connection:
-        form = await prompts.form_of(connection, prompt)
+        form = await prompts.load_form(connection, prompt)
     try:
         name, given = _call(prompt, place, press, form)
         answer = await gate.direct(CapabilityCaller(actor), name, given)
@@ -68,7 +68,7 @@ async def decide(
     failure = answer.get("error") or {}
     said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
     if prompt.about == "approval" and press.option is not None:
-        said = f"{options_of(form)[press.option].label}: the run goes on."
+        said = f"{read_options(form)[press.option].label}: the run goes on."
     return Decision(f"{said} {failure['detail']}" if failure.get("detail") else said)
 
 
@@ -82,7 +82,7 @@ def _call(
     about = str(prompt.about_id)
     if prompt.about == "approval":
         given = {"approval_id": about, "decision": "approved" if press.yes else "declined"}
-        options = options_of(form)
+        options = read_options(form)
         if press.option is not None:
             if press.option >= len(options):
                 raise Conflict("This question does not offer that answer.", code="no_such_option")

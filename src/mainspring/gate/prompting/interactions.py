@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.gate.call import Gate
     from mainspring.gate.prompting.telling import MemberChats
+    from mainspring.connections.accounts.account_connections import AccountConnections
+    from mainspring.gate.prompting.prompt_delivery import MemberChats
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 
@@ -185,7 +187,7 @@ class InteractionReceiver:
                 if prompted is not None:
                     asked = (workspace_id, prompted[0].member_id)
                     mine = await is_linked(connection, *asked, found.team, found.user)
-                    role = await prompts.role_in(connection, *asked)
+                    role = await prompts.load_role(connection, *asked)
         if press is None or prompted is None:
             await self._reply(provider, found, Decision(_OUT_OF_DATE, is_open=True))
             return

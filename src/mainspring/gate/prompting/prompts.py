@@ -76,7 +76,7 @@ def question_message(
     return _message(f"{escape_invisible(title)}\n{format_lines(message)}".strip(), fits)
 
 
-def options_of(form: Mapping[str, Any] | None) -> tuple[Option, ...]:
+def read_options(form: Mapping[str, Any] | None) -> tuple[Option, ...]:
     """The answers that a form offers; none where a person has to write or combine something."""
     if form is None:
         return ()
@@ -290,7 +290,7 @@ class PromptContent:
     options: tuple[Option, ...] = ()
 
 
-async def note_new(tx: Transaction) -> None:
+async def queue_new_prompts(tx: Transaction) -> None:
     """Everything that waits and of which somebody is to be told elsewhere."""
     await tx.execute(_NEW_DRAFTS)
     await tx.execute(_NEW_QUESTIONS)
@@ -298,7 +298,7 @@ async def note_new(tx: Transaction) -> None:
     await tx.execute(_NEW_SLACK_QUESTIONS)
 
 
-async def take(tx: Transaction, most: int) -> list[Prompt]:
+async def claim_due_prompts(tx: Transaction, most: int) -> list[Prompt]:
     """Prompts that are this caller's to send now."""
     return [Prompt(**dict(row)) for row in await tx.fetch(_TAKE, most)]
 
@@ -316,7 +316,7 @@ async def read_prompt_content(
         return None
     if prompt.about != "draft":
         asked = question_message(row["title"], row["message"], fits=fits)
-        options = options_of(row["form"])
+        options = read_options(row["form"])
         plain = asked.whole and (row["form"] is None or bool(options))
         return PromptContent(asked.text, None, plain, row["waits"], options)
     told = draft_message(row["preview"], row["arguments"], row["account"], fits=fits)
@@ -325,7 +325,9 @@ async def read_prompt_content(
     return PromptContent(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
 
 
-async def keep_secret(tx: Transaction, prompt: Prompt, secret: str, seen: PromptContent) -> None:
+async def store_button_secret(
+    tx: Transaction, prompt: Prompt, secret: str, seen: PromptContent
+) -> None:
     """What the buttons of a prompt bring back, as a hash alone, and what its message shows."""
     place = {"hash": seen.hash}
     await tx.execute(_BUTTONS, prompt.workspace_id, prompt.id, hashed(secret), place)
@@ -354,7 +356,7 @@ async def find_pressed_prompt(
     return Prompt(**values), place
 
 
-async def form_of(tx: Transaction, prompt: Prompt) -> Mapping[str, Any] | None:
+async def load_form(tx: Transaction, prompt: Prompt) -> Mapping[str, Any] | None:
     """The form of the question that a prompt is about."""
     if prompt.about != "approval":
         return None
@@ -368,7 +370,7 @@ async def is_open(tx: Transaction, prompt: Prompt, seen: str | None) -> bool:
     return row is not None and bool(row["open"])
 
 
-async def role_in(tx: Transaction, workspace_id: UUID, member_id: UUID) -> str | None:
+async def load_role(tx: Transaction, workspace_id: UUID, member_id: UUID) -> str | None:
     """The role of somebody who is still a member."""
     row = await tx.fetchrow(_ROLE, workspace_id, member_id)
     return None if row is None else str(row["role"])

@@ -103,7 +103,7 @@ async def look(tx: Transaction, code: str) -> dict[str, Any]:
     return dict(row)
 
 
-async def answer(
+async def answer_login(
     tx: Transaction, user_id: UUID, workspace_id: UUID, code: str, *, confirm: bool
 ) -> None:
     """Keeps what a signed-in person says; the session begins in the workspace they look at."""

@@ -127,7 +127,7 @@ def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
     async def answer_terminal(request: Request, caller: SignedIn) -> JsonAnswer:
         given = await _read_code(services, request, caller, TerminalAnswer)
         async with services.database.transaction() as tx:
-            await device_login.answer(
+            await device_login.answer_login(
                 tx, caller.member_id, caller.workspace_id, given.code, confirm=given.confirm
             )
             caller.detail["confirm"] = given.confirm

@@ -20,7 +20,7 @@ from mainspring.gate.prompting import prompts
 from mainspring.gate.prompting.buttons import read_press
 from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.deciding import decide
-from mainspring.gate.prompting.telling import TELEGRAM
+from mainspring.gate.prompting.prompt_delivery import TELEGRAM
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.accounts.rows import find_member_account
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.event import Event
     from mainspring.gate.call import Gate
-    from mainspring.gate.prompting.telling import MemberChats
+    from mainspring.gate.prompting.prompt_delivery import MemberChats
     from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -81,11 +81,11 @@ class ButtonPressConsumer:
         room = self._rooms.setdefault(space, asyncio.Semaphore(_AT_ONCE))
         try:
             async with room:
-                await self.answer(space, event.payload)
+                await self.answer_press(space, event.payload)
         except Exception as error:
             log.warning("A button came to nothing: %s", log_and_convert_error(error).detail)
 
-    async def answer(self, workspace_id: UUID, payload: Any) -> str | None:
+    async def answer_press(self, workspace_id: UUID, payload: Any) -> str | None:
         """Does what a press asks for; what is shown for it, None where it was not heard."""
         press = read_press(str(payload.get("data", "")))
         if press is None:
@@ -100,7 +100,7 @@ class ButtonPressConsumer:
             # A press may come before the place of its message is stored, and names it as well.
             place = {**{key: payload.get(key) for key in ("chat_id", "message_id")}, **place}
             mine = await find_member_account(connection, workspace_id, prompt.member_id, TELEGRAM)
-            role = await prompts.role_in(connection, workspace_id, prompt.member_id)
+            role = await prompts.load_role(connection, workspace_id, prompt.member_id)
         if mine is None or role is None or not _same_person(mine.settings, payload):
             return None
         decision = await decide(self._database, self._gate, prompt, place, role, press)

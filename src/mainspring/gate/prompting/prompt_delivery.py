@@ -1,4 +1,4 @@
-"""Telling people: the loop that sends prompts by mail, to Telegram and to Slack."""
+"""The loop that sends prompts by mail, to Telegram and to Slack."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ class PromptDelivery:
     async def once(self) -> int:
         """Sends what is due; answers how many prompts that were."""
         async with self._database.transaction() as tx:
-            await prompts.note_new(tx)
-            taken = await prompts.take(tx, _MOST)
+            await prompts.queue_new_prompts(tx)
+            taken = await prompts.claim_due_prompts(tx, _MOST)
         # All at once: where one does not answer, the others are told all the same.
         ends = await asyncio.gather(*map(self._tried, taken), return_exceptions=True)
         for end in ends:
@@ -145,7 +145,7 @@ class PromptDelivery:
             seen = await prompts.read_prompt_content(tx, prompt, fits)
             if seen is not None and seen.waits and seen.plain:
                 # Before the message is there: whoever presses at once is known.
-                await prompts.keep_secret(tx, prompt, secret, seen)
+                await prompts.store_button_secret(tx, prompt, secret, seen)
         place: Mapping[str, Any] = {}
         if seen is not None and seen.waits:
             place = await self._sent(prompt, seen, secret)
