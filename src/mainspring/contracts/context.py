@@ -17,9 +17,6 @@ from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.roles import Role
 from mainspring.contracts.secret import ScriptSecrets, SecretText
 
-# Through what a person decides, or a token with the permission ``approve``.
-DecisionChannel = Literal["page", "terminal", "slack", "telegram", "token"]
-
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -101,12 +101,19 @@ class AgreedAuthority:
 NOTHING: Final = AgreedAuthority(None, None)
 
 
+_CHANNELS: Final[Mapping[str, ConsentChannel]] = {
+    "page": "page",
+    "terminal": "terminal",
+    "token": "token",
+}
+
+
 def get_consent_channel(actor: Actor) -> ConsentChannel:
     """The channel of an agreement; programs agree to nothing, and chats show no consents."""
-    match actor.channel:
-        case "page" | "terminal" | "token" as channel:
-            return channel
-    raise InternalError("Only a person agrees to what an automation may do.")
+    found = _CHANNELS.get(actor.channel or "")
+    if found is None:
+        raise InternalError("Only a person agrees to what an automation may do.")
+    return found
 
 
 async def load_agreed_authority(

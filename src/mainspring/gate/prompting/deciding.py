@@ -7,7 +7,7 @@ so a draft that was changed since is not sent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, Problem
@@ -52,8 +52,9 @@ async def decide(
     press: ButtonPress,
 ) -> Decision:
     """Answers for the member who pressed a button."""
-    chat: Literal["slack", "telegram"] = "slack" if prompt.target == "slack" else "telegram"
-    actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role), chat=chat)
+    actor = Actor(
+        prompt.workspace_id, "member", prompt.member_id, role=Role(role), chat=prompt.target
+    )
     async with database.acquire() as connection:
         form = await prompts.load_form(connection, prompt)
     try:
