@@ -31,27 +31,10 @@ from mainspring.contracts.model import ModelCatalog
 from mainspring.contracts.registry import Registry
 from mainspring.gate.call import Gate
 from mainspring.gate.embedder import OpenAIEmbedder
-from mainspring.gate.prompting import pressing
-from mainspring.connections.accounts.account_connections import (
-    AccountConnections,
-    build_integration_egress,
-)
-from mainspring.connections.accounts.service import AccountConnectionService
-from mainspring.gate.egress import Egress
-from mainspring.gate.mail import SmtpMailer, read_smtp_url
-from mainspring.connections.mcp_servers.client import McpClientPool, roomy_egress
-from mainspring.connections.mcp_servers.service import McpConnectionService
-from mainspring.connections.mcp_servers.tool_discovery import McpToolDiscovery
-from mainspring.connections.preflight import InstallationPreflight
 from mainspring.gate.prompting import button_presses
 from mainspring.gate.prompting.button_presses import ButtonPressConsumer
 from mainspring.gate.prompting.interactions import InteractionReceiver
-from mainspring.gate.prompting.pressing import ButtonPressConsumer
-from mainspring.gate.prompting.telling import MemberChats, PromptDelivery
 from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery
-from mainspring.gate.embedder import OpenAIEmbedder
-from mainspring.connections.models.from_settings import take_in
-from mainspring.outbound.models.model_registry import ProviderModels
 from mainspring.gate.reminders import DraftReminders
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.mail import SmtpMailer, read_smtp_url

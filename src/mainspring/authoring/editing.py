@@ -22,8 +22,6 @@ from mainspring.authoring.validation import build_overlap_query, check_overlap, 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value
-from mainspring.definition.traits import read_traits
-from mainspring.definition.json_values import is_same_value
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automation_states import activate, archive, pause

@@ -575,6 +575,13 @@ class Dispatcher:
         )
         # What a trial causes is part of the trial, over any number of hops.
         request = replace(request, mode=narrower_mode(request.mode, chain.mode))
+        if request.is_manual and row["has_left"] and not _is_harmless(request):
+            raise Conflict(
+                "The owner of this automation left, and nobody has taken it over.",
+                code=OWNER_LEFT,
+                suggestion="Take it over under Settings, Members, or with "
+                "`mainspring members takeover`. A dry run works before that.",
+            )
         if request.is_manual and _lacks_consent(request, row):
             raise ConsentRequired(
                 "A person has to agree first.", consent={"version": row["version"]}

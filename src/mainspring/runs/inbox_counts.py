@@ -57,7 +57,14 @@ _APPROVALS = f"""
         LIMIT {MOST}
     ) AS waiting
 """
-_CONSENTS = "SELECT count(*) FROM consents WHERE workspace_id = $1 AND status = 'waiting'"
+# A question about repeating a run counts while the run exists and has an older version.
+_CONSENTS = """
+    SELECT count(*) FROM consents c WHERE c.workspace_id = $1 AND c.status = 'waiting'
+      AND (c.asked_kind <> 'repeat' OR EXISTS (
+          SELECT FROM runs r
+          JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+          WHERE r.workspace_id = c.workspace_id AND r.id = c.id AND r.version <> a.version))
+"""
 # Acknowledging a failure resets the count.
 _FAILURES = """
     SELECT count(*) FROM automations

@@ -172,7 +172,9 @@ async def lock_question(tx: Transaction, workspace_id: UUID, question_id: UUID) 
     return row
 
 
-async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, answer: Any) -> None:
+async def answer_question(
+    tx: Transaction, actor: Actor, row: Any, *, approved: bool, answer: Any
+) -> None:
     """Store an answer and wake the waiting run."""
     space = actor.workspace_id
     status = "approved" if approved else "declined"

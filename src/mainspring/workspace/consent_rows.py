@@ -30,8 +30,6 @@ from mainspring.definition.authority import (
 )
 from mainspring.definition.authority_writes import list_owner_accounts
 from mainspring.definition.strict_json import encode_canonical, is_same_value
-from mainspring.definition.traits import UNDECLARED, DefinitionTraits
-from mainspring.definition.json_values import encode_canonical, is_same_value
 from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.inbox import mark_consent_read

@@ -28,16 +28,13 @@ from mainspring.definition.authority import (
     build_review_addition,
     find_additions,
 )
-from mainspring.definition.traits import UNDECLARED, DefinitionTraits
+from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.workspace.automations import (
     hold,
     list_triggers,
     merge_stored_triggers,
-    read_grants,
     set_state,
 )
-from mainspring.definition.traits import DefinitionTraits, read_stored_traits
-from mainspring.workspace.automations import hold, set_state
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,

@@ -17,7 +17,6 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.connections.installed_integrations import install_id_of
 from mainspring.gate.prompting.button_presses import ButtonPressConsumer
 from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery

@@ -18,7 +18,6 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.connections.installed_integrations import install_id_of
 from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery
 from mainspring.gate.prompting.slack_identities import link_account
 from mainspring.registry import ApplicationRegistry

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from mainspring.contracts.integration import Interaction, Interactions
     from mainspring.contracts.limits import Limits
     from mainspring.gate.call import Gate
-    from mainspring.gate.prompting.telling import MemberChats
-    from mainspring.connections.accounts.account_connections import AccountConnections
     from mainspring.gate.prompting.prompt_delivery import MemberChats
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault

@@ -18,9 +18,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.json_answers import JsonAnswer
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
@@ -30,8 +28,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.fire_history import last_payload, list_fire_times
 from mainspring.triggers.schedule import read_schedule
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.automations import read_grants, read_trigger, read_triggers, switch
+from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.webhooks import revoke, rotate
 
