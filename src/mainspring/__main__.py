@@ -7,7 +7,7 @@ is validated without a database.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -37,11 +37,11 @@ def _build_registry(limits: Limits) -> Registry:
     return build_registry(limits)
 
 
-def command_line() -> typer.Typer:
-    """The command line over the real application."""
+def command_line(words: Sequence[str] = ()) -> typer.Typer:
+    """The command line over the real application; with ``words``, the part that reads them."""
     from mainspring.surfaces.cli import ApplicationFactory, build_app
 
-    return build_app(ApplicationFactory(_open, _build_registry))
+    return build_app(ApplicationFactory(_open, _build_registry), words)
 
 
 def main() -> None:
@@ -51,7 +51,9 @@ def main() -> None:
         return
     from mainspring.surfaces.cli import run_cli
 
-    sys.exit(run_cli(command_line(), sys.argv[1:]))
+    # A shell that asks for completions gives no words.
+    words = sys.argv[1:]
+    sys.exit(run_cli(command_line(words), words))
 
 
 if __name__ == "__main__":

@@ -6,39 +6,15 @@ validation answer at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from mainspring import __version__
-from mainspring.surfaces.cli import (
-    approvals_app,
-    authoring_app,
-    automations_app,
-    backup_app,
-    boards_app,
-    capabilities_app,
-    codex_app,
-    connections_app,
-    consents_app,
-    integrations_app,
-    messages_app,
-    models_app,
-    operating_app,
-    pages_app,
-    people_app,
-    proposals_app,
-    recipes_app,
-    rehearse_app,
-    runs_app,
-    scaffold_app,
-    secrets_app,
-    shell_app,
-    workflows_app,
-)
 from mainspring.surfaces.cli.context import CommandContext, finish
 from mainspring.surfaces.cli.options import Json, Limit, get_context, help_alone, make_group
 from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
@@ -47,6 +23,43 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.factory import ApplicationFactory
 
 _PANEL = "The server and this machine"
+
+# The modules of commands in the order of the help, with the commands that each declares. One
+# command is parsed without importing, or building the parsers of, all others.
+_EVERYDAY: Final[Mapping[str, tuple[str, ...]]] = {
+    "authoring_app": ("new", "change", "review", "prompts"),
+    "proposals_app": ("proposals",),
+    "automations_app": (
+        *("starter", "when", "validate", "save", "list", "show", "activate", "pause"),
+        *("acknowledge", "archive", "restore", "versions", "diff", "rollback", "export"),
+        *("import", "webhook"),
+    ),
+    "rehearse_app": ("rehearse",),
+    "consents_app": ("consents",),
+    "codex_app": ("codex",),
+    "runs_app": ("run", "fire", "runs", "logs", "cancel", "retry", "replay"),
+    "messages_app": ("publish", "events", "inbox", "drafts"),
+    "approvals_app": ("approvals", "rules"),
+    "boards_app": ("boards",),
+    "pages_app": ("pages",),
+    "workflows_app": ("workflows",),
+    "capabilities_app": ("capabilities", "call", "mcp"),
+}
+_OPERATING: Final[Mapping[str, tuple[str, ...]]] = {
+    "operating_app": ("halt", "release", "halts", "workers"),
+    "secrets_app": ("secrets",),
+    "models_app": ("models",),
+    "connections_app": ("connections",),
+    "integrations_app": ("integrations",),
+    "recipes_app": ("recipes",),
+    "scaffold_app": ("scaffold",),
+    "people_app": ("login", "logout", "sign-in", "email", "members", "workspaces", "tokens"),
+    "backup_app": ("move", "migrate", "downgrade", "backup"),
+    "shell_app": ("help", "version", "completion"),
+}
+
+# Options before the command that take a value.
+_WITH_VALUE: Final = frozenset({"--home", "--server"})
 
 Host = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Listen here, instead of MAINSPRING_HOST.")
@@ -75,8 +88,8 @@ class PublishedSchema(StrEnum):
     FILTER = "filter"
 
 
-def build_app(factory: ApplicationFactory) -> typer.Typer:
-    """The whole command line over the given doors."""
+def build_app(factory: ApplicationFactory, words: Sequence[str] = ()) -> typer.Typer:
+    """The command line; with ``words``, only as much of it as reading these words takes."""
     app = make_group("Run automations that people describe, read, agree to and then trust.")
 
     @app.callback(invoke_without_command=True)
@@ -115,50 +128,45 @@ def build_app(factory: ApplicationFactory) -> typer.Typer:
             raise typer.Exit
         help_alone(ctx)
 
-    _add_commands(app)
+    command = find_command(words)
+    _add_commands(app, command if command in _module_of_each() else None)
     return app
 
 
-def _add_commands(app: typer.Typer) -> None:
+def find_command(words: Sequence[str]) -> str | None:
+    """The first word that is neither an option of the whole line nor the value of one."""
+    rest = iter(words)
+    for word in rest:
+        if word in _WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def _module_of_each() -> dict[str, str]:
+    """The module of each command that can be built alone; help is about all of them."""
+    modules = {**_EVERYDAY, **_OPERATING, "": tuple(_SERVER)}
+    found = {name: module for module, names in modules.items() for name in names}
+    del found["help"]
+    return found
+
+
+def _add_commands(app: typer.Typer, only: str | None) -> None:
     """In the order in which a person meets them."""
-    authoring_app.add_to(app)
-    proposals_app.add_to(app)
-    automations_app.add_to(app)
-    rehearse_app.add_to(app)
-    consents_app.add_to(app)
-    codex_app.add_to(app)
-    runs_app.add_to(app)
-    messages_app.add_to(app)
-    approvals_app.add_to(app)
-    boards_app.add_to(app)
-    pages_app.add_to(app)
-    workflows_app.add_to(app)
-    capabilities_app.add_to(app)
-    offered: dict[str, Callable[..., int]] = {
-        "up": _up,
-        "api": _api,
-        "scheduler": _scheduler,
-        "worker": _worker,
-        "token": _token,
-        "audit": _audit,
-        "usage": _usage,
-        "doctor": _doctor,
-        "size": _size,
-        "schema": _schema,
-        "sdk": _sdk,
-    }
-    for name, command in offered.items():
-        app.command(name=name, rich_help_panel=_PANEL)(command)
-    operating_app.add_to(app, _PANEL)
-    app.add_typer(secrets_app.build(), name="secrets", rich_help_panel=_PANEL)
-    models_app.add_to(app, _PANEL)
-    connections_app.add_to(app, _PANEL)
-    integrations_app.add_to(app, _PANEL)
-    recipes_app.add_to(app, _PANEL)
-    scaffold_app.add_to(app, _PANEL)
-    people_app.add_to(app, _PANEL)
-    backup_app.add_to(app, _PANEL)
-    shell_app.add_to(app, _PANEL)
+    module = None if only is None else _module_of_each()[only]
+    for name in _EVERYDAY:
+        if module in (None, name):
+            import_module(f"{__package__}.{name}").add_to(app)
+    if module in (None, ""):
+        for name, command in _SERVER.items():
+            app.command(name=name, rich_help_panel=_PANEL)(command)
+    for name in _OPERATING:
+        if module in (None, name):
+            import_module(f"{__package__}.{name}").add_to(app, _PANEL)
+    if only is not None:
+        app.registered_commands = [one for one in app.registered_commands if one.name == only]
+        app.registered_groups = [one for one in app.registered_groups if one.name == only]
 
 
 def _up(
@@ -323,3 +331,18 @@ def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:
 
     context = get_context(ctx)
     return examine(context, context.screen(for_programs=for_programs))
+
+
+_SERVER: Final[Mapping[str, Callable[..., int]]] = {
+    "up": _up,
+    "api": _api,
+    "scheduler": _scheduler,
+    "worker": _worker,
+    "token": _token,
+    "audit": _audit,
+    "usage": _usage,
+    "doctor": _doctor,
+    "size": _size,
+    "schema": _schema,
+    "sdk": _sdk,
+}

@@ -11,8 +11,8 @@ from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group
 
 
-def build() -> typer.Typer:
-    """The group of commands about secrets."""
+def add_to(app: typer.Typer, panel: str) -> None:
+    """Adds the group of commands about secrets."""
     group = make_group("Keep named secrets; definitions use them as {{ secrets.name }}.")
 
     @group.callback(invoke_without_command=True)
@@ -24,7 +24,7 @@ def build() -> typer.Typer:
     group.command(name="list")(_list_secrets)
     group.command(name="delete")(_delete_secret)
     group.command(name="rotate")(_rotate)
-    return group
+    app.add_typer(group, name="secrets", rich_help_panel=panel)
 
 
 SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.")]
