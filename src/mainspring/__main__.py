@@ -44,16 +44,21 @@ def command_line(words: Sequence[str] = ()) -> typer.Typer:
     return build_app(ApplicationFactory(_open, _build_registry), words)
 
 
+def _run(words: Sequence[str]) -> int:
+    from mainspring.surfaces.cli import ApplicationFactory
+    from mainspring.surfaces.cli.problems import run_cli, run_declared
+
+    # A shell that asks for completions gives no words.
+    code = run_declared(ApplicationFactory(_open, _build_registry), words)
+    return run_cli(command_line(words), words) if code is None else code
+
+
 def main() -> None:
     # Without the parser, which takes a third of a second to build.
     if sys.argv[1:] in (["--version"], ["version"]):
         sys.stdout.write(f"mainspring {__version__}\n")
         return
-    from mainspring.surfaces.cli import run_cli
-
-    # A shell that asks for completions gives no words.
-    words = sys.argv[1:]
-    sys.exit(run_cli(command_line(words), words))
+    sys.exit(_run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

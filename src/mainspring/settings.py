@@ -171,6 +171,9 @@ class Settings:
     token: str | None = _setting(
         None, "Whom boards, pages, usage, capabilities, call and mcp act as; none: the local owner."
     )
+    url: str | None = _setting(
+        None, "The server that commands talk to, as https://host; none: the local one."
+    )
     workspace: str | None = _setting(
         None, "The workspace that commands work in, by its id or name; none: the first one."
     )
@@ -402,6 +405,7 @@ _TEXTS = frozenset(
         "artifacts_key",
         "program",
         "token",
+        "url",
         "workspace",
         "anthropic_url",
         "openai_url",

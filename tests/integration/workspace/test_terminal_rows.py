@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
+from mainspring.contracts import terminal_session
 from mainspring.contracts.errors import Expired, LimitExceeded, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
@@ -160,15 +161,15 @@ async def test_a_label_is_short_and_printable(rows: Rows) -> None:
 
 
 async def test_a_confirmation_is_of_one_call_alone() -> None:
-    given = device_login.compute_call_digest("post", "/a?b=1", b"body")
-    assert given == device_login.compute_call_digest("POST", "/a?b=1", b"body")
+    given = terminal_session.compute_call_digest("post", "/a?b=1", b"body")
+    assert given == terminal_session.compute_call_digest("POST", "/a?b=1", b"body")
     others = [
-        device_login.compute_call_digest("PUT", "/a?b=1", b"body"),
-        device_login.compute_call_digest("POST", "/a?b=2", b"body"),
-        device_login.compute_call_digest("POST", "/a?b=1", b"other"),
+        terminal_session.compute_call_digest("PUT", "/a?b=1", b"body"),
+        terminal_session.compute_call_digest("POST", "/a?b=2", b"body"),
+        terminal_session.compute_call_digest("POST", "/a?b=1", b"other"),
     ]
     assert len({given, *others}) == 4
-    assert device_login.CONFIRMED_HEADER == "X-Terminal-Confirmed"
+    assert terminal_session.CONFIRMED_HEADER == "X-Terminal-Confirmed"
 
 
 async def test_a_code_has_eight_consonants(rows: Rows) -> None:

@@ -12,8 +12,25 @@ run while it goes on, ``closing`` and ``reading`` what is left of it afterwards.
 
 from __future__ import annotations
 
-from mainspring.surfaces.cli.app import build_app
+from typing import TYPE_CHECKING, Any
+
 from mainspring.surfaces.cli.factory import ApplicationFactory
-from mainspring.surfaces.cli.problems import run_cli
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.app import build_app
+    from mainspring.surfaces.cli.problems import run_cli
 
 __all__ = ["ApplicationFactory", "build_app", "run_cli"]
+
+
+def __getattr__(name: str) -> Any:
+    """The parser is imported by whoever needs it; a declared command does without."""
+    if name == "build_app":
+        from mainspring.surfaces.cli.app import build_app
+
+        return build_app
+    if name == "run_cli":
+        from mainspring.surfaces.cli.problems import run_cli
+
+        return run_cli
+    raise AttributeError(name)

@@ -112,7 +112,7 @@ def build_app(factory: ApplicationFactory, words: Sequence[str] = ()) -> typer.T
             str | None,
             typer.Option(
                 metavar="ADDRESS",
-                help="Act at this server, signed in by `login`: consents, approvals, rules.",
+                help="Act at this server, signed in by `login`, instead of the local one.",
             ),
         ] = None,
     ) -> None:
@@ -122,7 +122,9 @@ def build_app(factory: ApplicationFactory, words: Sequence[str] = ()) -> typer.T
         way_in = select_workspace(
             factory, ctx.invoked_subcommand, for_programs=anywhere, server=server
         )
-        ctx.obj = CommandContext(way_in, home, no_color, for_programs, server)
+        ctx.obj = CommandContext(
+            way_in, home, no_color, for_programs, server, ctx.invoked_subcommand, anywhere
+        )
         if version:
             typer.echo(f"mainspring {__version__}")
             raise typer.Exit

@@ -10,6 +10,7 @@ import orjson
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of, call_board, freshness
+from mainspring.surfaces.cli.connection import connect
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
@@ -47,9 +48,9 @@ def _value(text: str) -> Any:
 async def link_board(
     context: CommandContext, screen: Screen, board: str, arguments: dict[str, Any]
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        made = await call_board(services, "create_board_link", board_id=board_id, **arguments)
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        made = await call_board(client, "create_board_link", board_id=board_id, **arguments)
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -59,9 +60,9 @@ async def link_board(
 
 
 async def list_links(context: CommandContext, screen: Screen, board: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        found = await call_board(services, "list_board_links", board_id=board_id)
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        found = await call_board(client, "list_board_links", board_id=board_id)
     if screen.for_programs:
         screen.answer(found)
     elif not found["links"]:
@@ -81,10 +82,10 @@ async def list_links(context: CommandContext, screen: Screen, board: str) -> int
 
 async def fill_dataset(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
     """Keeps the recipe, and refreshes once, so that whoever asks sees what it brings."""
-    async with context.doors.open(context.settings()) as services:
-        made = await call_board(services, "create_dataset_recipe", **arguments)
+    async with connect(context) as client:
+        made = await call_board(client, "create_dataset_recipe", **arguments)
         try:
-            result = await call_board(services, "refresh_dataset", recipe_id=made["id"])
+            result = await call_board(client, "refresh_dataset", recipe_id=made["id"])
         except Problem as problem:
             again = hint("boards", "refresh", made["board_id"], made["dataset_name"])
             problem.suggestion = f"The recipe {made['id']} is kept. Try it again: {again}"
@@ -102,9 +103,9 @@ async def refresh_board(
     """Refreshes each by itself: one that fails is told after the others."""
     done: list[dict[str, Any]] = []
     failed: Problem | None = None
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        links = (await call_board(services, "list_board_links", board_id=board_id))["links"]
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        links = (await call_board(client, "list_board_links", board_id=board_id))["links"]
         recipes = [
             one
             for link in links
@@ -121,7 +122,7 @@ async def refresh_board(
             )
         for recipe in recipes:
             try:
-                done.append(await call_board(services, "refresh_dataset", recipe_id=recipe["id"]))
+                done.append(await call_board(client, "refresh_dataset", recipe_id=recipe["id"]))
             except Problem as problem:
                 failed = problem
     if screen.for_programs:
@@ -135,11 +136,11 @@ async def refresh_board(
 
 
 async def unlink(context: CommandContext, screen: Screen, link: str, *, recipe: bool) -> int:
-    async with context.doors.open(context.settings()) as services:
+    async with connect(context) as client:
         if recipe:
-            made = await call_board(services, "delete_dataset_recipe", recipe_id=link)
+            made = await call_board(client, "delete_dataset_recipe", recipe_id=link)
         else:
-            made = await call_board(services, "delete_board_link", link_id=link)
+            made = await call_board(client, "delete_board_link", link_id=link)
     if screen.for_programs:
         screen.answer(made)
     else:

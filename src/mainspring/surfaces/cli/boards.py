@@ -13,9 +13,9 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.documents import STDIN, display_name
+from mainspring.surfaces.cli.connection import connect
+from mainspring.surfaces.cli.documents import STDIN, display_name, read_document
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.formatting import count, date_time, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 
 # Rows from a file or a pipe, JSON lines or one JSON array, in batches for one call each.
@@ -152,11 +152,11 @@ _INSTEAD = {
 _SERVER_KEYS = ("row_id", "_src", "_updated_at", "_deleted_at")
 
 
-async def _listed(services: ApplicationServices, *, archived: bool) -> list[dict[str, Any]]:
+async def _listed(client: ApiClient, *, archived: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after: dict[str, Any] = {}
     while True:
-        page = await call_board(services, "list_boards", archived=archived, limit=500, **after)
+        page = await call_board(client, "list_boards", archived=archived, limit=500, **after)
         found += page["boards"]
         if page["next"] is None:
             return found
@@ -164,8 +164,8 @@ async def _listed(services: ApplicationServices, *, archived: bool) -> list[dict
 
 
 async def list_boards(context: CommandContext, screen: Screen, *, archived: bool) -> int:
-    async with context.doors.open(context.settings()) as services:
-        found = await _listed(services, archived=archived)
+    async with connect(context) as client:
+        found = await _listed(client, archived=archived)
     if screen.for_programs:
         screen.answer({"boards": found})
     elif not found:
@@ -183,10 +183,24 @@ async def list_boards(context: CommandContext, screen: Screen, *, archived: bool
     return exits.DONE
 
 
-async def create_board(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
-    async with context.doors.open(context.settings()) as services:
-        made = await call_board(services, "create_board", **arguments)
-        alone = screen.for_programs or await _is_alone(services, made["name"])
+async def create_board(
+    context: CommandContext,
+    screen: Screen,
+    name: str,
+    description: str,
+    key: str | None,
+    datasets: str | None,
+) -> int:
+    arguments: dict[str, Any] = {"name": name, "description": description}
+    if key is not None and datasets is not None:
+        raise Invalid("With --datasets, the key field stands in the file.", code="usage")
+    if key is not None:
+        arguments["datasets"] = [{"name": "default", "dedupe_key_field": key}]
+    if datasets is not None:
+        arguments["datasets"] = read_document(datasets, context.limits())
+    async with connect(context) as client:
+        made = await call_board(client, "create_board", **arguments)
+        alone = screen.for_programs or await _is_alone(client, made["name"])
     if screen.for_programs:
         screen.answer(made)
     else:
@@ -198,24 +212,29 @@ async def create_board(context: CommandContext, screen: Screen, arguments: dict[
 
 
 async def show_board(
-    context: CommandContext, screen: Screen, board: str, request: dict[str, Any]
+    context: CommandContext,
+    screen: Screen,
+    board: str,
+    dataset: str = "default",
+    offset: int = 0,
+    limit: int = 20,
+    deleted: bool = False,
 ) -> int:
     """What a board is, and a page of its rows."""
-    async with context.doors.open(context.settings()) as services:
-        found = await call_board(services, "get_board", **_meant(board), **request)
+    request = {"dataset": dataset, "offset": offset, "limit": limit, "include_deleted": deleted}
+    async with connect(context) as client:
+        found = await call_board(client, "get_board", **_meant(board), **request)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
     screen.say(f"{one_line(found['name'])}  {found['id']}", one_line(found["description"], 400))
     filled = {one["dataset_name"]: one for link in found["links"] for one in link["recipes"]}
-    for name, dataset in found["data"]["datasets"].items():
-        screen.say(
-            f"{one_line(name)}: {count(dataset['total'], 'row')}" + freshness(filled.get(name))
-        )
-        keys = [column["key"] for column in dataset["schema"]["columns"]][:6]
-        keys = keys or list(dict.fromkeys(_keys(dataset["rows"])))[:6]
-        if dataset["rows"]:
-            screen.say(_table(dataset["rows"], keys))
+    for name, held in found["data"]["datasets"].items():
+        screen.say(f"{one_line(name)}: {count(held['total'], 'row')}" + freshness(filled.get(name)))
+        keys = [column["key"] for column in held["schema"]["columns"]][:6]
+        keys = keys or list(dict.fromkeys(_keys(held["rows"])))[:6]
+        if held["rows"]:
+            screen.say(_table(held["rows"], keys))
     return exits.DONE
 
 
@@ -245,16 +264,17 @@ def _when(row: dict[str, Any]) -> str:
 
 
 async def append_rows(
-    context: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, file: str, dataset: str, key: str | None
 ) -> int:
     """Every batch is one call: taken whole, or not at all."""
+    more = {"dataset": dataset, **({} if key is None else {"dedupe_key_field": key})}
     told = {"appended": 0, "skipped": 0, "batches": 0}
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        for batch in batches(file, services.limits):
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        for batch in batches(file, context.limits()):
             try:
                 made = await call_board(
-                    services, "append_board_rows", board_id=board_id, rows=batch.rows, **more
+                    client, "append_board_rows", board_id=board_id, rows=batch.rows, **more
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are in."
@@ -271,16 +291,16 @@ async def append_rows(
 
 
 async def update_rows(
-    context: CommandContext, screen: Screen, board: str, file: str, more: dict[str, Any]
+    context: CommandContext, screen: Screen, board: str, file: str, dataset: str
 ) -> int:
     """Each row of the file has a row_id and the fields that change."""
     updated = 0
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        for batch in batches(file, services.limits):
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        for batch in batches(file, context.limits()):
             try:
                 made = await call_board(
-                    services, "update_board_rows", board_id=board_id, rows=batch.rows, **more
+                    client, "update_board_rows", board_id=board_id, rows=batch.rows, dataset=dataset
                 )
             except Problem as problem:
                 done = f"The {count(batch.before, 'row')} before this batch are changed."
@@ -296,12 +316,12 @@ async def delete_rows(
     screen: Screen,
     board: str,
     row_ids: Sequence[str],
-    more: dict[str, Any],
+    dataset: str,
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
         made = await call_board(
-            services, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), **more
+            client, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), dataset=dataset
         )
     rows = made["row_ids"] if made["deleted"] == 1 else ["ROW..."]
     back = hint("boards", "restore", board, *rows)
@@ -314,30 +334,30 @@ async def restore(
     context: CommandContext,
     screen: Screen,
     board: str,
-    row_ids: Sequence[str],
-    more: dict[str, Any],
+    row_ids: Sequence[str] | None,
+    dataset: str,
 ) -> int:
     """Deleted rows come back to their places; without rows, an archived board comes back."""
-    async with context.doors.open(context.settings()) as services:
+    async with connect(context) as client:
         if row_ids:
-            board_id, deed = await board_id_of(services, board), "restore_board_rows"
+            board_id, deed = await board_id_of(client, board), "restore_board_rows"
             made = await call_board(
-                services, deed, board_id=board_id, row_ids=list(row_ids), **more
+                client, deed, board_id=board_id, row_ids=list(row_ids), dataset=dataset
             )
             number = made["restored"]
             said = f"{count(number, 'row')} restored." if number else "No row was restored."
         else:
-            board_id = await board_id_of(services, board, archived=True)
-            made = await call_board(services, "update_board", board_id=board_id, archived=False)
+            board_id = await board_id_of(client, board, archived=True)
+            made = await call_board(client, "update_board", board_id=board_id, archived=False)
             said = f"The board {one_line(made['name'])} is no longer archived."
     _say(screen, made, said)
     return exits.DONE
 
 
 async def archive_board(context: CommandContext, screen: Screen, board: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        board_id = await board_id_of(services, board)
-        made = await call_board(services, "archive_board", board_id=board_id)
+    async with connect(context) as client:
+        board_id = await board_id_of(client, board)
+        made = await call_board(client, "archive_board", board_id=board_id)
     back = hint("boards", "restore", board_id)
     _say(screen, made, f"The board {one_line(board)} is archived: it can be read.\n  {back}")
     return exits.DONE
@@ -347,16 +367,15 @@ async def export_rows(
     context: CommandContext,
     screen: Screen,
     board: str,
-    out: Path | None,
-    *,
+    out: str | None,
     dataset: str,
     whole: bool,
 ) -> int:
     """One JSON object a line, as ``append`` takes them; to a file, or to the standard output."""
     lines: list[str] = []
     written = 0
-    async with context.doors.open(context.settings()) as services:
-        async for row in _every_row(services, await board_id_of(services, board), dataset):
+    async with connect(context) as client:
+        async for row in _every_row(client, await board_id_of(client, board), dataset):
             shown = row if whole else {k: v for k, v in row.items() if k not in _SERVER_KEYS}
             text = as_json(shown, indent=None)
             written += 1
@@ -367,17 +386,17 @@ async def export_rows(
                 sys.stdout.write(text + "\n")
     if out is not None:
         suggestion = "Name another file, or move this one away."
-        write_file(out, "".join(f"{line}\n" for line in lines), suggestion=suggestion)
-        _say(screen, {"file": str(out), "rows": written}, f"{count(written, 'row')} written.")
+        write_file(Path(out), "".join(f"{line}\n" for line in lines), suggestion=suggestion)
+        _say(screen, {"file": str(Path(out)), "rows": written}, f"{count(written, 'row')} written.")
     return exits.DONE
 
 
 async def _every_row(
-    services: ApplicationServices, board_id: str, dataset: str
+    client: ApiClient, board_id: str, dataset: str
 ) -> AsyncIterator[dict[str, Any]]:
     after: dict[str, Any] = {}
     while True:
-        found = await call_board(services, "get_board", board_id=board_id, dataset=dataset, **after)
+        found = await call_board(client, "get_board", board_id=board_id, dataset=dataset, **after)
         rows = found["data"]["datasets"][dataset]["rows"]
         for row in rows:
             yield row
@@ -394,13 +413,13 @@ def _meant(board: str) -> dict[str, str]:
         return {"name": board}
 
 
-async def board_id_of(services: ApplicationServices, board: str, *, archived: bool = False) -> str:
+async def board_id_of(client: ApiClient, board: str, *, archived: bool = False) -> str:
     """The id of a board that is named, or given by its id."""
     meant = _meant(board)
     if "board_id" in meant:
         return meant["board_id"]
     if archived:
-        found = [one for one in await _listed(services, archived=True) if one["archived"]]
+        found = [one for one in await _listed(client, archived=True) if one["archived"]]
         named = [one["id"] for one in found if one["name"] == board]
         if len(named) == 1:
             return str(named[0])
@@ -410,26 +429,22 @@ async def board_id_of(services: ApplicationServices, board: str, *, archived: bo
                 code="ambiguous_name",
                 suggestion=_INSTEAD["ambiguous_name"],
             )
-    return str((await call_board(services, "get_board", **meant, limit=1))["id"])
+    return str((await call_board(client, "get_board", **meant, limit=1))["id"])
 
 
-async def _is_alone(services: ApplicationServices, name: str) -> bool:
+async def _is_alone(client: ApiClient, name: str) -> bool:
     """Whether no other board has this name; unknown to a token that may not read counts as yes."""
     try:
-        await call_board(services, "get_board", name=name, limit=1)
+        await call_board(client, "get_board", name=name, limit=1)
     except Problem as problem:
         return problem.code != "ambiguous_name"
     return True
 
 
-async def call_board(
-    rooms: ApplicationServices, capability: str, **arguments: Any
-) -> dict[str, Any]:
+async def call_board(client: ApiClient, capability: str, **arguments: Any) -> dict[str, Any]:
     """Calls a capability of boards; its way out names commands instead of capabilities."""
     try:
-        answer: dict[str, Any] = await rooms.gate.serve(
-            await local_caller(rooms), capability, arguments
-        )
+        answer = await client.call(capability, arguments)
     except Problem as problem:
         said = _INSTEAD.get(problem.code)
         if said and not (problem.suggestion or "").startswith("Did you mean"):

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.surfaces.cli.caller import local_caller
+from mainspring.surfaces.cli.connection import find_named_server
 from mainspring.surfaces.cli.server_presence import server_address
 from mainspring.surfaces.cli.terminal_prompt import Ask, at_terminal
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.remote import ServerClient
+    from mainspring.surfaces.cli.http_client import HttpClient
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.services import ApplicationServices
 
@@ -82,7 +83,7 @@ class LocalClient:
 class RemoteClient:
     """A server elsewhere, under the session of ``mainspring login``."""
 
-    remote: ServerClient
+    remote: HttpClient
 
     @property
     def address(self) -> str:
@@ -90,11 +91,11 @@ class RemoteClient:
 
     @property
     def by_token(self) -> bool:
-        return False
+        return not self.remote.has_session
 
     @property
     def by_program(self) -> bool:
-        return False
+        return not self.remote.has_session
 
     async def call(
         self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
@@ -105,14 +106,12 @@ class RemoteClient:
 @asynccontextmanager
 async def acting(context: CommandContext) -> AsyncIterator[CapabilityClient]:
     """Where this command acts, until the block ends."""
-    if context.server is None:
+    named = find_named_server(context)
+    if named is None:
         async with context.doors.open(context.settings()) as services:
             yield LocalClient(services)
         return
-    from mainspring.surfaces.cli.logins import read_address
-    from mainspring.surfaces.cli.remote import open_signed_in_server
-
-    async with open_signed_in_server(read_address(context.server)) as remote:
+    async with named as remote:
         yield RemoteClient(remote)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.screen import Screen, is_terminal
 
 if TYPE_CHECKING:
     import asyncio
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.factory import ApplicationFactory
 
 Found = TypeVar("Found")
+
+# These commands act as the holder of the token that is set. All others act as the local owner.
+BY_TOKEN: Final = frozenset(
+    {"boards", "pages", "usage", "call", "capabilities", "mcp", "consents", "approvals", "rules"}
+)
+UNUSED_TOKEN: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,18 @@ class CommandContext:
     for_programs: bool = False
     # The server to act at, under the session of ``login``; None: the data folder of this machine.
     server: str | None = None
+    # The first word of the command.
+    command: str | None = None
+    # Whether --json is anywhere in the line.
+    has_json: bool = False
+
+    def acts_by_token(self, settings: Settings) -> bool:
+        """Whether this command acts as the holder of a token."""
+        return settings.token is not None and self.command in BY_TOKEN
+
+    def is_person(self, settings: Settings) -> bool:
+        """Whether a person gives this command: at a terminal, without --json and a token."""
+        return not self.has_json and settings.token is None and is_terminal()
 
     def settings(self) -> Settings:
         """The settings, with what the server that is running on the data folder decides.

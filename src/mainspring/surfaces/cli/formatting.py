@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 from mainspring.settings import program_name
 from mainspring.surfaces.cli.screen import clean
 
+PROGRAM = "mainspring"
+
 
 def duration(seconds: float) -> str:
     """How long, with as many digits as anyone wants to know."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Expired, PermissionDenied, Unauthenticated
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.http_client import HttpClient
 from mainspring.surfaces.cli.logins import (
     SavedLogin,
     find_login,
@@ -17,13 +18,11 @@ from mainspring.surfaces.cli.logins import (
     keep_login,
     read_address,
 )
-from mainspring.surfaces.cli.remote import reaching
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.server_presence import server_address
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.remote import ServerClient
 
 
 async def log_in(context: CommandContext, screen: Screen, text: str | None) -> int:
@@ -35,8 +34,8 @@ async def log_in(context: CommandContext, screen: Screen, text: str | None) -> i
             code="person_needed",
             suggestion=f"{hint('tokens', 'create', 'NAME')} makes one.",
         )
-    async with reaching(address) as remote:
-        begun = await remote.ask("POST", "/session/terminal", {"label": _label()})
+    async with HttpClient(address) as remote:
+        begun = await remote.request("POST", "/session/terminal", {"label": _label()})
         screen.say(
             "Open this page in your browser, and type this code there:",
             f"  {clean(begun['url'])}",
@@ -59,8 +58,8 @@ async def log_out(context: CommandContext, screen: Screen, text: str | None) -> 
     address = read_address(text or server_address(context.settings()))
     login = find_login(address)
     try:
-        async with reaching(address, login) as remote:
-            await remote.ask("DELETE", "/session")
+        async with HttpClient(address, login.session) as remote:
+            await remote.request("DELETE", "/session")
     except Unauthenticated:
         pass  # It had ended there already.
     finally:
@@ -72,9 +71,9 @@ async def log_out(context: CommandContext, screen: Screen, text: str | None) -> 
     return exits.DONE
 
 
-async def _collected(remote: ServerClient, begun: dict[str, Any]) -> dict[str, Any]:
+async def _collected(remote: HttpClient, begun: dict[str, Any]) -> dict[str, Any]:
     while True:
-        found: dict[str, Any] = await remote.ask(
+        found: dict[str, Any] = await remote.request(
             "POST", "/session/terminal/collect", {"device_code": begun["device_code"]}
         )
         if found["status"] == "signed_in":

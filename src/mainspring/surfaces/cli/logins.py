@@ -13,9 +13,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from mainspring.contracts.errors import InternalError, Invalid, Unauthenticated
+from mainspring.contracts.terminal_session import is_terminal_session
 from mainspring.settings import config_folder
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.workspace.people.sessions import is_terminal_session
 from mainspring.workspace.private_file import InsecureFileError, read_private, write_private
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, format_time
-from mainspring.surfaces.cli.documents import read_text
+from mainspring.surfaces.cli.connection import connect
 from mainspring.surfaces.cli.formatting import date_time, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.workspace.pages.front_matter import split
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,10 +27,10 @@ _BECAME = {
 }
 
 
-async def _call(desk: CommandContext, capability: str, arguments: Mapping[str, Any]) -> Any:
+async def _call(context: CommandContext, capability: str, arguments: Mapping[str, Any]) -> Any:
     given = {name: value for name, value in arguments.items() if value is not None}
-    async with desk.doors.open(desk.settings()) as services:
-        return await services.gate.serve(await local_caller(services), capability, given)
+    async with connect(context) as client:
+        return await client.call(capability, given)
 
 
 def _build_page_key(page: str) -> dict[str, str]:
@@ -43,8 +41,8 @@ def _build_page_key(page: str) -> dict[str, str]:
         return {"slug": page}
 
 
-async def list_pages(context: CommandContext, screen: Screen, kind: str | None, most: int) -> int:
-    found = await _call(context, "list_pages", {"type": kind, "limit": most})
+async def list_pages(context: CommandContext, screen: Screen, kind: str | None, limit: int) -> int:
+    found = await _call(context, "list_pages", {"type": kind, "limit": limit})
     if screen.for_programs:
         screen.answer(found)
     elif found["pages"]:
@@ -64,14 +62,14 @@ async def list_pages(context: CommandContext, screen: Screen, kind: str | None, 
     return exits.DONE
 
 
-async def show_page(context: CommandContext, screen: Screen, name: str, *, raw: bool) -> int:
-    page = await _call(context, "get_page", _build_page_key(name))
+async def show_page(context: CommandContext, screen: Screen, page: str, *, raw: bool) -> int:
+    found = await _call(context, "get_page", _build_page_key(page))
     if screen.for_programs:
-        screen.answer(page)
+        screen.answer(found)
     elif raw:
-        screen.say(clean(page["markdown"]))
+        screen.say(clean(found["markdown"]))
     else:
-        screen.say(*_lines(page))
+        screen.say(*_lines(found))
     return exits.DONE
 
 
@@ -105,13 +103,21 @@ def _plain(value: Any) -> str:
 
 
 async def add_page(
-    context: CommandContext, screen: Screen, file: str, answer: Mapping[str, str | None]
+    context: CommandContext,
+    screen: Screen,
+    file: str,
+    slug: str | None,
+    kind: str | None,
+    title: str | None,
 ) -> int:
     """A page from a file or a pipe."""
+    from mainspring.surfaces.cli.documents import read_text
+    from mainspring.workspace.pages.front_matter import split
+
     limits = context.limits()
     text = read_text(file, limits.page_bytes + limits.page_values_bytes)
-    arguments: dict[str, Any] = {**answer, "markdown": text}
-    if answer["type"] is None and "type" not in split(text)[2]:
+    arguments = {"slug": slug, "type": kind, "title": title, "markdown": text}
+    if kind is None and "type" not in split(text)[2]:
         arguments["type"] = "note"
     made = await _call(context, "create_page", arguments)
     if screen.for_programs:
@@ -122,7 +128,19 @@ async def add_page(
     return exits.DONE
 
 
-async def find_pages(
+async def search_pages(
+    context: CommandContext, screen: Screen, words: Sequence[str], kind: str | None, limit: int
+) -> int:
+    return await _show_found(context, screen, "search", " ".join(words), kind, limit)
+
+
+async def query_pages(
+    context: CommandContext, screen: Screen, words: Sequence[str], kind: str | None, limit: int
+) -> int:
+    return await _show_found(context, screen, "query", " ".join(words), kind, limit)
+
+
+async def _show_found(
     context: CommandContext, screen: Screen, way: str, asked: str, kind: str | None, most: int
 ) -> int:
     if not asked.strip():
@@ -155,8 +173,8 @@ def _hit(page: Mapping[str, Any]) -> list[Text]:
     return [head, shown]
 
 
-async def delete_page(context: CommandContext, screen: Screen, name: str) -> int:
-    gone = await _call(context, "delete_page", _build_page_key(name))
+async def delete_page(context: CommandContext, screen: Screen, page: str) -> int:
+    gone = await _call(context, "delete_page", _build_page_key(page))
     if screen.for_programs:
         screen.answer(gone)
     else:
@@ -165,8 +183,8 @@ async def delete_page(context: CommandContext, screen: Screen, name: str) -> int
     return exits.DONE
 
 
-async def restore_page(context: CommandContext, screen: Screen, name: str) -> int:
-    back = await _call(context, "restore_page", _build_page_key(name))
+async def restore_page(context: CommandContext, screen: Screen, page: str) -> int:
+    back = await _call(context, "restore_page", _build_page_key(page))
     if screen.for_programs:
         screen.answer(back)
     else:

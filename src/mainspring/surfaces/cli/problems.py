@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
-from typer.main import get_command
 
 from mainspring.contracts.errors import (
     Finding,
@@ -22,30 +20,64 @@ from mainspring.contracts.errors import (
 )
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.formatting import as_called_here
+from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.declarations import parse
+from mainspring.surfaces.cli.formatting import PROGRAM, as_called_here
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
-from mainspring.surfaces.cli.shell_app import PROGRAM, enable_completion
-from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS
+from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
+    import typer
     from rich.text import Text
+
+    from mainspring.surfaces.cli.declarations import ParsedLine
+    from mainspring.surfaces.cli.factory import ApplicationFactory
 
 
 def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     """Runs one command line; whatever happens becomes an exit code, never a trace."""
-    steady_streams()
+    from mainspring.surfaces.cli.shell_app import enable_completion
+
     enable_completion()
-    _log_plainly()
     for_programs = _for_programs(words)
-    if words and not for_programs:
-        _warn_of_unknown_settings()
-    try:
-        answered = _command_of(app).main(
+    return _run_guarded(
+        lambda: _command_of(app).main(
             args=list(words),
             prog_name=PROGRAM,
             standalone_mode=False,
             obj=FOR_PROGRAMS if for_programs else None,
-        )
+        ),
+        words,
+        for_programs=for_programs,
+    )
+
+
+def run_declared(factory: ApplicationFactory, words: Sequence[str]) -> int | None:
+    """Runs a line that names a declared command and has no mistake; None for any other line."""
+    from mainspring.surfaces.cli.command_table import COMMANDS
+
+    line = parse(words, COMMANDS)
+    if line is None:
+        return None
+    return _run_guarded(lambda: _execute(factory, line), words, for_programs=line.for_programs)
+
+
+def _execute(factory: ApplicationFactory, line: ParsedLine) -> int:
+    command, json = line.command.words.split()[0], line.for_programs
+    home = None if line.home is None else Path(line.home)
+    doors = select_workspace(factory, command, for_programs=json, server=line.server)
+    context = CommandContext(doors, home, line.no_color, json, line.server, command, json)
+    return line.command.execute(context, context.screen(for_programs=json), line.values)
+
+
+def _run_guarded(run: Callable[[], Any], words: Sequence[str], *, for_programs: bool) -> int:
+    """Runs a command; whatever happens becomes an exit code, never a trace."""
+    steady_streams()
+    _log_plainly()
+    if words and not for_programs:
+        _warn_of_unknown_settings()
+    try:
+        answered = run()
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:
@@ -60,11 +92,15 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
 @lru_cache(maxsize=1)
 def _command_of(app: typer.Typer) -> Any:
     """Building it takes longer than most commands, so a process does it once."""
+    from typer.main import get_command
+
     return with_plain_flags(get_command(app))
 
 
 def with_plain_flags(command: Any) -> Any:
     """The same command line; help shows a flag as the one word it is, without a value."""
+    import typer
+
     # The help option is made and kept here, so its names are given here.
     context = typer.Context(command, help_option_names=["-h", "--help"])
     for param in command.get_params(context):
@@ -119,16 +155,19 @@ def finding_lines(finding: Finding) -> list[Text]:
 
 def _problem_of(error: Exception, words: Sequence[str]) -> Problem:
     match error:
-        case typer.TyperException():
+        case BadSetting():
+            return Invalid(str(error), code="bad_setting")
+        case Problem() | TimeoutError():
+            return as_problem(error)
+    if "typer" in sys.modules:
+        import typer
+
+        if isinstance(error, typer.TyperException):
             from mainspring.surfaces.cli.usage import usage_problem
 
             return usage_problem(error, words)
-        case BadSetting():
-            return Invalid(str(error), code="bad_setting")
-        case typer.Abort():
+        if isinstance(error, typer.Abort):
             return Invalid("Nothing was entered.", code="no_answer")
-        case Problem() | TimeoutError():
-            return as_problem(error)
     # The terminal is the log of whoever sits at it.
     way_out = "This is a mistake of ours; please report it with what you did."
     return InternalError(describe_for_log(error), suggestion=way_out)

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import Conflict
-from mainspring.store.cluster import describe_folder_error, make_home
-from mainspring.store.postgres_programs import choose_server_user
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -53,6 +51,21 @@ def find_running_server(home: Path) -> RunningServer | None:
     return None
 
 
+def find_own_server(home: Path) -> RunningServer | None:
+    """The server that is up on this folder, if the folder is this user's alone to write.
+
+    Whoever can write to the folder can name another server there, which would then be sent the
+    credentials of this user.
+    """
+    try:
+        found = [os.stat(home), os.stat(home / _FILE)]
+    except OSError:
+        return None
+    if any(one.st_uid != os.geteuid() or one.st_mode & 0o022 for one in found):
+        return None
+    return find_running_server(home)
+
+
 def refuse_second(home: Path) -> None:
     """Says who is up, before anything is begun."""
     standing = find_running_server(home)
@@ -63,6 +76,8 @@ def refuse_second(home: Path) -> None:
 @contextlib.contextmanager
 def hold_data_folder(settings: Settings) -> Iterator[None]:
     """Makes the data folder if there is none, and is the one that is up on it meanwhile."""
+    from mainspring.store.cluster import describe_folder_error
+
     make_data_folder(settings)
     try:
         file = _locked(settings)
@@ -76,6 +91,9 @@ def hold_data_folder(settings: Settings) -> Iterator[None]:
 
 def make_data_folder(settings: Settings) -> None:
     """The data folder, if there is none."""
+    from mainspring.store.cluster import describe_folder_error, make_home
+    from mainspring.store.postgres_programs import choose_server_user
+
     try:
         if settings.database_url is None:
             # The database may run as another user, who has to pass through the folder.

@@ -142,6 +142,20 @@ class Screen:
         return (sign if "utf" in self.console.encoding else plain), colour
 
 
+def is_terminal() -> bool:
+    """Whether both what is typed and what is shown is a terminal."""
+    return all(_is_tty(stream) for stream in (sys.stdin, sys.stdout))
+
+
+def _is_tty(stream: object) -> bool:
+    """Whether a stream is a terminal; a closed one is not there, or refuses to say."""
+    asked = getattr(stream, "isatty", None)
+    try:
+        return bool(asked is not None and asked())
+    except ValueError:
+        return False
+
+
 def lead_nowhere() -> None:
     """What is still to be written reaches nobody, nor does what Python writes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

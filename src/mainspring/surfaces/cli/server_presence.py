@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -50,6 +49,9 @@ async def is_watched(services: ApplicationServices) -> bool:
 async def has_worker(services: ApplicationServices, *, patient: bool = False) -> bool:
     """Whether a worker is alive, as far as the database knows."""
     from mainspring.runs.health import read_health_signals
+    import asyncio
+
+    from mainspring.runs.health import read_vitals
 
     may_come = patient and find_running_server(services.settings.home) is not None
     deadline = time.monotonic() + (_PATIENCE_SECONDS if may_come else 0.0)

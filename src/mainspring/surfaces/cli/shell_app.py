@@ -10,8 +10,8 @@ import typer
 
 from mainspring import __version__
 from mainspring.settings import program_name
+from mainspring.surfaces.cli.formatting import PROGRAM
 
-PROGRAM = "mainspring"
 COMPLETION_VARIABLE = "_MAINSPRING_COMPLETE"
 
 

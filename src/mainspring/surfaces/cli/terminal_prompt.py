@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.screen import clean, is_terminal
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
@@ -27,20 +27,6 @@ _CHUNK: Final = 4_096
 def at_terminal(screen: Screen) -> bool:
     """Whether there is a person to ask: one who reads and can type."""
     return not screen.for_programs and is_terminal()
-
-
-def is_terminal() -> bool:
-    """Whether both what is typed and what is shown is a terminal."""
-    return all(_is_tty(stream) for stream in (sys.stdin, sys.stdout))
-
-
-def _is_tty(stream: object) -> bool:
-    """Whether a stream is a terminal; a closed one is not there, or refuses to say."""
-    asked = getattr(stream, "isatty", None)
-    try:
-        return bool(asked is not None and asked())
-    except ValueError:
-        return False
 
 
 class TerminalPrompt:

@@ -11,16 +11,14 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of
-from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.connection import connect
 from mainspring.surfaces.cli.formatting import count, hint
-from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.workspace.people.members import list_members
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 
 def read_kpi(text: str) -> dict[str, Any]:
@@ -67,8 +65,8 @@ def read_number(text: str, name: str) -> float:
 
 
 async def list_workflows(context: CommandContext, screen: Screen, status: str | None) -> int:
-    async with context.doors.open(context.settings()) as services:
-        found = await _all(services, status)
+    async with connect(context) as client:
+        found = await _all(client, status)
     if screen.for_programs:
         screen.answer({"workflows": found})
     elif not found:
@@ -90,11 +88,10 @@ async def list_workflows(context: CommandContext, screen: Screen, status: str | 
 
 
 async def show_workflow(context: CommandContext, screen: Screen, named: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        workflow_id = await _id_of(services, named)
-        found = await _call(services, "get_workflow", workflow_id=workflow_id, standing=True)
-        async with local(services).acquire() as connection:
-            people = await list_members(connection, services.workspace_id)
+    async with connect(context) as client:
+        workflow_id = await _id_of(client, named)
+        found = await _call(client, "get_workflow", workflow_id=workflow_id, standing=True)
+        people = (await client.request("GET", "/members"))["members"]
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -127,10 +124,10 @@ def _score(score: Mapping[str, Any]) -> str:
 async def create_workflow(
     context: CommandContext, screen: Screen, arguments: dict[str, Any], board: str | None
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
+    async with connect(context) as client:
         if board is not None:
-            arguments["board_id"] = await board_id_of(services, board)
-        made = await _call(services, "create_workflow", **arguments)
+            arguments["board_id"] = await board_id_of(client, board)
+        made = await _call(client, "create_workflow", **arguments)
     if screen.for_programs:
         screen.answer(made)
         return exits.DONE
@@ -142,9 +139,9 @@ async def create_workflow(
 
 
 async def set_status(context: CommandContext, screen: Screen, named: str, status: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        workflow_id = await _id_of(services, named)
-        told = await _call(services, "set_workflow_status", workflow_id=workflow_id, status=status)
+    async with connect(context) as client:
+        workflow_id = await _id_of(client, named)
+        told = await _call(client, "set_workflow_status", workflow_id=workflow_id, status=status)
     if screen.for_programs:
         screen.answer(told)
         return exits.DONE
@@ -160,9 +157,9 @@ async def set_status(context: CommandContext, screen: Screen, named: str, status
 async def delete_workflow(
     context: CommandContext, screen: Screen, named: str, *, board: bool
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        workflow_id = await _id_of(services, named)
-        gone = await _call(services, "delete_workflow", workflow_id=workflow_id, delete_board=board)
+    async with connect(context) as client:
+        workflow_id = await _id_of(client, named)
+        gone = await _call(client, "delete_workflow", workflow_id=workflow_id, delete_board=board)
     if screen.for_programs:
         screen.answer(gone)
         return exits.DONE
@@ -178,10 +175,10 @@ async def delete_workflow(
 async def set_kpi(
     context: CommandContext, screen: Screen, named: str, name: str, current: float
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        workflow_id = await _id_of(services, named)
+    async with connect(context) as client:
+        workflow_id = await _id_of(client, named)
         told = await _call(
-            services, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
+            client, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
         )
     if screen.for_programs:
         screen.answer(told)
@@ -195,24 +192,24 @@ def _say_waiting(screen: Screen, result: Mapping[str, Any]) -> None:
         screen.say(f"  {one_line(one['name'], 80)} is not active: {one_line(one['detail'], 300)}")
 
 
-async def _all(services: ApplicationServices, status: str | None = None) -> list[dict[str, Any]]:
+async def _all(client: ApiClient, status: str | None = None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     more: dict[str, Any] = {} if status is None else {"status": status}
     while True:
-        page = await _call(services, "list_workflows", limit=200, **more)
+        page = await _call(client, "list_workflows", limit=200, **more)
         found += page["workflows"]
         if page["next"] is None:
             return found
         more["after"] = page["next"]
 
 
-async def _id_of(services: ApplicationServices, named: str) -> str:
+async def _id_of(client: ApiClient, named: str) -> str:
     """The id of a workflow that is given by it, by its beginning, or by its title."""
     try:
         return str(UUID(named))
     except ValueError:
         pass
-    known = await _all(services)
+    known = await _all(client)
     found = [one["id"] for one in known if one["title"] == named]
     found = found or [one["id"] for one in known if len(named) > 7 and one["id"].startswith(named)]
     if not found:
@@ -230,11 +227,9 @@ async def _id_of(services: ApplicationServices, named: str) -> str:
     return str(found[0])
 
 
-async def _call(rooms: ApplicationServices, capability: str, **arguments: Any) -> dict[str, Any]:
+async def _call(client: ApiClient, capability: str, **arguments: Any) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = await rooms.gate.serve(
-            await local_caller(rooms), capability, arguments
-        )
+        answer = await client.call(capability, arguments)
     except Problem as problem:
         if problem.code == "no_workflow":
             problem.suggestion = f"See what there is: {hint('workflows', 'list')}"

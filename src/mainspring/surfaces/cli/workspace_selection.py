@@ -6,29 +6,26 @@ somebody believe that a smaller token binds them. What runs a server works for a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import typer
-
+from mainspring.surfaces.cli.context import BY_TOKEN, UNUSED_TOKEN
 from mainspring.surfaces.cli.factory import ApplicationFactory
+from mainspring.surfaces.cli.screen import is_terminal
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from mainspring.contracts.errors import Invalid
     from mainspring.settings import Settings
     from mainspring.surfaces.services import ApplicationServices
 
 _SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
-# These show the token that is set and act as its holder.
-_BY_TOKEN: Final = frozenset(
-    {"boards", "pages", "usage", "call", "capabilities", "mcp", "consents", "approvals", "rules"}
-)
 # The object of a command line with --json in it.
 FOR_PROGRAMS: Final = "for programs"
-UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
 
 
 def select_workspace(
@@ -51,11 +48,12 @@ def select_workspace(
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         from mainspring.contracts.errors import ConsentRequired, PersonRequired
         from mainspring.surfaces.cli.server_presence import server_address
-        from mainspring.surfaces.cli.terminal_prompt import is_terminal
 
+        if settings.url is not None:
+            raise not_at_a_server_error()
         async with factory.open(settings) as services:
-            if settings.token is not None and command not in _BY_TOKEN:
-                typer.echo(UNUSED, err=True)
+            if settings.token is not None and command not in BY_TOKEN:
+                sys.stderr.write(f"{UNUSED_TOKEN}\n")
             wanted = settings.workspace
             by_program = for_programs or settings.token is not None or not is_terminal()
             inside = replace(
@@ -75,15 +73,20 @@ def select_workspace(
 
 
 def _nowhere(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
+    """Refuses --server."""
+    del settings
+    raise not_at_a_server_error()
+
+
+def not_at_a_server_error() -> Invalid:
     """A command that works on this machine's data folder, asked to act at a server."""
     from mainspring.contracts.errors import Invalid
 
-    del settings
-    raise Invalid(
+    return Invalid(
         "This command works on the data folder of this machine, not at a server.",
         code="usage",
-        suggestion="--server goes with consents, approvals and rules. For the rest, use the pages "
-        "or the API of that server.",
+        suggestion="Leave out --server and MAINSPRING_URL, or use the pages or the API of that "
+        "server.",
     )
 
 

@@ -39,6 +39,12 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.log_context import enter_workspace
 from mainspring.contracts.roles import Permission, role_too_small_error
+from mainspring.contracts.terminal_session import (
+    CONFIRMED_HEADER,
+    MOST_CONFIRMED_BYTES,
+    compute_call_digest,
+    is_terminal_session,
+)
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import AuditRecord, build_audit_record
@@ -52,13 +58,10 @@ from mainspring.surfaces.rest.route_access import (
     is_open_to_runs,
     is_public,
 )
-from mainspring.workspace.people.device_login import CONFIRMED_HEADER, compute_call_digest
 from mainspring.workspace.people.sessions import (
     LIFETIME,
     build_csrf_token,
     find_session,
-    is_csrf_token,
-    is_terminal_session,
     touch_session,
 )
 from mainspring.workspace.tokens import (
@@ -182,9 +185,6 @@ def _split(origin: str) -> tuple[str, str] | None:
 
 # A request's body read before its route does, and handed on unchanged.
 
-# An answer to a question is small; a route may set a lower limit.
-MOST_BYTES: Final = 1_048_576
-
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
     """The whole body, and what a route receives it from again."""
@@ -195,7 +195,7 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
             break
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > MOST_BYTES:
+        if len(body) > MOST_CONFIRMED_BYTES:
             raise Invalid("What is confirmed at a terminal is too large.", code="too_large")
     given = False
 
@@ -215,6 +215,9 @@ _STREAM: Final = "/api/v1/stream"
 # The workspace that a page shows.
 WORKSPACE_HEADER: Final = "X-Workspace"
 _CALLER: Final = "caller"
+# Where a caller in the same process puts who it is. Nothing that comes over the network can set
+# a key of the scope.
+LOCAL_CALLER: Final = "mainspring.local_caller"
 # What the audit log calls a refusal.
 DENIED: Final = "denied"
 # Methods that change nothing.
@@ -537,6 +540,11 @@ class AuthMiddleware:
             )
 
     async def _caller(self, scope: Scope) -> AuthenticatedCaller:
+        local = scope.get(LOCAL_CALLER)
+        if isinstance(local, CapabilityCaller):
+            return AuthenticatedCaller(
+                local, WorkspaceDatabase(self._database, local.actor.workspace_id)
+            )
         headers = Headers(scope=scope)
         plain = None if "authorization" in headers else self._browsers.shown(headers)
         if plain is None:

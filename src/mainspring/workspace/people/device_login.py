@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 WAITING: Final = timedelta(minutes=10)
 # How long the CLI waits between two polls.
 INTERVAL_SECONDS: Final = 2.0
-CONFIRMED_HEADER: Final = "X-Terminal-Confirmed"
 # From one address: twenty requests at once, and then one in half a minute.
 _REQUESTS: Final = LeakyBucket(20, 1 / 30)
 # One person types ten codes at once, and then one in ten seconds.
@@ -131,12 +130,6 @@ async def collect(tx: Transaction, device_code: str) -> TerminalSession | None:
     )
     await append_audit(tx, [entry])
     return TerminalSession(row["user_id"], row["begins_in"], session_id, plain)
-
-
-def compute_call_digest(method: str, target: str, body: bytes) -> str:
-    """The digest of one call, which says that a person was asked about just this call."""
-    told = f"mainspring terminal v1\n{method.upper()}\n{target}\n".encode()
-    return hashlib.sha256(told + body).hexdigest()
 
 
 async def count_code(database: Transaction, user_id: UUID) -> None:

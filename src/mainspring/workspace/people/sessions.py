@@ -20,6 +20,7 @@ from uuid import UUID
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
+from mainspring.contracts.terminal_session import SESSION_FORM
 from mainspring.workspace.push_subscriptions import end_pushes_of_others, end_pushes_of_session
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _TOUCH = "UPDATE sessions SET seen_at = now() WHERE id = $1"
 _MOVE = "UPDATE sessions SET workspace_id = $2 WHERE id = $1"
 _END = "DELETE FROM sessions WHERE user_id = $1 AND id = $2 RETURNING id"
 _END_ALL = "DELETE FROM sessions WHERE user_id = $1 AND id <> $2"
-_ANY = "SELECT 1 FROM sessions WHERE user_id = $1 LIMIT 1"
+_ANY = "SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' LIMIT 1"
 _SWEEP = "DELETE FROM sessions WHERE expires_at < now() OR seen_at < now() - $1::interval"
 
 IDLE: Final = timedelta(days=3)
@@ -57,7 +58,7 @@ SessionKind = Literal["browser", "terminal"]
 # A terminal's text has a form of its own, so that neither can be shown in place of the other.
 _FORMS: Final[Mapping[SessionKind, re.Pattern[str]]] = {
     "browser": re.compile(r"[A-Za-z0-9_-]{43}"),
-    "terminal": re.compile(r"mst_[A-Za-z0-9_-]{43}"),
+    "terminal": SESSION_FORM,
 }
 _LONGEST_LABEL: Final = 120
 _NOBODY: Final = UUID(int=0)
@@ -89,11 +90,6 @@ async def start_session(
         _ADD, hash_session_token(plain), made, user_id, workspace_id, shown, lasts, kind
     )
     return made, plain
-
-
-def is_terminal_session(text: str) -> bool:
-    """Whether a text has the form of what a terminal holds."""
-    return _FORMS["terminal"].fullmatch(text) is not None
 
 
 async def find_session(
@@ -138,7 +134,7 @@ async def end_sessions(tx: Transaction, user_id: UUID, *, but: UUID | None = Non
 
 
 async def has_session(tx: Transaction, user_id: UUID) -> bool:
-    """Whether somebody has signed in and may still be."""
+    """Whether somebody has signed in at a browser and may still be."""
     return await tx.fetchrow(_ANY, user_id) is not None
 
 

@@ -15,13 +15,13 @@ from mainspring.definition.validate import validate
 from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
-from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.context import UNUSED_TOKEN, CommandContext
 from mainspring.surfaces.cli.parts import first_link
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
 from mainspring.surfaces.cli.takeover import take_over
 from mainspring.surfaces.cli.tokens import TokenOptions
-from mainspring.surfaces.cli.workspace_selection import UNUSED, select_workspace
+from mainspring.surfaces.cli.workspace_selection import select_workspace
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save, set_state
@@ -226,7 +226,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
     # A token that is set and not used is said not to be, beside the answer and never in it.
     monkeypatch.delenv("MAINSPRING_WORKSPACE")
     monkeypatch.setenv("MAINSPRING_TOKEN", "msk_any")
-    for command, said in (("members", f"{UNUSED}\n"), ("boards", ""), ("up", "")):
+    for command, said in (("members", f"{UNUSED_TOKEN}\n"), ("boards", ""), ("up", "")):
         await people.show_members(goes(command), screen)
         written = capsys.readouterr()
         assert written.err == said

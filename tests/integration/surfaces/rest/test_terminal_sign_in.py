@@ -8,8 +8,8 @@ import httpx2
 import orjson
 
 from mainspring.contracts.roles import Role
+from mainspring.contracts.terminal_session import CONFIRMED_HEADER, compute_call_digest
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from mainspring.workspace.people.device_login import CONFIRMED_HEADER, compute_call_digest
 from tests.kit.api import Api
 from tests.kit.house import document, step
 from tests.kit.people import ROOT, browser, make_person

@@ -1,0 +1,154 @@
+"""The declared commands: their words, their parameters, and the functions that render them.
+
+Each of them sends requests to a server and nothing else. The order inside of a group is the order
+of its help.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mainspring.surfaces.cli.declarations import Command, Param, flag, limit, option
+
+_BOARD: Final = Param("board", "A board's name, or its id.", metavar="BOARD")
+_DATASET: Final = option(
+    "dataset", "One of the board's datasets.", default="default", metavar="NAME"
+)
+_ROWS: Final = Param(
+    "file", "JSON lines, or one JSON array; - reads the standard input.", metavar="FILE"
+)
+_KEY: Final = option("key", "Skip rows whose value of it is there already.", metavar="FIELD")
+
+_BOARDS: Final = (
+    Command(
+        "boards list",
+        "List boards and how many rows they have.",
+        "boards:list_boards",
+        (flag("archived", "Archived ones too."),),
+    ),
+    Command(
+        "boards show",
+        "Show a board and a page of its rows.",
+        "boards:show_board",
+        (
+            _BOARD,
+            _DATASET,
+            option("offset", "Pass over so many rows.", default=0, low=0),
+            option("limit", "Rows at most.", default=20, low=1, high=1_000),
+            flag("deleted", "Deleted rows too."),
+        ),
+    ),
+    Command(
+        "boards create",
+        "Create a board.",
+        "boards:create_board",
+        (
+            Param("name", "What it is called.", metavar="NAME"),
+            option("description", "What it is for.", default=""),
+            _KEY,
+            option("datasets", "Datasets with their columns, as a JSON array.", metavar="FILE"),
+        ),
+    ),
+    Command(
+        "boards append",
+        "Append rows, 5,000 in a call; a call is taken whole, or not at all.",
+        "boards:append_rows",
+        (_BOARD, _ROWS, _DATASET, _KEY),
+    ),
+    Command(
+        "boards update",
+        "Change rows: each has its row_id and the fields that change.",
+        "boards:update_rows",
+        (_BOARD, _ROWS, _DATASET),
+    ),
+    Command(
+        "boards delete",
+        "Delete rows; they can be restored.",
+        "boards:delete_rows",
+        (_BOARD, Param("row_ids", "The rows' ids.", metavar="ROW...", many=True), _DATASET),
+    ),
+    Command(
+        "boards restore",
+        "Bring deleted rows back, or an archived board.",
+        "boards:restore",
+        (
+            _BOARD,
+            Param(
+                "row_ids",
+                "The rows' ids; none: the archived board.",
+                default=None,
+                metavar="[ROW...]",
+                many=True,
+            ),
+            _DATASET,
+        ),
+    ),
+    Command(
+        "boards export",
+        "Write all rows as JSON lines.",
+        "boards:export_rows",
+        (
+            _BOARD,
+            Param("out", "Where to; else the standard output.", default=None, metavar="[FILE]"),
+            _DATASET,
+            flag("whole", "With row_id and what else the server adds."),
+        ),
+    ),
+    Command(
+        "boards archive",
+        "Take a board out of the list; it can be read and restored.",
+        "boards:archive_board",
+        (_BOARD,),
+    ),
+)
+
+_PAGE: Final = Param("page", "A page's slug, or its id.", metavar="PAGE")
+_SOUGHT: Final = Param("words", "What to look for.", metavar="WORDS...", many=True)
+_TYPE: Final = option("kind", "Only pages of this type.", "--type")
+
+_PAGES: Final = (
+    Command(
+        "pages list",
+        "List pages, the last to come in first.",
+        "pages:list_pages",
+        (_TYPE, limit(50, 100)),
+    ),
+    Command(
+        "pages show",
+        "Show a page: its text, its values, and what happened to it.",
+        "pages:show_page",
+        (_PAGE, flag("raw", "The whole text alone, as `add` takes it.")),
+    ),
+    Command(
+        "pages add",
+        "Write a page from a text; the same page again is changed, never doubled.",
+        "pages:add_page",
+        (
+            Param("file", "Markdown with front matter, or - for a pipe.", metavar="FILE"),
+            option("slug", "Its name; default: from the title."),
+            option("kind", "Its type, where the text says none: note.", "--type"),
+            option("title", "Its title, where the text has none."),
+        ),
+    ),
+    Command(
+        "pages search",
+        'Search pages by words; "a phrase", OR and, after --, -without are understood.',
+        "pages:search_pages",
+        (_SOUGHT, _TYPE, limit(20, 100)),
+    ),
+    Command(
+        "pages query",
+        "Ask for pages by words, by likeness and, where a model is set, by meaning.",
+        "pages:query_pages",
+        (_SOUGHT, _TYPE, limit(20, 100)),
+    ),
+    Command(
+        "pages delete",
+        "Delete a page; writing it again, or restoring it, brings it back.",
+        "pages:delete_page",
+        (_PAGE,),
+    ),
+    Command("pages restore", "Bring a deleted page back.", "pages:restore_page", (_PAGE,)),
+)
+
+COMMANDS: Final = (*_BOARDS, *_PAGES)
