@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -12,15 +12,16 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, format_time, short_id
+from mainspring.surfaces.cli.columns import format_time
 from mainspring.surfaces.cli.consent_prompt import (
     agree_to_version,
     consent_page,
     has_person,
     waiting_lines,
 )
-from mainspring.surfaces.cli.documents import check_text, read_definition_file
+from mainspring.surfaces.cli.documents import read_definition_file
 from mainspring.surfaces.cli.formatting import count, date_time, format_in_zone, hint
+from mainspring.surfaces.cli.listings import STATE_COLOURS, state_words
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.lookup import find_automation, find_in_use, find_name
 from mainspring.surfaces.cli.offline_validation import validate_offline
@@ -36,7 +37,7 @@ from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automation_list import list_automations, read_automation
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automation_resources import WatchedBoard, load_watched_boards
 from mainspring.workspace.automations import (
     FIRST_MEMBER,
@@ -55,9 +56,6 @@ from mainspring.workspace.versions import list_versions
 from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from rich.table import Table
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
@@ -68,17 +66,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
     from mainspring.workspace.consent_rows import AutomationConsent
 
-STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
 _VERSIONS_SHOWN = 5
-# The columns a terminal needs for a list with ids, and for the whole list.
-_WITH_ID, _WITH_ALL = 110, 170
-# The zone of the trigger that is due first, for each automation.
-_ZONES = """
-    SELECT DISTINCT ON (automation_id) automation_id, config ->> 'timezone' AS zone
-    FROM triggers
-    WHERE workspace_id = $1 AND automation_id = ANY($2::uuid[]) AND next_due_at IS NOT NULL
-    ORDER BY automation_id, next_due_at
-"""
 
 
 # --- save
@@ -256,85 +244,6 @@ def _next_lines(
     act = "activate" if rows and state != "active" else "fire"
     calls = [*token_hints(name, rows), hint(act, name)]
     return [Text(f"  {call}", style="bright_black") for call in calls]
-
-
-# --- list
-
-
-async def show_list(
-    context: CommandContext,
-    screen: Screen,
-    *,
-    state: AutomationStatus | None,
-    search: str | None,
-    most: int,
-) -> int:
-    if search is not None:
-        check_text(search, "search")
-    async with (
-        context.doors.open(context.settings()) as services,
-        local(services).acquire() as connection,
-    ):
-        rows = await list_automations(
-            connection, services.workspace_id, state=state, search=search, most=most
-        )
-        ids = [row["id"] for row in rows if row["next_due_at"] is not None]
-        found = await connection.fetch(_ZONES, services.workspace_id, ids)
-    if screen.for_programs:
-        screen.answer({"automations": rows})
-    elif rows:
-        screen.say(_table(rows, {row["automation_id"]: row["zone"] for row in found}, screen))
-    elif state or search:
-        screen.say("There are no such automations.")
-    else:
-        screen.say("There are no automations yet.", f"  {hint('new')}")
-    return exits.DONE
-
-
-def _table(rows: list[dict[str, Any]], zones: Mapping[UUID, str | None], screen: Screen) -> Table:
-    from rich.text import Text
-
-    heads = _heads(screen.console.width)
-    cells: Iterator[dict[str, str | Text]] = (
-        {
-            "Name": one_line(row["name"], 60),
-            "State": Text(state_words(row), style=STATE_COLOURS[row["state"]]),
-            "Version": str(row["version"]),
-            "Last run": _last_run(row["last_run"], screen),
-            "Next": _next(row["next_due_at"], zones.get(row["id"])),
-            "Failures": str(row["failures"] or ""),
-            "Id": short_id(row["id"], screen),
-        }
-        for row in rows
-    )
-    return columns(heads, ([cell[head] for head in heads] for cell in cells), whole=heads[1:])
-
-
-def _heads(width: int) -> tuple[str, ...]:
-    """As many columns as fit without a broken word."""
-    if width < _WITH_ID:
-        return ("Name", "State", "Last run", "Next")
-    if width < _WITH_ALL:
-        return ("Name", "State", "Last run", "Next", "Id")
-    return ("Name", "State", "Version", "Last run", "Next", "Failures", "Id")
-
-
-def _next(at: datetime | None, zone: str | None) -> str:
-    return "" if at is None else format_in_zone(at, zone)
-
-
-def _last_run(run: Mapping[str, Any] | None, screen: Screen) -> str:
-    if run is None:
-        return ""
-    narrow = screen.console.width < _WITH_ALL
-    return run["status"] if narrow else f"{run['status']} {format_time(run['at'], screen)}"
-
-
-def state_words(row: Mapping[str, Any]) -> str:
-    """The state, and why when nobody asked for it."""
-    reason = row["paused_reason"]
-    words = f"{row['state']} ({reason})" if reason and row["state"] == "paused" else row["state"]
-    return f"{words}, halted" if row["halted"] is not None else words
 
 
 # --- show

@@ -12,9 +12,10 @@ import typer
 
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, Limit, Named, get_context, help_alone, make_group
+from mainspring.surfaces.cli.typer_functions import declared
 
 if TYPE_CHECKING:
-    from mainspring.workspace.automations import AutomationStatus
+    pass
 
 _PANEL = "Automations"
 _LONGEST_NUMBER = 9
@@ -28,14 +29,6 @@ class TriggerOption(StrEnum):
     SCHEDULE = "schedule"
     WEBHOOK = "webhook"
     EVENT = "event"
-
-
-class AutomationState(StrEnum):
-    """What an automation can be."""
-
-    ACTIVE = "active"
-    PAUSED = "paused"
-    ARCHIVED = "archived"
 
 
 class OnClash(StrEnum):
@@ -56,7 +49,7 @@ def add_to(app: typer.Typer) -> None:
         "when": _when,
         "validate": _validate,
         "save": _save,
-        "list": _list,
+        "list": declared("list"),
         "show": _show,
         "activate": _activate,
         "pause": _pause,
@@ -139,26 +132,6 @@ def _save(
 
     context = get_context(ctx)
     return finish(save_file(context, context.screen(for_programs=for_programs), file, to))
-
-
-def _list(
-    ctx: typer.Context,
-    state: Annotated[
-        AutomationState | None, typer.Option(help="Only those in this state; else not archived.")
-    ] = None,
-    search: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only those with this in their name.")
-    ] = None,
-    limit: Limit = 100,
-    for_programs: Json = False,
-) -> int:
-    """List automations: state, last run, next moment, failures in a row."""
-    from mainspring.surfaces.cli.automations import show_list
-
-    context = get_context(ctx)
-    chosen: AutomationStatus | None = None if state is None else state.value
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_list(context, screen, state=chosen, search=search, most=limit))
 
 
 def _show(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:

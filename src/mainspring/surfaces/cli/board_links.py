@@ -10,7 +10,7 @@ import orjson
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of, call_board, freshness
-from mainspring.surfaces.cli.connection import connect
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
@@ -48,7 +48,7 @@ def _value(text: str) -> Any:
 async def link_board(
     context: CommandContext, screen: Screen, board: str, arguments: dict[str, Any]
 ) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         made = await call_board(client, "create_board_link", board_id=board_id, **arguments)
     if screen.for_programs:
@@ -60,7 +60,7 @@ async def link_board(
 
 
 async def list_links(context: CommandContext, screen: Screen, board: str) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         found = await call_board(client, "list_board_links", board_id=board_id)
     if screen.for_programs:
@@ -82,7 +82,7 @@ async def list_links(context: CommandContext, screen: Screen, board: str) -> int
 
 async def fill_dataset(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
     """Keeps the recipe, and refreshes once, so that whoever asks sees what it brings."""
-    async with connect(context) as client:
+    async with open_client(context) as client:
         made = await call_board(client, "create_dataset_recipe", **arguments)
         try:
             result = await call_board(client, "refresh_dataset", recipe_id=made["id"])
@@ -103,7 +103,7 @@ async def refresh_board(
     """Refreshes each by itself: one that fails is told after the others."""
     done: list[dict[str, Any]] = []
     failed: Problem | None = None
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         links = (await call_board(client, "list_board_links", board_id=board_id))["links"]
         recipes = [
@@ -136,7 +136,7 @@ async def refresh_board(
 
 
 async def unlink(context: CommandContext, screen: Screen, link: str, *, recipe: bool) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         if recipe:
             made = await call_board(client, "delete_dataset_recipe", recipe_id=link)
         else:

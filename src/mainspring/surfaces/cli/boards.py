@@ -14,7 +14,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, Finding, Invalid, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.connection import connect
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.documents import STDIN, display_name, read_document
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.formatting import count, date_time, hint
@@ -164,7 +164,7 @@ async def _listed(client: ApiClient, *, archived: bool) -> list[dict[str, Any]]:
 
 
 async def list_boards(context: CommandContext, screen: Screen, *, archived: bool) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         found = await _listed(client, archived=archived)
     if screen.for_programs:
         screen.answer({"boards": found})
@@ -198,7 +198,7 @@ async def create_board(
         arguments["datasets"] = [{"name": "default", "dedupe_key_field": key}]
     if datasets is not None:
         arguments["datasets"] = read_document(datasets, context.limits())
-    async with connect(context) as client:
+    async with open_client(context) as client:
         made = await call_board(client, "create_board", **arguments)
         alone = screen.for_programs or await _is_alone(client, made["name"])
     if screen.for_programs:
@@ -222,7 +222,7 @@ async def show_board(
 ) -> int:
     """What a board is, and a page of its rows."""
     request = {"dataset": dataset, "offset": offset, "limit": limit, "include_deleted": deleted}
-    async with connect(context) as client:
+    async with open_client(context) as client:
         found = await call_board(client, "get_board", **_meant(board), **request)
     if screen.for_programs:
         screen.answer(found)
@@ -269,7 +269,7 @@ async def append_rows(
     """Every batch is one call: taken whole, or not at all."""
     more = {"dataset": dataset, **({} if key is None else {"dedupe_key_field": key})}
     told = {"appended": 0, "skipped": 0, "batches": 0}
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         for batch in batches(file, context.limits()):
             try:
@@ -295,7 +295,7 @@ async def update_rows(
 ) -> int:
     """Each row of the file has a row_id and the fields that change."""
     updated = 0
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         for batch in batches(file, context.limits()):
             try:
@@ -318,7 +318,7 @@ async def delete_rows(
     row_ids: Sequence[str],
     dataset: str,
 ) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         made = await call_board(
             client, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), dataset=dataset
@@ -338,7 +338,7 @@ async def restore(
     dataset: str,
 ) -> int:
     """Deleted rows come back to their places; without rows, an archived board comes back."""
-    async with connect(context) as client:
+    async with open_client(context) as client:
         if row_ids:
             board_id, deed = await board_id_of(client, board), "restore_board_rows"
             made = await call_board(
@@ -355,7 +355,7 @@ async def restore(
 
 
 async def archive_board(context: CommandContext, screen: Screen, board: str) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         made = await call_board(client, "archive_board", board_id=board_id)
     back = hint("boards", "restore", board_id)
@@ -374,7 +374,7 @@ async def export_rows(
     """One JSON object a line, as ``append`` takes them; to a file, or to the standard output."""
     lines: list[str] = []
     written = 0
-    async with connect(context) as client:
+    async with open_client(context) as client:
         async for row in _every_row(client, await board_id_of(client, board), dataset):
             shown = row if whole else {k: v for k, v in row.items() if k not in _SERVER_KEYS}
             text = as_json(shown, indent=None)

@@ -18,6 +18,7 @@ from mainspring.recipes.package.loader import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.consent_prompt import offer_to_agree
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local_owner
@@ -280,12 +281,10 @@ async def publish(context: CommandContext, screen: Screen, place: Path, *, share
     return exits.DONE
 
 
-async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
-    async with desk.doors.open(desk.settings()) as services:
+async def _call(context: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
+    async with open_client(context) as client:
         try:
-            return await services.gate.direct(
-                CapabilityCaller(local_owner(services)), capability, given
-            )
+            return await client.call(capability, given)
         except NotFound as problem:
             if problem.code == "no_recipe":
                 near = (problem.suggestion or "").startswith("Did you mean")

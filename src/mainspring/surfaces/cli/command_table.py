@@ -151,4 +151,38 @@ _PAGES: Final = (
     Command("pages restore", "Bring a deleted page back.", "pages:restore_page", (_PAGE,)),
 )
 
-COMMANDS: Final = (*_BOARDS, *_PAGES)
+_AUTOMATIONS: Final = (
+    Command(
+        "list",
+        "List automations: state, last run, next moment, failures in a row.",
+        "listings:show_list",
+        (
+            option(
+                "state",
+                "Only those in this state; else not archived.",
+                choices=("active", "paused", "archived"),
+            ),
+            option("search", "Only those with this in their name.", metavar="TEXT"),
+            limit(100),
+        ),
+    ),
+    Command(
+        "runs",
+        "List runs, the newest first; `runs watch` follows one, `runs output` shows what it said.",
+        "listings:show_runs",
+        (
+            option(
+                "status",
+                "Only runs in this status.",
+                choices=(
+                    *("pending", "running", "waiting", "succeeded", "failed", "cancelled"),
+                    *("timed_out", "skipped", "dead"),
+                ),
+            ),
+            option("automation", "Only runs of this automation: its name or its id."),
+            limit(20),
+        ),
+    ),
+)
+
+COMMANDS: Final = (*_AUTOMATIONS, *_BOARDS, *_PAGES)

@@ -61,7 +61,7 @@ def enter_event_loop() -> Generator[str, None, None]:
 
 
 @asynccontextmanager
-async def connect(context: CommandContext) -> AsyncIterator[ApiClient]:
+async def open_client(context: CommandContext) -> AsyncIterator[ApiClient]:
     """The server that this command talks to, until the block ends."""
     named = find_named_server(context)
     if named is not None:

@@ -121,11 +121,18 @@ class HttpClient:
         confirmed: bool = False,
     ) -> Any:
         """Blocks until the answer is here: a command has nothing else to do meanwhile."""
-        return self._request(method, path, body, query, confirmed=confirmed)
+        return self.send(method, path, body, query, confirmed=confirmed)
 
-    def _request(
-        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, *, confirmed: bool
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        *,
+        confirmed: bool = False,
     ) -> Any:
+        """The same without a coroutine."""
         target, content = request_target(path, query), encode_body(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
         if self._credential is not None:
@@ -135,7 +142,7 @@ class HttpClient:
                     raise TooLargeToConfirm
                 headers[CONFIRMED_HEADER] = compute_call_digest(method, target, content)
         while True:
-            status, answer = self._send(method, target, content, headers)
+            status, answer = self._exchange(method, target, content, headers)
             if status < 300:
                 return json.loads(answer) if answer else None
             problem = self._read_problem(status, answer)
@@ -144,7 +151,7 @@ class HttpClient:
             # It was refused before anything was done.
             time.sleep(problem.retry_after or 1.0)
 
-    def _send(
+    def _exchange(
         self, method: str, target: str, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
         if self._connection is None:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 
 if TYPE_CHECKING:
@@ -237,11 +236,9 @@ async def remove_client(
     return exits.DONE
 
 
-async def _call(desk: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
-    async with desk.doors.open(desk.settings()) as services:
-        return await services.gate.direct(
-            CapabilityCaller(local_owner(services)), capability, given
-        )
+async def _call(context: CommandContext, capability: str, given: Mapping[str, Any]) -> Any:
+    async with open_client(context) as client:
+        return await client.call(capability, given)
 
 
 def _account(one: Mapping[str, Any]) -> str:

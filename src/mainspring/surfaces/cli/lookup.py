@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import string
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Invalid, NotFound
-from mainspring.definition.suggestions import suggest_nearest
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import local
-from mainspring.workspace.automation_list import list_automations
-from mainspring.workspace.uninstalled import is_uninstalled
+from mainspring.surfaces.cli.pages_of_rows import list_automations_at
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Transaction
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.services import ApplicationServices
-    from mainspring.workspace.automations import AutomationStatus
 
 Found = TypeVar("Found")
+# Lists automations, the newest first: ``state``, ``search``, ``after`` and ``most``.
+Pages = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 # An id begins with its time: fewer characters than this name a stretch of days.
 SHORTEST_PREFIX = 4
@@ -38,12 +37,24 @@ async def find_automation(
     services: ApplicationServices, text: str, *, archived_first: bool = False
 ) -> dict[str, Any]:
     """The automation that is meant, as the list shows it; archived ones come last."""
+    from mainspring.surfaces.cli.local import local
+    from mainspring.workspace.automation_list import list_automations
+
     async with local(services).acquire() as connection:
-        return await _find(connection, services.workspace_id, text, archived_first=archived_first)
+        pages = partial(list_automations, connection, services.workspace_id)
+        return await _find(pages, text, archived_first=archived_first)
+
+
+async def find_automation_at(client: ApiClient, text: str) -> dict[str, Any]:
+    """The same, as the server lists them."""
+    return await _find(partial(list_automations_at, client), text, archived_first=False)
 
 
 async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any]:
     """The same, and not archived."""
+    from mainspring.surfaces.cli.local import local
+    from mainspring.workspace.uninstalled import is_uninstalled
+
     found = await find_automation(services, text)
     if found["state"] == "archived":
         async with local(services).acquire() as connection:
@@ -64,20 +75,23 @@ async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any
 
 async def find_name(services: ApplicationServices, name: str) -> dict[str, Any] | None:
     """The automation with exactly this name that is not archived, if there is one."""
+    from mainspring.surfaces.cli.local import local
+    from mainspring.workspace.automation_list import list_automations
+
     async with local(services).acquire() as connection:
-        return await _living(connection, services.workspace_id, name)
+        return await _living(partial(list_automations, connection, services.workspace_id), name)
 
 
-async def _find(
-    tx: Transaction, workspace_id: UUID, text: str, *, archived_first: bool
-) -> dict[str, Any]:
+async def _find(pages: Pages, text: str, *, archived_first: bool) -> dict[str, Any]:
     if is_storable(text):
         lookups = [_living, _by_id, _put_away]
         for lookup in reversed(lookups) if archived_first else lookups:
-            found = await lookup(tx, workspace_id, text)
+            found = await lookup(pages, text)
             if found is not None:
                 return found
-    names = [row["name"] for row in await list_automations(tx, workspace_id, most=_PAGE)]
+    from mainspring.definition.suggestions import suggest_nearest
+
+    names = [row["name"] for row in await pages(most=_PAGE)]
     raise NotFound(
         f"There is no automation called {text[:60]!r}, nor one whose id begins so.",
         code="no_automation",
@@ -85,13 +99,13 @@ async def _find(
     )
 
 
-async def _living(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
-    rows = await _list_by_name(tx, workspace_id, name, None)
+async def _living(pages: Pages, name: str) -> dict[str, Any] | None:
+    rows = await _list_by_name(pages, name, None)
     return rows[0] if rows else None
 
 
-async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str, Any] | None:
-    rows = await _list_by_name(tx, workspace_id, name, "archived")
+async def _put_away(pages: Pages, name: str) -> dict[str, Any] | None:
+    rows = await _list_by_name(pages, name, "archived")
     if len(rows) > 1:
         raise Conflict(
             f"There are {len(rows)} archived automations called {name[:60]!r}.",
@@ -101,31 +115,23 @@ async def _put_away(tx: Transaction, workspace_id: UUID, name: str) -> dict[str,
     return rows[0] if rows else None
 
 
-async def _list_by_name(
-    tx: Transaction, workspace_id: UUID, name: str, state: AutomationStatus | None
-) -> list[dict[str, Any]]:
+async def _list_by_name(pages: Pages, name: str, state: str | None) -> list[dict[str, Any]]:
     """Every automation with exactly this name; the list only knows parts of names."""
     found: list[dict[str, Any]] = []
     after: UUID | None = None
     while name:
-        rows = await list_automations(
-            tx, workspace_id, state=state, search=name, after=after, most=_PAGE
-        )
+        rows = await pages(state=state, search=name, after=after, most=_PAGE)
         found += [row for row in rows if row["name"] == name]
         if len(rows) < _PAGE:
             break
-        after = rows[-1]["id"]
+        after = _id_of(rows[-1])
     return found
 
 
-async def _by_id(tx: Transaction, workspace_id: UUID, text: str) -> dict[str, Any] | None:
+async def _by_id(pages: Pages, text: str) -> dict[str, Any] | None:
     async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-        states: tuple[AutomationStatus | None, ...] = (None, "archived")
-        pages = [
-            await list_automations(tx, workspace_id, state=state, after=before, most=2)
-            for state in states
-        ]
-        return sorted((row for rows in pages for row in rows), key=_id_of, reverse=True)
+        listed = [await pages(state=state, after=before, most=2) for state in (None, "archived")]
+        return sorted((row for rows in listed for row in rows), key=_id_of, reverse=True)
 
     if len(text) < SHORTEST_PREFIX:
         return None

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
 
 if TYPE_CHECKING:
@@ -225,8 +224,8 @@ async def list_prices(context: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-async def _call(desk: CommandContext, capability: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    async with desk.doors.open(desk.settings()) as services:
-        caller = CapabilityCaller(local_owner(services))
-        answer: dict[str, Any] = await services.gate.direct(caller, capability, arguments)
-    return answer
+async def _call(
+    context: CommandContext, capability: str, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    async with open_client(context) as client:
+        return await client.call(capability, arguments)

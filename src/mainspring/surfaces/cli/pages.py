@@ -10,7 +10,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
-from mainspring.surfaces.cli.connection import connect
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import date_time, hint
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 
@@ -29,7 +29,7 @@ _BECAME = {
 
 async def _call(context: CommandContext, capability: str, arguments: Mapping[str, Any]) -> Any:
     given = {name: value for name, value in arguments.items() if value is not None}
-    async with connect(context) as client:
+    async with open_client(context) as client:
         return await client.call(capability, given)
 
 

@@ -12,12 +12,13 @@ from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import MODES, summarize_run
+from mainspring.runs.story import tell
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.formatting import count, date_time, duration, hint, usd
 from mainspring.surfaces.cli.ledger import usage_lines
+from mainspring.surfaces.cli.listings import started_by
 from mainspring.surfaces.cli.local import AuditedAction, local
-from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX, find_automation
+from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX
 from mainspring.surfaces.cli.run_result import (
     error_lines,
     move_lines,
@@ -30,23 +31,12 @@ from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.services import ApplicationServices
 
 LAST = "last"
-_STATUS_COLOURS = {
-    "succeeded": "green",
-    "failed": "red",
-    "timed_out": "red",
-    "dead": "red",
-    "cancelled": "yellow",
-    "waiting": "yellow",
-    "running": "cyan",
-    "pending": "cyan",
-}
 
 
 async def find(services: ApplicationServices, text: str) -> UUID:
@@ -64,73 +54,6 @@ async def find(services: ApplicationServices, text: str) -> UUID:
                 suggestion=f"{hint('runs')} lists the ids; `last` means the newest run.",
             )
         return await find_run(connection, services.workspace_id, text)
-
-
-async def show_runs(
-    context: CommandContext,
-    screen: Screen,
-    *,
-    status: str | None,
-    automation: str | None,
-    most: int,
-) -> int:
-    async with context.doors.open(context.settings()) as services:
-        of = None if automation is None else (await find_automation(services, automation))["id"]
-        async with local(services).acquire() as connection:
-            runs = await list_runs(
-                connection, services.workspace_id, status=status, automation_id=of, most=most
-            )
-    if screen.for_programs:
-        screen.answer({"runs": runs})
-    elif runs:
-        screen.say(_table(runs, screen))
-    else:
-        screen.say("There are no such runs." if status or automation else "There are no runs yet.")
-    return exits.DONE
-
-
-def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
-    from rich.text import Text
-
-    heads = ("Run", "Automation", "Status", "Outcome", "By", "Started", "Took", "Cost")
-    rows = (
-        (
-            short_id(run["id"], screen),
-            f"{one_line(run['automation'], 40)} v{run['version']}",
-            Text(_status(run), style=_STATUS_COLOURS.get(run["status"], "")),
-            _outcome(run),
-            _by(run),
-            format_time(run["started_at"] or run["created_at"], screen),
-            _took(run),
-            usd(run["cost_usd"]),
-        )
-        for run in runs
-    )
-    return columns(heads, rows, whole=("Run", "Status", "Started"))
-
-
-def _status(run: Mapping[str, Any]) -> str:
-    if run["halted"] is not None:
-        return f"{run['status']} (held)"
-    reason = f" ({run['reason']})" if run["reason"] and run["status"] == "skipped" else ""
-    return f"{run['status']}{reason}"
-
-
-def _outcome(run: Mapping[str, Any]) -> str:
-    """What it came to; a run that a person ended came to that."""
-    return "cancelled" if run["status"] == "cancelled" else run["outcome"] or ""
-
-
-def _by(run: Mapping[str, Any]) -> str:
-    """What started it, and how much it may do if that is not everything."""
-    kind = str(run["trigger_type"])
-    return kind if run["mode"] == "live" else f"{kind}, {MODES[run['mode']]}"
-
-
-def _took(run: Mapping[str, Any]) -> str:
-    if run["started_at"] is None or run["finished_at"] is None:
-        return ""
-    return duration((run["finished_at"] - run["started_at"]).total_seconds())
 
 
 async def show_logs(
@@ -178,7 +101,7 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
 
     sign, colour = screen.mark("told")
     facts = [
-        f"{_by(run)} run {run['id']}",
+        f"{started_by(run)} run {run['id']}",
         f"started {date_time(run['started_at'] or run['created_at'])}",
         f"queue {run['queue']}, cost {usd(run['cost_usd'])}",
     ]

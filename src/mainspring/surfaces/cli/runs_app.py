@@ -8,14 +8,12 @@ from typing import Annotated, Final
 
 import typer
 
-from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import (
     DryRun,
     Inputs,
     InputWords,
     Json,
-    Limit,
     Named,
     RunId,
     Seconds,
@@ -25,6 +23,7 @@ from mainspring.surfaces.cli.options import (
     make_group,
     wants_json,
 )
+from mainspring.surfaces.cli.typer_functions import declared
 
 _PANEL: Final = "Runs"
 _RUNS: Final = (
@@ -37,20 +36,6 @@ class ReplayVersion(StrEnum):
 
     SAME = "same"
     ACTIVE = "active"
-
-
-class RunStatusOption(StrEnum):
-    """What a run can be."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    WAITING = "waiting"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    TIMED_OUT = "timed_out"
-    SKIPPED = "skipped"
-    DEAD = "dead"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,7 +57,7 @@ def add_to(app: typer.Typer) -> None:
 def _add_group(app: typer.Typer) -> None:
     """``runs`` alone lists them; what it is followed by looks at one."""
     group = make_group(_RUNS)
-    group.callback(invoke_without_command=True)(_runs)
+    group.callback(invoke_without_command=True)(declared("runs"))
     group.command(name="output")(_output)
     group.command(name="watch")(_watch)
     group.command(name="transcript")(_transcript)
@@ -152,28 +137,6 @@ def _fire(
         seconds=timeout,
     )
     return finish(work)
-
-
-def _runs(
-    ctx: typer.Context,
-    status: Annotated[
-        RunStatusOption | None, typer.Option(help="Only runs in this status.")
-    ] = None,
-    automation: Annotated[
-        str | None, typer.Option(help="Only runs of this automation: its name or its id.")
-    ] = None,
-    limit: Limit = 20,
-    for_programs: Json = False,
-) -> int:
-    """List runs, the newest first; `runs watch` follows one, `runs output` shows what it said."""
-    if ctx.invoked_subcommand is not None:
-        return exits.DONE
-    from mainspring.surfaces.cli.runs import show_runs
-
-    context = get_context(ctx)
-    chosen = None if status is None else status.value
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_runs(context, screen, status=chosen, automation=automation, most=limit))
 
 
 def _output(

@@ -11,21 +11,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import date_time, hint
-from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.member_lookup import id_of
+from mainspring.surfaces.cli.member_lookup import find_member_id
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,8 @@ def parse_secret_owner(owner: str | None, publisher: bool) -> SecretOwner:
 def read_value(limits: Limits) -> str:
     """The value from the pipe, without the line end that a shell adds, or from a person."""
     if sys.stdin.isatty():
+        import typer
+
         return str(typer.prompt("Value", hide_input=True, confirmation_prompt=True, err=True))
     data = sys.stdin.buffer.read(limits.secret_bytes + 3)
     try:
@@ -80,8 +78,7 @@ async def set_secret(
     given = {"name": name, "value": value}
     if description:
         given["description"] = description
-    async with context.doors.open(context.settings()) as services:
-        stored = await _call(services, about, "set", given)
+    stored = await _call(context, about, "set", given)
     if screen.for_programs:
         screen.answer(stored)
     else:
@@ -90,8 +87,7 @@ async def set_secret(
 
 
 async def list_secrets(context: CommandContext, screen: Screen, about: SecretOwner) -> int:
-    async with context.doors.open(context.settings()) as services:
-        found = await _call(services, about, "list", {})
+    found = await _call(context, about, "list", {})
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -113,8 +109,7 @@ async def list_secrets(context: CommandContext, screen: Screen, about: SecretOwn
 async def delete_secret(
     context: CommandContext, screen: Screen, about: SecretOwner, name: str
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        gone = await _call(services, about, "delete", {"name": name})
+    gone = await _call(context, about, "delete", {"name": name})
     if not gone["deleted"]:
         raise NotFound(f"There is no secret called {name[:64]!r}.", code="secret_missing")
     if screen.for_programs:
@@ -126,6 +121,7 @@ async def delete_secret(
 
 async def rotate_key(context: CommandContext, screen: Screen, new_key_file: Path | None) -> int:
     """A new master key for every secret."""
+    from mainspring.surfaces.cli.local import AuditedAction, local
     from mainspring.workspace.key_rotation import rotate
 
     async with context.doors.open(context.settings()) as services:
@@ -159,12 +155,10 @@ async def rotate_key(context: CommandContext, screen: Screen, new_key_file: Path
 
 
 async def _call(
-    rooms: ApplicationServices, about: SecretOwner, deed: str, arguments: dict[str, Any]
+    context: CommandContext, about: SecretOwner, deed: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    if about.owner is not None:
-        async with local(rooms).acquire() as connection:
-            owner = await id_of(connection, rooms.workspace_id, about.owner)
-        arguments = {**arguments, "owner_user_id": str(owner)}
-    caller = CapabilityCaller(local_owner(rooms))
-    answer: dict[str, Any] = await rooms.gate.direct(caller, about.capability(deed), arguments)
-    return answer
+    async with open_client(context) as client:
+        if about.owner is not None:
+            owner = await find_member_id(client, about.owner)
+            arguments = {**arguments, "owner_user_id": str(owner)}
+        return await client.call(about.capability(deed), arguments)

@@ -33,6 +33,8 @@ def as_function(command: Command) -> Callable[..., int]:
     """A function with the signature that the parser reads, which executes the command."""
 
     def run(ctx: typer.Context, *, for_programs: bool = False, **given: Any) -> int:
+        if ctx.invoked_subcommand is not None:
+            return 0
         context, screen = open_context(ctx, for_programs)
         values = {
             name: value.value if isinstance(value, StrEnum) else value

@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.connection import connect
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.screen import Screen, one_line
 
@@ -65,7 +65,7 @@ def read_number(text: str, name: str) -> float:
 
 
 async def list_workflows(context: CommandContext, screen: Screen, status: str | None) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         found = await _all(client, status)
     if screen.for_programs:
         screen.answer({"workflows": found})
@@ -88,7 +88,7 @@ async def list_workflows(context: CommandContext, screen: Screen, status: str | 
 
 
 async def show_workflow(context: CommandContext, screen: Screen, named: str) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         workflow_id = await _id_of(client, named)
         found = await _call(client, "get_workflow", workflow_id=workflow_id, standing=True)
         people = (await client.request("GET", "/members"))["members"]
@@ -124,7 +124,7 @@ def _score(score: Mapping[str, Any]) -> str:
 async def create_workflow(
     context: CommandContext, screen: Screen, arguments: dict[str, Any], board: str | None
 ) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         if board is not None:
             arguments["board_id"] = await board_id_of(client, board)
         made = await _call(client, "create_workflow", **arguments)
@@ -139,7 +139,7 @@ async def create_workflow(
 
 
 async def set_status(context: CommandContext, screen: Screen, named: str, status: str) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         workflow_id = await _id_of(client, named)
         told = await _call(client, "set_workflow_status", workflow_id=workflow_id, status=status)
     if screen.for_programs:
@@ -157,7 +157,7 @@ async def set_status(context: CommandContext, screen: Screen, named: str, status
 async def delete_workflow(
     context: CommandContext, screen: Screen, named: str, *, board: bool
 ) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         workflow_id = await _id_of(client, named)
         gone = await _call(client, "delete_workflow", workflow_id=workflow_id, delete_board=board)
     if screen.for_programs:
@@ -175,7 +175,7 @@ async def delete_workflow(
 async def set_kpi(
     context: CommandContext, screen: Screen, named: str, name: str, current: float
 ) -> int:
-    async with connect(context) as client:
+    async with open_client(context) as client:
         workflow_id = await _id_of(client, named)
         told = await _call(
             client, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current

@@ -14,14 +14,15 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
+from mainspring.surfaces.cli.automations import save_file, show_automation
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
 from mainspring.surfaces.cli.export_import import bring_in, export
 from mainspring.surfaces.cli.fire import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages, show_inbox
+from mainspring.surfaces.cli.listings import show_list, show_runs
 from mainspring.surfaces.cli.lookup import find_automation, find_in_use
-from mainspring.surfaces.cli.runs import cancel, show_logs, show_runs
+from mainspring.surfaces.cli.runs import cancel, show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
@@ -179,7 +180,7 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
     text = capsys.readouterr().out
     assert "no token yet" in text
     assert "09:00 UTC" in text
-    await show_list(command_context, Screen(), state=None, search="on", most=10)
+    await show_list(command_context, Screen(), state=None, search="on", limit=10)
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["Name", "State", "Version"]
     assert row.split()[:3] == ["One", "active", "1"]
@@ -330,7 +331,7 @@ async def test_a_list_fits_eighty_columns_without_a_broken_word(
 
     with monkeypatch.context() as patch:
         patch.setattr(narrow.console, "soft_wrap", False)
-        await show_list(command_context, narrow, state=None, search=None, most=10)
+        await show_list(command_context, narrow, state=None, search=None, limit=10)
 
     message = capsys.readouterr().out
     assert max(map(len, message.splitlines())) <= 80
@@ -388,7 +389,7 @@ async def test_a_cancelled_run_says_so_wherever_it_is_listed(
     await cancel(command_context, screen, run_id)
     capsys.readouterr()
 
-    await show_runs(command_context, Screen(), status=None, automation=None, most=5)
+    await show_runs(command_context, Screen(), status=None, automation=None, limit=5)
     assert capsys.readouterr().out.splitlines()[1].split()[3:5] == ["cancelled"] * 2
     await show_logs(command_context, Screen(), run_id, calls=False)
     assert "Cancelled by a person." in capsys.readouterr().out

@@ -11,8 +11,8 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.drafts import show_draft, show_drafts
 from mainspring.surfaces.cli.fire import fire
 from mainspring.surfaces.cli.inbox import show_inbox
+from mainspring.surfaces.cli.listings import show_runs
 from mainspring.surfaces.cli.run import run_file
-from mainspring.surfaces.cli.runs import show_runs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 
@@ -84,6 +84,6 @@ async def test_fire_starts_a_trial_and_lists_show_it(
     assert answer["mode"] == "verify"
     assert [one["step"] for one in answer["story"]["suppressed"]] == ["mail"]
     await show_runs(
-        command_context, Screen(for_programs=False), status=None, automation=None, most=20
+        command_context, Screen(for_programs=False), status=None, automation=None, limit=20
     )
     assert "verify mode" in capsys.readouterr().out

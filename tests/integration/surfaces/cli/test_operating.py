@@ -19,7 +19,8 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.fire import fire
 from mainspring.surfaces.cli.fleet import drain_workers, show_workers
 from mainspring.surfaces.cli.halts import HaltSelection, halt, release, show_halts
-from mainspring.surfaces.cli.runs import show_logs, show_runs
+from mainspring.surfaces.cli.listings import show_runs
+from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.house import Bench, document, step
 from tests.kit.processes import ROOT
@@ -66,7 +67,7 @@ async def test_halting_by_command(
     assert "A halt holds it (Wrong list.)." in capsys.readouterr().out
     await show_automation(command_context, people, "Digest")
     assert "halted (Wrong list.)." in capsys.readouterr().out
-    await show_runs(command_context, people, status=None, automation=None, most=5)
+    await show_runs(command_context, people, status=None, automation=None, limit=5)
     assert "(held)" in capsys.readouterr().out
     await show_logs(command_context, people, "last", calls=False)
     assert "held by a halt: Wrong list." in capsys.readouterr().out

@@ -1,0 +1,216 @@
+"""Where commands send their requests: the server on the data folder, a named one, or themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mainspring.app import build_registry
+from mainspring.contracts.errors import PermissionDenied, Unauthenticated
+from mainspring.contracts.roles import Role
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import ApplicationFactory, running_server
+from mainspring.surfaces.cli.http_client import HttpClient
+from mainspring.surfaces.cli.local_session import read_local_session
+from mainspring.surfaces.cli.problems import run_declared
+from mainspring.surfaces.cli.running_server import find_own_server, hold_data_folder
+from mainspring.surfaces.services import ApplicationServices
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.people.sessions import end_sessions, has_session
+from mainspring.workspace.tokens import TokenLimits, make_token
+from tests.integration.surfaces.cli.conftest import Command
+from tests.kit.api import Api, served
+from tests.kit.house import Bench
+from tests.kit.people import make_person
+
+
+def _closed(settings: Settings) -> AbstractAsyncContextManager[ApplicationServices]:
+    raise AssertionError("the application was opened")
+
+
+@pytest.fixture
+async def api(bench: Bench) -> AsyncIterator[Api]:
+    async with served(bench.house) as made:
+        yield made
+
+
+@pytest.fixture
+def home(api: Api) -> Iterator[Path]:
+    """The data folder, while the server of the test is up on it."""
+    home = api.house.settings.home
+    home.chmod(0o700)
+    port = urlsplit(api.address).port
+    assert port is not None
+    with hold_data_folder(replace(api.house.settings, host="127.0.0.1", port=port)):
+        yield home
+
+
+@pytest.fixture
+async def session(home: Path, command: Command) -> str:
+    """The session that the first command keeps."""
+    code, said = await command("boards", "list", "--json")
+    assert (code, json.loads(said)) == (0, {"boards": []})
+    kept = read_local_session(home)
+    assert kept is not None
+    return kept
+
+
+@pytest.fixture
+def over_http(capsys: pytest.CaptureFixture[str]) -> Command:
+    """One command that may not open the application: it has to ask the server."""
+
+    async def run(*words: str) -> tuple[int | None, str]:
+        capsys.readouterr()
+        factory = ApplicationFactory(_closed, build_registry)
+        code = await asyncio.to_thread(run_declared, factory, list(words))
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+async def test_the_first_command_keeps_a_session_and_the_next_asks_the_server(
+    api: Api, home: Path, session: str, over_http: Command
+) -> None:
+    assert os.stat(home / "terminal.session").st_mode & 0o777 == 0o600
+
+    made = await over_http("boards", "create", "Work", "--json")
+    listed = await over_http("boards", "list", "--json")
+
+    assert (made[0], json.loads(made[1])["name"]) == (0, "Work")
+    assert [one["name"] for one in json.loads(listed[1])["boards"]] == ["Work"]
+    assert read_local_session(home) == session
+    # The sign-in link of the owner is still offered: nobody signed in at a browser.
+    async with api.house.database.acquire() as connection:
+        assert not await has_session(connection, FIRST_MEMBER)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("boards", "show", "Nothing"),
+        ("--json", "boards", "show", "Nothing"),
+        ("boards", "create", ""),
+        ("pages", "list", "--type", "a type"),
+        ("boards", "list"),
+    ],
+)
+async def test_the_server_and_this_process_answer_the_same(
+    session: str, command: Command, over_http: Command, home: Path, words: tuple[str, ...]
+) -> None:
+    over = await over_http(*words)
+    (home / "terminal.session").unlink()
+
+    assert over == await command(*words)
+
+
+async def test_a_session_that_has_ended_is_renewed(
+    api: Api, home: Path, session: str, command: Command, over_http: Command
+) -> None:
+    async with api.house.database.transaction() as tx:
+        await end_sessions(tx, FIRST_MEMBER)
+
+    assert (await command("boards", "list"))[0] == 0
+
+    renewed = read_local_session(home)
+    assert renewed not in (None, session)
+    assert (await over_http("boards", "list"))[0] == 0
+
+
+async def test_the_session_is_a_person_only_where_a_person_gives_the_command(
+    api: Api, session: str
+) -> None:
+    space = api.house.workspace_id
+    ada = await make_person(api.house.database, "ada@example.org", workspace_id=space)
+    path, larger = f"/members/{ada.id}", {"role": "admin"}
+
+    with pytest.raises(PermissionDenied) as refused:
+        await asyncio.to_thread(_patch, HttpClient(api.address, session), path, larger)
+    person = HttpClient(api.address, session, is_person=True)
+    changed = await asyncio.to_thread(_patch, person, path, larger)
+
+    assert refused.value.code == "person_needed"
+    assert changed["role"] == "admin"
+
+
+def _patch(client: HttpClient, path: str, body: Any) -> Any:
+    return client.send("PATCH", path, body)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o720])
+async def test_a_folder_that_others_may_write_names_no_server(home: Path, mode: int) -> None:
+    assert find_own_server(home) is not None
+    os.chmod(home, mode)
+    try:
+        assert find_own_server(home) is None
+    finally:
+        os.chmod(home, 0o700)
+
+
+async def test_a_folder_of_another_user_names_no_server(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SimpleNamespace(**{name: getattr(os, name) for name in ("stat", "open", "close")})
+    other.geteuid = lambda: os.geteuid() + 1
+    monkeypatch.setattr(running_server, "os", other)
+
+    assert find_own_server(home) is None
+
+
+async def test_a_token_acts_as_its_holder(
+    api: Api, home: Path, over_http: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = api.house.workspace_id
+    async with api.house.database.transaction() as tx:
+        _, plain = await make_token(tx, space, FIRST_MEMBER, "small", TokenLimits(role=Role.VIEWER))
+    monkeypatch.setenv("MAINSPRING_TOKEN", plain)
+    monkeypatch.setenv("MAINSPRING_HOME", str(home))
+
+    assert (await over_http("boards", "list"))[0] == 0
+    code, said = await over_http("boards", "create", "Work")
+
+    assert code == 1
+    assert "viewer" in said
+
+
+async def test_a_named_server_takes_a_token_and_refuses_what_is_not_a_request(
+    api: Api,
+    command: Command,
+    over_http: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("MAINSPRING_URL", api.address)
+
+    signed_out = await over_http("boards", "list")
+    monkeypatch.setenv("MAINSPRING_TOKEN", api.token)
+    made = await over_http("boards", "create", "There")
+    local = await command("validate", "--help"), await command("halts")
+
+    assert signed_out[0] == 1
+    assert "You are not signed in" in signed_out[1]
+    assert (made[0], "The board There is" in made[1]) == (0, True)
+    assert local[0][0] == 0
+    assert local[1][0] == 2
+    assert "works on the data folder of this machine" in local[1][1]
+
+
+async def test_a_server_that_is_gone_is_told_by_its_address(api: Api) -> None:
+    with pytest.raises(Unauthenticated):
+        await asyncio.to_thread(HttpClient(api.address).send, "GET", "/members")
+    nowhere = HttpClient("http://127.0.0.1:1")
+    with pytest.raises(Exception, match="cannot be reached") as gone:
+        await asyncio.to_thread(nowhere.send, "GET", "/members")
+    assert getattr(gone.value, "code", None) == "no_server"
