@@ -16,7 +16,8 @@ import typer
 
 from mainspring import __version__
 from mainspring.surfaces.cli.context import CommandContext, finish
-from mainspring.surfaces.cli.options import Json, Limit, get_context, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group
+from mainspring.surfaces.cli.typer_functions import declared
 from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
@@ -70,15 +71,6 @@ Port = Annotated[
         min=0, max=65_535, help="Listen here, instead of MAINSPRING_PORT; 0 takes a free one."
     ),
 ]
-
-
-class UsageGrouping(StrEnum):
-    """What sums of money can be shown by."""
-
-    DAY = "day"
-    AUTOMATION = "automation"
-    MODEL = "model"
-    CALLER = "caller"
 
 
 class PublishedSchema(StrEnum):
@@ -268,57 +260,6 @@ def _token(
     return finish(show_token(context, context.screen(for_programs=for_programs), plain=show))
 
 
-def _audit(
-    ctx: typer.Context,
-    action: Annotated[str | None, typer.Option(help="Only this action.")] = None,
-    actor: Annotated[
-        str | None,
-        typer.Option(metavar="WHO", help="Only of this member, by email or id, or of a run."),
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only from this moment on.")
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only before this moment.")
-    ] = None,
-    limit: Limit = 20,
-    for_programs: Json = False,
-) -> int:
-    """Show what was done and by whom, the newest first."""
-    from mainspring.surfaces.cli.audit import read_sought, show_audit
-
-    context = get_context(ctx)
-    sought = read_sought(action, since, before)
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_audit(context, screen, sought, actor=actor, most=limit))
-
-
-def _usage(
-    ctx: typer.Context,
-    by: Annotated[
-        UsageGrouping,
-        typer.Option(metavar="day|automation|model|caller", help="What the sums are by."),
-    ] = UsageGrouping.DAY,
-    first: Annotated[
-        str | None, typer.Option("--from", metavar="DAY", help="The first day, in UTC.")
-    ] = None,
-    last: Annotated[
-        str | None, typer.Option("--to", metavar="DAY", help="The last day; left out: today.")
-    ] = None,
-    calls: Annotated[bool, typer.Option("--calls", help="Single asks, the newest first.")] = False,
-    limit: Limit = 20,
-    for_programs: Json = False,
-) -> int:
-    """Show what models were asked and what they cost; without days, the last thirty."""
-    from mainspring.surfaces.cli.ledger import read_day, show_usage
-
-    context = get_context(ctx)
-    named = {"from": read_day("from", first), "to": read_day("to", last)}
-    days = {name: day for name, day in named.items() if day is not None}
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_usage(context, screen, days, by.value, calls=limit if calls else None))
-
-
 def _size(ctx: typer.Context, for_programs: Json = False) -> int:
     """Show how large the database is, how fast it grows, and what is deleted when."""
     from mainspring.surfaces.cli.size import show_size
@@ -341,8 +282,8 @@ _SERVER: Final[Mapping[str, Callable[..., int]]] = {
     "scheduler": _scheduler,
     "worker": _worker,
     "token": _token,
-    "audit": _audit,
-    "usage": _usage,
+    "audit": declared("audit"),
+    "usage": declared("usage"),
     "doctor": _doctor,
     "size": _size,
     "schema": _schema,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time, is_narrow
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.documents import check_text
-from mainspring.surfaces.cli.local import local
-from mainspring.surfaces.cli.member_lookup import id_of
+from mainspring.surfaces.cli.member_lookup import find_member_id
+from mainspring.surfaces.cli.pages_of_rows import list_rows
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.workspace.audit import AuditQuery, read_audit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,29 +29,21 @@ _CHANNELS = {
 }
 
 
-def read_sought(action: str | None, since: str | None, before: str | None) -> AuditQuery:
-    """What the words of the command ask for."""
-    if action is not None:
-        check_text(action, "action")
-    return AuditQuery(action, None, _moment("since", since), _moment("before", before))
-
-
 async def show_audit(
     context: CommandContext,
     screen: Screen,
-    sought: AuditQuery,
     *,
-    most: int,
+    action: str | None = None,
     actor: str | None = None,
+    since: str | None = None,
+    before: str | None = None,
+    limit: int,
 ) -> int:
-    async with (
-        context.doors.open(context.settings()) as services,
-        local(services).acquire() as connection,
-    ):
+    query: dict[str, Any] = read_query(action, since, before)
+    async with open_client(context) as client:
         if actor is not None:
-            whose = await id_of(connection, services.workspace_id, actor)
-            sought = replace(sought, actor=whose)
-        rows = await read_audit(connection, services.workspace_id, sought, most=most)
+            query["actor"] = str(await find_member_id(client, actor))
+        rows = await list_rows(client, "/audit", limit, query)
     if screen.for_programs:
         screen.answer({"entries": rows})
     elif rows:
@@ -60,6 +51,17 @@ async def show_audit(
     else:
         screen.say("There are no such entries.")
     return exits.DONE
+
+
+def read_query(action: str | None, since: str | None, before: str | None) -> dict[str, str | None]:
+    """What the words of the command ask for."""
+    if action is not None:
+        check_text(action, "action")
+    return {
+        "action": action,
+        "since": _read_time("since", since),
+        "before": _read_time("before", before),
+    }
 
 
 def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
@@ -88,7 +90,7 @@ def _who(row: Mapping[str, Any]) -> str:
     return one_line(f"{row['actor_kind']} {name}".strip(), 60) + through
 
 
-def _moment(name: str, text: str | None) -> datetime | None:
+def _read_time(name: str, text: str | None) -> str | None:
     if text is None:
         return None
     try:
@@ -100,4 +102,4 @@ def _moment(name: str, text: str | None) -> datetime | None:
         raise Invalid(
             f"--{name} is a moment with its zone, such as 2026-03-01T09:00:00Z.", code="usage"
         )
-    return found
+    return found.isoformat()

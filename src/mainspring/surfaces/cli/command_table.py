@@ -185,4 +185,37 @@ _AUTOMATIONS: Final = (
     ),
 )
 
-COMMANDS: Final = (*_AUTOMATIONS, *_BOARDS, *_PAGES)
+_OPERATING: Final = (
+    Command(
+        "audit",
+        "Show what was done and by whom, the newest first.",
+        "audit:show_audit",
+        (
+            option("action", "Only this action."),
+            option("actor", "Only of this member, by email or id, or of a run.", metavar="WHO"),
+            option("since", "Only from this moment on.", metavar="TIME"),
+            option("before", "Only before this moment.", metavar="TIME"),
+            limit(20),
+        ),
+    ),
+    Command(
+        "usage",
+        "Show what models were asked and what they cost; without days, the last thirty.",
+        "ledger:show_usage",
+        (
+            option(
+                "by",
+                "What the sums are by.",
+                default="day",
+                metavar="day|automation|model|caller",
+                choices=("day", "automation", "model", "caller"),
+            ),
+            option("first", "The first day, in UTC.", "--from", metavar="DAY"),
+            option("last", "The last day; left out: today.", "--to", metavar="DAY"),
+            flag("calls", "Single asks, the newest first."),
+            limit(20),
+        ),
+    ),
+)
+
+COMMANDS: Final = (*_AUTOMATIONS, *_BOARDS, *_PAGES, *_OPERATING)

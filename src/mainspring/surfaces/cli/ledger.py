@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Invalid
-from mainspring.gate.usage_ledger import UsageFilter, UsagePeriod, read_asks
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.caller import behind, local_caller
 from mainspring.surfaces.cli.columns import columns, format_time, is_narrow, short_id
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import count, hint, usd
+from mainspring.surfaces.cli.pages_of_rows import list_rows
 from mainspring.surfaces.cli.screen import Screen, one_line
 
 if TYPE_CHECKING:
@@ -39,24 +39,29 @@ def read_day(name: str, text: str | None) -> str | None:
 
 
 async def show_usage(
-    context: CommandContext, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
+    context: CommandContext,
+    screen: Screen,
+    by: str,
+    first: str | None,
+    last: str | None,
+    calls: bool,
+    limit: int,
 ) -> int:
     """Sums over some days; with ``calls`` so many single asks, the newest first."""
-    async with context.doors.open(context.settings()) as services:
-        caller = await local_caller(services)
-        sums = await services.gate.serve(caller, "get_usage", days)
-        rows: list[dict[str, Any]] = []
-        if calls is not None:
-            space = caller.actor.workspace_id
-            span = UsagePeriod(date.fromisoformat(sums["from"]), date.fromisoformat(sums["to"]))
-            async with behind(services, caller).acquire() as connection:
-                rows = await read_asks(connection, space, span, UsageFilter(), most=calls)
+    named = {"from": read_day("from", first), "to": read_day("to", last)}
+    days = {name: day for name, day in named.items() if day is not None}
+    rows: list[dict[str, Any]] = []
+    async with open_client(context) as client:
+        sums = await client.call("get_usage", days)
+        if calls:
+            span = {"from": sums["from"], "to": sums["to"]}
+            rows = await list_rows(client, "/usage/calls", limit, span)
     if screen.for_programs:
-        screen.answer(sums if calls is None else {**sums, "calls": rows})
+        screen.answer(sums if not calls else {**sums, "calls": rows})
     elif not sums["total"]["asks"]:
         screen.say(f"No model was asked {_when(sums)}.")
     else:
-        screen.say(_calls(rows, screen) if calls is not None else _sums(sums, by), "", _all(sums))
+        screen.say(_calls(rows, screen) if calls else _sums(sums, by), "", _all(sums))
     return exits.DONE
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -13,10 +14,12 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.consent_prompt import check_person, confirm
 from mainspring.surfaces.cli.formatting import count, date_time
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.pages_of_rows import restore_values
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -27,7 +30,6 @@ from mainspring.workspace.tokens import (
     check_bounds,
     describe_token,
     is_revoked,
-    list_tokens,
     make_token,
     revoke_token,
 )
@@ -37,26 +39,25 @@ if TYPE_CHECKING:
 
 
 async def show_tokens(context: CommandContext, screen: Screen) -> int:
-    async with (
-        context.doors.open(context.settings()) as services,
-        local(services).acquire() as connection,
-    ):
-        found = await list_tokens(connection, services.workspace_id)
-        now = services.clock.now()
+    async with open_client(context) as client:
+        listed = (await client.request("GET", "/tokens", query={"all": "true"}))["tokens"]
+    found = [restore_values(token) for token in listed]
     if screen.for_programs:
-        screen.answer({"tokens": [_describe_token(stored) for stored in found]})
+        shown = [{name: one[name] for name in one if name != "member_id"} for one in found]
+        screen.answer({"tokens": shown})
         return exits.DONE
+    now = datetime.now(UTC)
     rows = [
         (
-            str(stored.id),
-            one_line(stored.name),
-            f"…{stored.hint}",
-            stored.role.value,
-            date_time(stored.last_used_at) or "never",
-            _state(stored, now),
-            _approving(stored),
+            token["id"],
+            one_line(token["name"]),
+            f"…{token['hint']}",
+            token["role"],
+            date_time(token["last_used_at"]) or "never",
+            _state(token, now),
+            _approving(token),
         )
-        for stored in found
+        for token in found
     ]
     heads = ("Id", "Name", "Ends in", "Role", "Last used", "State", "Permission")
     screen.say(columns(heads, rows, whole=("Id",)))
@@ -148,20 +149,20 @@ def _described(stored: StoredToken) -> str:
     )
 
 
-def _approving(stored: StoredToken) -> str:
+def _approving(token: Mapping[str, Any]) -> str:
     """The permission that lets a program agree, where a token has it."""
-    if stored.approves is None:
+    if token["approves"] is None:
         return ""
-    return f"APPROVE ({count(len(stored.approves), 'automation')})"
+    return f"APPROVE ({count(len(token['approves']), 'automation')})"
 
 
-def _state(stored: StoredToken, now: datetime) -> str:
-    if stored.revoked_at is not None:
-        return f"revoked {date_time(stored.revoked_at)}"
-    if stored.expires_at is None:
+def _state(token: Mapping[str, Any], now: datetime) -> str:
+    if token["revoked_at"] is not None:
+        return f"revoked {date_time(token['revoked_at'])}"
+    if token["expires_at"] is None:
         return ""
-    word = "ended" if stored.expires_at <= now else "until"
-    return f"{word} {date_time(stored.expires_at)}"
+    word = "ended" if token["expires_at"] <= now else "until"
+    return f"{word} {date_time(token['expires_at'])}"
 
 
 def _describe_token(stored: StoredToken) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.audit import read_sought, show_audit
+from mainspring.surfaces.cli.audit import read_query, show_audit
 from mainspring.surfaces.cli.automations import save_file
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import tell, tell_once_more
@@ -22,7 +22,6 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.cli.webhooks import end_token, make_token
-from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import document, step
 
@@ -40,7 +39,7 @@ async def _entries(
 ) -> list[dict[str, Any]]:
     capsys.readouterr()
     screen = Screen(for_programs=True)
-    assert await show_audit(context, screen, AuditQuery(**sought), most=100) == exits.DONE
+    assert await show_audit(context, screen, limit=100, **sought) == exits.DONE
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["entries"]
     return found
 
@@ -58,7 +57,7 @@ def test_a_bad_question_is_refused_before_anything_is_opened(words: dict[str, st
     asked = {"action": None, "since": None, "before": None, **words}
 
     with pytest.raises(Invalid):
-        read_sought(**asked)
+        read_query(**asked)
 
 
 async def test_every_command_that_changes_something_leaves_an_entry(
@@ -144,14 +143,9 @@ async def test_a_person_sees_when_who_and_what(
     await save_file(command_context, screen, _write(tmp_path / "one.json", "One"), None)
     capsys.readouterr()
 
-    assert (
-        await show_audit(command_context, Screen(no_color=True), AuditQuery(), most=5) == exits.DONE
-    )
+    assert await show_audit(command_context, Screen(no_color=True), limit=5) == exits.DONE
     shown = capsys.readouterr().out
-    assert (
-        await show_audit(command_context, Screen(), AuditQuery(action="nothing"), most=5)
-        == exits.DONE
-    )
+    assert await show_audit(command_context, Screen(), action="nothing", limit=5) == exits.DONE
 
     assert shown.splitlines()[0].split()[:4] == ["When", "Who", "Action", "Subject"]
     assert "create_automation" in shown

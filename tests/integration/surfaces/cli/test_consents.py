@@ -20,7 +20,6 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import SecretOwner, set_secret
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.audit import AuditQuery
 from tests.kit.house import document, step
 from tests.kit.terminals import no, yes
 
@@ -153,10 +152,10 @@ async def test_a_consent_is_found_by_the_id_or_the_name_of_its_automation(
     assert (await find_automation(services, "Counter"))["state"] == "paused"
     capsys.readouterr()
     # The audit log says that this was decided at the terminal.
-    await show_audit(command_context, screen, AuditQuery("answer_consent"), most=20)
+    await show_audit(command_context, screen, action="answer_consent", limit=20)
     entries = _answer(capsys)["entries"]
     assert [one["detail"]["channel"] for one in entries] == ["terminal", "terminal"]
-    await show_audit(command_context, Screen(), AuditQuery("answer_consent"), most=20)
+    await show_audit(command_context, Screen(), action="answer_consent", limit=20)
     assert capsys.readouterr().out.count("(through a terminal)") == 2
     with pytest.raises(NotFound) as unknown:
         await show_consent(command_context, screen, str(uuid4()))

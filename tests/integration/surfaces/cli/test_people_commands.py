@@ -23,7 +23,6 @@ from mainspring.surfaces.cli.takeover import take_over
 from mainspring.surfaces.cli.tokens import TokenOptions
 from mainspring.surfaces.cli.workspace_selection import select_workspace
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.audit import AuditQuery
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save, set_state
 from mainspring.workspace.people.sign_in import SignInOrigin, sign_in_by_link
 from mainspring.workspace.people.users import set_password
@@ -74,8 +73,8 @@ async def test_members_are_asked_in_changed_and_removed(
     )
     assert _answer(capsys)["secrets"] == []
     with pytest.raises(NotFound):
-        await show_audit(command_context, screen, AuditQuery(), most=9, actor="x@y.example")
-    await show_audit(command_context, screen, AuditQuery(), most=9, actor="ada@example.org")
+        await show_audit(command_context, screen, limit=9, actor="x@y.example")
+    await show_audit(command_context, screen, limit=9, actor="ada@example.org")
     assert {row["actor_id"] for row in _answer(capsys)["entries"]} == {str(joined.user_id)}
     # A way back in by command, for somebody who lost theirs.
     with pytest.raises(NotFound):

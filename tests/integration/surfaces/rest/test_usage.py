@@ -218,7 +218,8 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
             screen: Screen, by: str = "day", calls: int | None = None, **days: str
         ) -> str:
             capsys.readouterr()
-            assert await show_usage(desk, screen, days, by, calls=calls) == 0
+            given = days.get("from"), days.get("to")
+            assert await show_usage(desk, screen, by, *given, calls is not None, calls or 20) == 0
             return capsys.readouterr().out
 
         assert "No model was asked" in await said(plain)
