@@ -11,8 +11,7 @@ from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import MODES, summarize_run
-from mainspring.runs.story import tell
+from mainspring.runs.story import summarize_run
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import count, date_time, duration, hint, usd
 from mainspring.surfaces.cli.ledger import usage_lines

@@ -48,10 +48,9 @@ async def is_watched(services: ApplicationServices) -> bool:
 
 async def has_worker(services: ApplicationServices, *, patient: bool = False) -> bool:
     """Whether a worker is alive, as far as the database knows."""
-    from mainspring.runs.health import read_health_signals
     import asyncio
 
-    from mainspring.runs.health import read_vitals
+    from mainspring.runs.health import read_health_signals
 
     may_come = patient and find_running_server(services.settings.home) is not None
     deadline = time.monotonic() + (_PATIENCE_SECONDS if may_come else 0.0)

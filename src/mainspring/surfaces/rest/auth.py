@@ -62,6 +62,7 @@ from mainspring.workspace.people.sessions import (
     LIFETIME,
     build_csrf_token,
     find_session,
+    is_csrf_token,
     touch_session,
 )
 from mainspring.workspace.tokens import (
