@@ -1,10 +1,8 @@
-"""The workspace: what a group of people keeps.
+"""The workspace package: automations, boards, pages, people, secrets and connections.
 
-Automations with their versions and states, the small values an automation remembers
-from one run to the next, and the vault in which secrets sleep. A workspace is a wall:
-every row carries its id, every index begins with it, and no question can be asked
-without saying whose workspace it is about.
+Every table here is scoped by workspace: rows carry ``workspace_id``, indexes start with it, and
+row-level security limits each transaction to one workspace.
 
-The rooms above decide when something happens; this one knows what is there. Each of its
-tables is written here and nowhere else, with the SQL beside the code that needs it.
+Higher layers decide when something runs; this package stores the state. Each table is written only
+here, with the SQL next to the code that uses it.
 """

@@ -1,8 +1,8 @@
-"""Alerts as they are kept: messages about failed runs, some of which leave by mail.
+"""Alerts about failed runs, some of which are sent by mail.
 
-An alert has the id of the event that it tells of, so the same event never makes two, and
-an automation's own messages are never taken for alerts. How often an automation failed in a
-row is read from its runs; the number beside its name is a copy for lists.
+An alert has the id of its event, so one event never makes two alerts, and messages written by
+automations are never mistaken for alerts. Consecutive failures are counted from the runs; the
+number on the automation is a copy for lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 FAILED: Final = ("failed", "timed_out", "dead")
-# More failures than this are not counted out.
+# The count of consecutive failures stops here.
 MOST_COUNTED: Final = 1_000
 
 _FAILURES = """
@@ -29,8 +29,8 @@ _FAILURES = """
     JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
     WHERE r.status = ANY($3::text[]) ORDER BY r.finished_at, r.id
 """
-# Those that failed now, and those whose number is no longer right; most that succeed are
-# neither and are left alone.
+# Automations that failed now and automations whose counter is out of date. Most successful runs
+# match neither and take no lock.
 _HOLD = """
     SELECT a.workspace_id, a.id, a.name, a.state, a.failures, a.acknowledged_at, now() AS now
     FROM automations a
@@ -39,11 +39,10 @@ _HOLD = """
     WHERE e.failing OR a.failures > 0
     ORDER BY a.workspace_id, a.id FOR NO KEY UPDATE OF a
 """
-# A person who starts a run sees how it ends, and a body that does not fit or a text that is
-# too long for a filter is the sender's doing: none of these says that the automation is broken,
-# and senders must not be able to pause it. A cancelled run says nothing.
-# They are in a row as they ended, and a slow one ends after a quick one that began later; by
-# their ids, which have an index, enough of the latest are taken to find that row among them.
+# Excluded from the count: runs a person started, who sees the result; bodies that do not fit and
+# texts too long for a filter, which are the sender's fault and must not let a sender pause the
+# automation; cancelled runs. Runs are ordered by their end, and a slow run ends after a later quick
+# one. Enough of the latest are selected by id, which is indexed, to contain that sequence.
 _IN_ROW = """
     SELECT status FROM (
         SELECT id, status, finished_at FROM runs
@@ -78,7 +77,7 @@ _POST = """
     VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8 THEN now() END)
     ON CONFLICT (workspace_id, id) DO NOTHING
 """
-# It is news again; it is not mailed again.
+# Unread again, but not mailed again.
 _GATHER = """
     UPDATE notifications
     SET message = $3, read_at = NULL,
@@ -86,8 +85,8 @@ _GATHER = """
             ELSE mail_due_at END
     WHERE workspace_id = $1 AND id = $2
 """
-# These cross workspaces on purpose: one postman serves all. Whoever takes a letter has
-# until its next moment to bring it away; killed meanwhile, it is due again then.
+# These cross workspaces on purpose: one mailer serves all. Claiming a mail leases it until its next
+# attempt; after a crash it is due again then.
 _TAKE_MAIL = """
     UPDATE notifications n
     SET mail_tries = n.mail_tries + 1,
@@ -103,13 +102,13 @@ _TAKE_MAIL = """
 _MAILED = "UPDATE notifications SET mailed_at = now() WHERE workspace_id = $1 AND id = $2"
 _GIVE_UP = "UPDATE notifications SET mail_due_at = NULL WHERE workspace_id = $1 AND id = $2"
 
-# Ids carry the clock of the process that made them; alerts are looked for this much earlier.
+# Ids carry the clock of the process that made them; the search starts this much earlier.
 _SLACK: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One message about an automation."""
+    """A message about an automation."""
 
     id: UUID
     workspace_id: UUID
@@ -123,7 +122,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class AlertMail:
-    """An alert on its way out."""
+    """An alert to be sent by mail."""
 
     workspace_id: UUID
     id: UUID
@@ -136,7 +135,7 @@ class AlertMail:
 async def list_failed_runs(
     tx: Transaction, runs: Sequence[tuple[UUID, UUID]]
 ) -> list[dict[str, Any]]:
-    """Those of the runs that are failed now, in the order they ended."""
+    """Filter the runs that are failed now, in the order in which they ended."""
     rows = await tx.fetch(
         _FAILURES, [space for space, _ in runs], [run for _, run in runs], list(FAILED)
     )
@@ -146,7 +145,7 @@ async def list_failed_runs(
 async def hold_failing(
     tx: Transaction, touched: Sequence[tuple[UUID, UUID]], failing: set[tuple[UUID, UUID]]
 ) -> list[dict[str, Any]]:
-    """The automations that need a look, held in one order."""
+    """Lock the automations that need a new failure count, in a fixed order."""
     rows = await tx.fetch(
         _HOLD,
         [space for space, _ in touched],
@@ -159,7 +158,7 @@ async def hold_failing(
 async def count_consecutive_failures(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime | None, most: int
 ) -> int:
-    """How many of its latest runs failed, one after the other, counted up to a number."""
+    """Count an automation's latest consecutive failures, up to a limit."""
     rows = await tx.fetch(_IN_ROW, workspace_id, automation_id, since, most)
     failed = [row["status"] in FAILED for row in rows]
     return failed.index(False) if False in failed else len(failed)
@@ -168,14 +167,14 @@ async def count_consecutive_failures(
 async def set_failures(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, failures: int
 ) -> None:
-    """The number for lists."""
+    """Store the failure count shown in lists."""
     await tx.execute(_SET_FAILURES, workspace_id, automation_id, failures)
 
 
 async def find_recent_alert(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime
 ) -> dict[str, Any] | None:
-    """The alert that later failures are gathered in; None when the next one is a new one."""
+    """Find the alert that collects later failures; None when the next failure needs a new one."""
     first = get_lowest_id_at(since - _SLACK)
     row = await tx.fetchrow(_RECENT, workspace_id, automation_id, first, since)
     return None if row is None else dict(row)
@@ -184,7 +183,7 @@ async def find_recent_alert(
 async def count_failures_since(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, run_id: UUID
 ) -> int:
-    """How many runs failed from one run on, that one included."""
+    """Count the failed runs from one run on, including it."""
     row = await tx.fetchrow(
         _SINCE, workspace_id, automation_id, run_id, list(FAILED), MOST_COUNTED + 1
     )
@@ -192,7 +191,7 @@ async def count_failures_since(
 
 
 async def post_alert(tx: Transaction, alert: Alert) -> None:
-    """Leaves it in the inbox, and for the postman if it is to be mailed."""
+    """Add an alert to the inbox, and to the mail queue when it is to be mailed."""
     await tx.execute(
         _POST,
         alert.workspace_id,
@@ -209,12 +208,12 @@ async def post_alert(tx: Transaction, alert: Alert) -> None:
 async def append_failure(
     tx: Transaction, workspace_id: UUID, alert_id: UUID, message: str, *, mail: bool
 ) -> None:
-    """One more failure in an alert that is there."""
+    """Add one failure to an existing alert."""
     await tx.execute(_GATHER, workspace_id, alert_id, message, mail)
 
 
 async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -> AlertMail | None:
-    """The letter that has been due for longest; nobody else takes it until its next moment."""
+    """Claim the mail that has been due for longest, leased until its next attempt."""
     row = await tx.fetchrow(_TAKE_MAIL, first_pause, longest_pause)
     if row is None:
         return None
@@ -233,5 +232,5 @@ async def set_mailed(tx: Transaction, mail: AlertMail) -> None:
 
 
 async def give_up_mail(tx: Transaction, mail: AlertMail) -> None:
-    """It stays in the inbox and is not tried again."""
+    """Stop retrying; the alert stays in the inbox."""
     await tx.execute(_GIVE_UP, mail.workspace_id, mail.id)

@@ -1,7 +1,7 @@
-"""Who may approve what waits in the inbox, as a workspace says it, and how long it waits.
+"""A workspace's approval policy: who may approve, how many must agree, and the expiry.
 
-Where nothing is said, anybody whose role allows it approves alone, and what they have asked
-for themselves too. A policy that nobody could fulfil is refused: nothing would ever leave.
+By default anyone whose role allows it approves alone, including their own requests. A policy that
+nobody could fulfil is rejected, because nothing could ever be approved.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ _PEOPLE = """
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPolicy:
-    """How many people must agree, and which."""
+    """How many people must agree, and in which roles."""
 
     approvers: int = 1
     # Empty: every role that may decide.
     roles: tuple[Role, ...] = ()
-    # Whether the maker of an automation may approve what it wants to send.
+    # Whether the author of an automation may approve its requests.
     author_may_approve: bool = True
 
     @property
     def needs_others(self) -> bool:
-        """Whether whoever asks for something can never send it alone."""
+        """Whether the requester can never approve alone."""
         return self.approvers > 1 or not self.author_may_approve
 
     def takes(self, role: Role | None) -> bool:
-        """Whether somebody with this role approves at all."""
+        """Whether a member with this role can approve."""
         return role in (self.roles or DECIDERS)
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class ApprovalPolicy:
 
 
 def parse_approval_policy(result: Mapping[str, Any]) -> ApprovalPolicy:
-    """The policy that a workspace keeps; what it does not say is as it usually is."""
+    """Parse a workspace's stored policy; missing fields take their defaults."""
     return ApprovalPolicy(
         int(result.get("approvers", 1)),
         tuple(Role(name) for name in result.get("roles", ())),
@@ -77,15 +77,15 @@ def parse_approval_policy(result: Mapping[str, Any]) -> ApprovalPolicy:
 
 
 async def load_approval_policy(tx: Transaction, workspace_id: UUID) -> ApprovalPolicy:
-    """Who may approve in a workspace."""
+    """Load a workspace's approval policy."""
     row = await tx.fetchrow(_READ, workspace_id)
     return parse_approval_policy({} if row is None else row["approval_policy"])
 
 
 def explain_lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
-    """Why nobody could approve anything here under a policy; None when enough people could.
+    """Explain why nobody could approve under a policy; None when enough people could.
 
-    Where an author may not approve, any one of those who approve may be the author.
+    Where authors may not approve, any one of the approvers may be the author.
     """
     able = sum(policy.takes(Role(role)) for role in roles)
     left = able if policy.author_may_approve else able - 1

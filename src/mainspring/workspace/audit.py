@@ -1,7 +1,7 @@
-"""The audit log, read: who changed what, who was refused, the newest first.
+"""Reading the audit log: changes and denials, newest first.
 
-Entries are written by the database's side of the walls, each with its change. What a save
-adds to its entry is said here, so that every surface says the same.
+Entries are written in the transaction of their change. The details of a save are built here, so
+that every interface shows the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIST = """
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """Which entries; what is left out does not matter."""
+    """Filters for audit entries; an omitted field does not filter."""
 
     action: str | None = None
     actor: UUID | None = None
@@ -48,7 +48,7 @@ async def read_audit(
     after: UUID | None = None,
     most: int = 50,
 ) -> Sequence[dict[str, Any]]:
-    """The newest entries first; ``after`` is the last id of the page before."""
+    """List entries, newest first; ``after`` is the last id of the previous page."""
     rows = await tx.fetch(
         _LIST, workspace_id, sought.action, sought.actor, sought.since, sought.before, after, most
     )
@@ -56,7 +56,7 @@ async def read_audit(
 
 
 def tell_saved(saved: SavedAutomation, name: str) -> dict[str, Any]:
-    """What is told of a save: which version, and what it may do that it might not before."""
+    """Describe a save: its version, and the permissions that it added."""
     return {
         "automation_id": str(saved.automation_id),
         "name": name,
@@ -67,5 +67,5 @@ def tell_saved(saved: SavedAutomation, name: str) -> dict[str, Any]:
 
 
 def is_idle(saved: SavedAutomation) -> bool:
-    """Whether a save left everything as it was, so that there is nothing to tell of."""
+    """Whether a save changed nothing, so that there is nothing to record."""
     return not saved.changed and not saved.switched_back

@@ -1,7 +1,7 @@
-"""Reading automations: the list, and one of them with everything a person asks first.
+"""Reading automations: the list, and one automation in detail.
 
-What it is, what may start it and when that will be, what its runs may call, how the last
-run ended, and whether it has been failing.
+The detail has the definition, its triggers with their next fire times, the permissions of its runs,
+the last run's result and consecutive failures.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# How automations are doing, for a list of them: their latest runs, their money, what waits.
+# Health of automations for lists: latest runs, spend, pending approvals.
 
-# How many of the latest runs are looked at, and how many of them are shown.
+# How many of the latest runs are read, and how many of them are shown.
 LOOKED_AT: Final = 50
 SHOWN: Final = 12
-# Neither a success nor a failure: somebody stopped it, or it did not begin.
+# Neither a success nor a failure: cancelled, or never started.
 _NEITHER: Final = frozenset({"cancelled", "skipped"})
 _UNDER_WAY: Final = frozenset({"pending", "running", "waiting"})
 
-# A month is one in UTC, as the days of the caps are.
+# Months are in UTC, as are the days of the budgets.
 SPENT = """(SELECT coalesce(sum(s.usd), 0) FROM spend s
     WHERE s.workspace_id = a.workspace_id AND s.automation_id = a.id
       AND s.day >= date_trunc('month', now() AT TIME ZONE 'UTC')::date)"""
@@ -69,7 +69,7 @@ _SIGNS = f"""
     ) AS t ON true
     WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 """
-# The calls of the newest runs alone, each run through the key of the table.
+# The calls of the newest runs only, each looked up by the table's primary key.
 _USED = """
     WITH latest AS (
         SELECT r.id, r.created_at FROM runs r
@@ -90,7 +90,7 @@ RUNS_FOR_USE: Final = 500
 
 
 def count_success_streak(statuses: Sequence[str]) -> int:
-    """How many of the latest runs in a row succeeded; the newest comes first."""
+    """Count the latest consecutive successes; ``statuses`` is newest first."""
     won = 0
     for status in statuses:
         if status == "succeeded":
@@ -103,13 +103,13 @@ def count_success_streak(statuses: Sequence[str]) -> int:
 async def read_signs(
     tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, dict[str, Any]]:
-    """How each of some automations is doing, by its id."""
+    """Load the health of some automations, by id."""
     rows = await tx.fetch(_SIGNS, workspace_id, list(ids))
     return {row["id"]: _describe_health(row) for row in rows}
 
 
 async def read_use(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> dict[str, Any]:
-    """What the latest runs of an automation have really called, and how far back that looks."""
+    """Load which capabilities the latest runs called, and how far back that goes."""
     rows = await tx.fetch(_USED, workspace_id, automation_id, RUNS_FOR_USE)
     first = rows[0] if rows else {"runs": 0, "since": None}
     return {
@@ -123,7 +123,7 @@ def _describe_health(row: Any) -> dict[str, Any]:
     told = dict(row)
     del told["id"]
     statuses = list(told.pop("statuses"))
-    # The oldest first, as a line is read.
+    # Oldest first, for a sparkline.
     return {**told, "streak": count_success_streak(statuses), "recent": statuses[:SHOWN][::-1]}
 
 
@@ -133,12 +133,12 @@ AutomationHealth = Literal["failing", "healthy", "waiting", "never_run"]
 
 @dataclass(frozen=True, slots=True)
 class AutomationQuery:
-    """Which automations, beyond their state and their name, and in which order."""
+    """Filters and sort order of the automation list, beyond state and name."""
 
     health: AutomationHealth | None = None
     trigger: str | None = None
     sort: AutomationSort = "newest"
-    # Whether the words that are searched for may stand in the goal too.
+    # Whether the search also covers the goal.
     in_goal: bool = False
 
 
@@ -167,8 +167,8 @@ _FROM = """
         ORDER BY r.id DESC LIMIT 1
     ) AS l ON true
 """
-# What each order goes by; ids are in the order of their making. The row behind the cursor says
-# how far the page before went, and of equals the id decides.
+# The sort key of each order; ids are in creation order. The row at the cursor gives the position of
+# the previous page, with the id as tie-breaker.
 _KEYS: Final[Mapping[AutomationSort, tuple[str, str]]] = {
     "newest": ("a.id", "DESC"),
     "name": ("lower(a.name)", "ASC"),
@@ -202,7 +202,7 @@ _HEALTH: Final[Mapping[AutomationHealth, str]] = {
         OR a.id IN (SELECT q.automation_id FROM approvals q
             WHERE q.workspace_id = $1 AND q.status = 'pending'))""",
 }
-# Its goal is looked at only where the name does not have the words.
+# The goal is only searched when the name does not match.
 _PICKED = """
     SELECT a.id, {key} AS place FROM automations a
     WHERE a.workspace_id = $1
@@ -218,8 +218,8 @@ _PICKED = """
       AND ($4::uuid IS NULL OR {beyond})
     ORDER BY {key} {order}, a.id {order} LIMIT $5
 """
-# Whoever looks for an id by its beginning names one that nothing has: the newest go by the id
-# itself, whether there is such a row or not.
+# A cursor may be an id prefix that matches no row: the newest-first order compares the id itself,
+# whether such a row exists or not.
 _BEFORE = "a.id < $4"
 _BEYOND = """({key}, a.id) {than} (
           SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4)"""
@@ -238,7 +238,7 @@ async def list_automations(
     most: int = 50,
     wanted: AutomationQuery = ANY,
 ) -> list[dict[str, Any]]:
-    """The newest first; archived ones only when they are asked for by their state."""
+    """List automations, newest first; archived ones only when filtered by that state."""
     given = (state, search, after, most, wanted.trigger, wanted.in_goal)
     rows = await tx.fetch(_list(wanted.health, wanted.sort), workspace_id, *given)
     return [_describe_automation(row) for row in rows]
@@ -254,7 +254,7 @@ async def list_with_signs(
     after: UUID | None,
     most: int,
 ) -> list[dict[str, Any]]:
-    """The same, each with how it is doing."""
+    """List automations with their health."""
     rows = await list_automations(
         tx, workspace_id, state=state, search=search, after=after, most=most, wanted=query
     )
@@ -264,7 +264,7 @@ async def list_with_signs(
 
 @cache
 def _list(health: AutomationHealth | None, sort: AutomationSort) -> str:
-    """Only those of the page are looked at closely: they are picked first."""
+    """Select the page first, so that details are only computed for its rows."""
     key, order = _KEYS[sort]
     beyond = _BEYOND.format(key=key, than=">" if order == "ASC" else "<")
     picked = _PICKED.format(
@@ -281,7 +281,7 @@ def _list(health: AutomationHealth | None, sort: AutomationSort) -> str:
 async def read_automation(
     tx: Transaction, workspace_id: UUID, automation_id: UUID
 ) -> dict[str, Any]:
-    """One automation as it is now, archived ones too."""
+    """Load one automation in its current state, archived ones included."""
     row = await tx.fetchrow(_ONE, workspace_id, automation_id)
     if row is None:
         raise no_automation_error()

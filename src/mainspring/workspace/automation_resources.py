@@ -1,8 +1,7 @@
-"""An automation and its owner's secrets: which are missing, and who may let them go further.
+"""An automation's use of its owner's secrets and accounts.
 
-Runs use the secrets of the member who made the automation. Somebody else may change it, yet
-may not send those secrets anywhere new: that would be reaching into another's drawer. When
-that member has left, nobody uses their secrets any more.
+Runs use the secrets of the automation's owner. Another member may edit the automation but may not
+send the owner's secrets anywhere new. When the owner leaves, their secrets are no longer used.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# An automation and its owner's accounts: who may have them used, and how.
+# An automation and its owner's accounts: who may extend their use, and how.
 
-# What these call is decided while they run, by words or by code that somebody wrote.
+# The calls of these steps are decided at run time, by a prompt or by code.
 _DECIDE_THEMSELVES: Final = frozenset({"agent.run", "agent_task", "script"})
 
 
@@ -40,9 +39,9 @@ def check_accounts(
     widened: Sequence[Grant],
     lent: frozenset[str],
 ) -> None:
-    """Refuses a version, by somebody other than the owner, that uses the owner's accounts anew.
+    """Reject a version by another member that uses the owner's accounts in a new way.
 
-    ``lent`` are the capabilities of this version that reach those accounts.
+    ``lent`` are the capabilities of this version that use those accounts.
     """
     if not lent:
         return
@@ -76,13 +75,13 @@ def check_accounts(
 
 
 def _hash_step(step: Mapping[str, Any]) -> bytes:
-    """What a step does, apart from its name and place."""
+    """Hash what a step does, without its name and position."""
     kept = {key: step.get(key) for key in ("action", "config", "when")}
     return encode_canonical(kept)
 
 
 def _iterate_steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every step of a definition with its pointer, nested ones and last words included."""
+    """Yield every step of a definition with its pointer, nested and ``finally`` steps included."""
     yield from _iterate_listed_steps(document.get("plan"), "/plan")
     last = (document.get("execution") or {}).get("on_failure")
     yield from _iterate_listed_steps(last, "/execution/on_failure")
@@ -99,7 +98,7 @@ def _iterate_listed_steps(steps: Any, at: str) -> Iterator[tuple[str, Mapping[st
             yield from _iterate_listed_steps(config.get("steps"), f"{here}/config/steps")
 
 
-# The boards that triggers watch: what they are called, and which of them are not there.
+# Boards that triggers watch: their names, and which of them do not exist.
 
 _BOARDS = """
     SELECT id, name, archived_at IS NOT NULL AS archived FROM boards
@@ -109,7 +108,7 @@ _BOARDS = """
 
 @dataclass(frozen=True, slots=True)
 class WatchedBoard:
-    """A board as a trigger finds it."""
+    """A board that a trigger watches."""
 
     name: str
     archived: bool
@@ -118,7 +117,7 @@ class WatchedBoard:
 async def load_watched_boards(
     tx: Transaction, workspace_id: UUID, triggers: Iterable[Mapping[str, Any]]
 ) -> dict[str, WatchedBoard]:
-    """The boards of these triggers that there are, by their ids."""
+    """Load the existing boards of these triggers, by id."""
     wanted = {
         board for trigger in triggers if (board := _get_watched_board_id(trigger)) is not None
     }
@@ -131,7 +130,7 @@ async def load_watched_boards(
 async def find_missing_boards(
     tx: Transaction, workspace_id: UUID, document: Mapping[str, Any]
 ) -> tuple[Finding, ...]:
-    """What is doubtful about the boards that a definition watches, each where it is named."""
+    """Find watched boards that do not exist, each with a pointer to its use."""
     triggers = document.get("triggers", ())
     there = await load_watched_boards(tx, workspace_id, triggers)
     found = []
@@ -151,7 +150,7 @@ async def find_missing_boards(
 
 
 def _get_watched_board_id(trigger: Mapping[str, Any]) -> str | None:
-    """The board that a trigger watches, in the one spelling of its id."""
+    """Return the id of the board that a trigger watches, in canonical form."""
     if trigger.get("type") != "board_change":
         return None
     return str(UUID(str(trigger["config"]["board_id"])))
@@ -175,13 +174,13 @@ async def find_missing_secrets(
     document: Mapping[str, Any],
     limits: Limits | None = None,
 ) -> tuple[Finding, ...]:
-    """The secrets that a definition uses and its owner does not have, each where it is used."""
+    """Find the secrets that a definition uses and its owner lacks, each with a pointer."""
     lacking = await _list_unset_secrets(tx, workspace_id, owner_id, document, limits or Limits())
     return tuple(_build_missing_finding(use) for use in lacking)
 
 
 async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
-    """Refuses to work for an owner who is no member any more, or was disabled."""
+    """Reject work for an owner who is no longer a member, or is disabled."""
     if await tx.fetchrow(_HERE, workspace_id, owner_id) is None:
         raise NotFound(
             "The owner of this automation is no longer a member here; nothing of theirs is used.",
@@ -198,7 +197,7 @@ async def check_secrets_there(
     document: Mapping[str, Any],
     limits: Limits,
 ) -> None:
-    """Refuses to set an automation going that could only fail."""
+    """Reject activating an automation that could only fail."""
     uses = find_secret_uses(document, limits)
     if any(use.secret.startswith(PREFIX) for use in uses):
         await check_may_publish(tx, workspace_id, owner_id)
@@ -216,7 +215,7 @@ async def check_secrets_there(
 def check_not_widened(
     before: Mapping[str, Any], after: Mapping[str, Any], widened: Sequence[Grant]
 ) -> None:
-    """Refuses a version, by somebody other than the owner, that lets secrets go further."""
+    """Reject a version by another member that extends the use of the owner's secrets."""
     limits = Limits()
     uses = find_secret_uses(after, limits)
     if not uses:

@@ -1,8 +1,7 @@
-"""The states of an automation: activate, pause, archive, restore, acknowledge.
+"""State changes of an automation: activate, pause, archive, restore, acknowledge.
 
-Each may be asked for again and then changes nothing. An archived automation has given its
-name back and starts nothing; its runs under way finish, its history stays, and it can be
-restored.
+Each is idempotent. An archived automation releases its name and starts nothing; its current runs
+finish, its history stays, and it can be restored.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Missing parts that keep every run of an automation from succeeding, so it is not activated.
+# Findings that make every run fail, which block activation.
 
-# Without these a step that asks a model fails before the model is asked.
+# Without these a step fails before the model is called.
 _MODELS: Final = frozenset({"no_model", "unknown_model", "unknown_price"})
 BLOCKING: Final = (WOULD_FAIL | _MODELS) - {"secret_missing"}
-# The second is how the author of a script writes it.
+# The second is the spelling that script authors use.
 _USUAL_MODEL: Final = ("/execution/model", "/model")
 _LLM_COMPLETE: Final = "automation_llm_complete"
 # Parts of a step's config that a run may leave unused.
@@ -54,13 +53,13 @@ _OPTIONAL: Final = frozenset({"tools", "grants", "steps"})
 def filter_blocking_findings(
     document: Mapping[str, Any], findings: Iterable[Finding]
 ) -> tuple[Finding, ...]:
-    """Those of the findings with which no run can succeed."""
+    """Filter the findings with which no run can succeed."""
     always = _find_unconditional_steps(document)
     return tuple(one for one in findings if one.code in BLOCKING and _is_needed(one, always))
 
 
 def check_nothing_missing(document: Mapping[str, Any], findings: Iterable[Finding]) -> None:
-    """Refuses to activate an automation that can only fail."""
+    """Reject activating an automation that can only fail."""
     blocking = filter_blocking_findings(document, findings)
     if not blocking:
         return
@@ -105,7 +104,7 @@ _ACKNOWLEDGE = """
     UPDATE automations SET failures = 0, acknowledged_at = now()
     WHERE workspace_id = $1 AND id = $2 RETURNING state
 """
-# A workflow remembers what it set at rest; whoever switches an automation has decided anew.
+# A workflow records which automations it paused; a manual state change clears that.
 _FORGET = """
     UPDATE workflow_automations SET resumes = false
     WHERE workspace_id = $1 AND automation_id = $2 AND resumes
@@ -120,11 +119,11 @@ async def activate(
     limits: Limits,
     missing: Sequence[Finding] = (),
 ) -> AutomationStatus:
-    """Lets its triggers start runs.
+    """Let its triggers start runs.
 
-    The definition may be older than this installation, so it is judged once more by what is
-    known and allowed today. What waits for a person's consent is not activated by anybody.
-    ``missing`` is what ``doubts_here`` found; with some of it no run can succeed.
+    The definition may be older than this installation, so it is validated again with the current
+    registry and policy. An automation that waits for consent cannot be activated. ``missing`` is
+    the result of ``doubts_here``; some of its findings block activation.
     """
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] == "active":
@@ -145,7 +144,7 @@ async def activate(
 async def check_usable(
     document: object, automation_id: UUID, vocabulary: Vocabulary, limits: Limits
 ) -> None:
-    """Refuses a stored definition that does not fit this installation any more."""
+    """Reject a stored definition that is no longer valid in this installation."""
     report = await asyncio.to_thread(
         validate, document, vocabulary, limits, automation_id=str(automation_id)
     )
@@ -161,7 +160,7 @@ async def check_usable(
 
 
 async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
-    """Nothing starts it once this is answered; a person still can, by hand."""
+    """Pause: no trigger starts it once this commits; manual runs still work."""
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] != "paused":
         await set_state(tx, workspace_id, automation_id, "paused")
@@ -170,7 +169,7 @@ async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Aut
 
 
 async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
-    """Puts it away: nothing starts it, and its name is free."""
+    """Archive: nothing starts it, and its name is free."""
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         await set_state(tx, workspace_id, automation_id, "archived")
@@ -180,9 +179,9 @@ async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> A
 async def restore(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, *, recovering: bool = False
 ) -> AutomationStatus:
-    """Brings an archived automation back, paused, if its name is still free.
+    """Restore an archived automation, paused, if its name is still free.
 
-    What was uninstalled is brought back by the codex alone, which says that it is ``recovering``.
+    Only the recipe installer restores what was uninstalled; it passes ``recovering``.
     """
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id, archived=True)
@@ -198,9 +197,8 @@ async def restore(
 
 
 async def acknowledge(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
-    """A person knows what went wrong so far: the failures in a row are counted anew, and the
-    alerts about it are read. It does not activate.
-    """
+    """Acknowledge its failures: the count of consecutive failures restarts, and its alerts are
+    marked read. This does not activate it."""
     row = await tx.fetchrow(_ACKNOWLEDGE, workspace_id, automation_id)
     if row is None:
         raise no_automation_error()

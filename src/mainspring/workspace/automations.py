@@ -1,9 +1,8 @@
-"""Automations as they are kept: a name, a state, versions that never change, triggers.
+"""Stored automations: a name, a state, immutable versions and triggers.
 
-Saving the same definition twice makes no new version. Whoever gives out names holds the
-names of the workspace first; whoever changes an automation then locks its row, and its
-triggers after that. The row's lock leaves its key free, so that a worker which books money
-on an automation never waits for a person who edits it.
+Saving the same definition twice makes no new version. Lock order: the workspace's names when a name
+is assigned, then the automation row, then its triggers. The row lock is FOR NO KEY UPDATE, so a
+worker that books cost on an automation never waits for an editor.
 """
 
 from __future__ import annotations
@@ -257,8 +256,8 @@ _WHOLE = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
 """
 _BY_ID = f"{_WHOLE} WHERE a.workspace_id = $1 AND a.id = $2"
-# The row alone: whoever waits for it while it gets a new version would look for the old
-# one in a join, and find nothing.
+# The row alone: a waiter that joins the version would re-check the old one after an update and find
+# nothing.
 _HOLD_NAMED = """
     SELECT id FROM automations
     WHERE workspace_id = $1 AND name = $2 AND state <> 'archived' FOR NO KEY UPDATE
@@ -293,7 +292,7 @@ _TRAITS = """
     UPDATE automation_versions SET traits = $4
     WHERE workspace_id = $1 AND automation_id = $2 AND version = $3
 """
-# A version that was left for an earlier one keeps its number.
+# A version that was reverted keeps its number.
 _NEXT = """
     SELECT max(version) + 1 AS version FROM automation_versions
     WHERE workspace_id = $1 AND automation_id = $2
@@ -301,7 +300,7 @@ _NEXT = """
 _STATE = """
     SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
-# Whoever activates an automation knows of its failures so far.
+# Activating acknowledges the failures so far.
 _SET_STATE = """
     UPDATE automations
     SET state = $3, paused_reason = $4, updated_at = now(),
@@ -317,40 +316,40 @@ _CURRENT = """
     WHERE workspace_id = $1 AND id = $2 AND state <> 'archived'
 """
 
-# Until there are people and sign-in, one workspace and one member stand for the owner.
+# The ids of the first workspace and its first member, the installation's owner.
 FIRST_WORKSPACE = UUID("01900000-0000-7000-8000-000000000001")
 FIRST_MEMBER = UUID("01900000-0000-7000-8000-000000000002")
 
 
 @dataclass(frozen=True, slots=True)
 class SavedAutomation:
-    """An automation and the version that is in force."""
+    """An automation and its current version."""
 
     automation_id: UUID
     version: int
     changed: bool
     state: AutomationStatus = "paused"
-    # What its runs may do that those of the version before might not.
+    # Grants that the previous version did not have.
     widened: tuple[Grant, ...] = ()
-    # There is no new version, yet triggers that were switched are what it says again.
+    # No new version, but switched triggers were reset to the definition.
     switched_back: bool = False
-    # Secrets that it uses and its owner has not set, boards that it watches and are not there.
+    # Unset secrets that it uses, and missing boards that it watches.
     warnings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class VersionContent:
-    """What a version is made of: a definition under its hash, and the grants beside it."""
+    """The content of a version: a definition by its hash, and its grants."""
 
     definition: Definition
     digest: bytes
     grants: list[dict[str, Any]]
-    # What the vocabulary declares about them.
+    # What the registry declares about its actions.
     traits: DefinitionTraits = UNDECLARED
 
 
 async def ensure_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
-    """Makes the workspace if it is not there."""
+    """Create the workspace if it does not exist."""
     await tx.execute(_WORKSPACE, workspace_id, name)
 
 
@@ -364,9 +363,9 @@ async def save(
     *,
     via: ConsentChannel | None = None,
 ) -> SavedAutomation:
-    """Keeps a definition under its name; a changed one becomes a new version.
+    """Save a definition under its name; a changed one becomes a new version.
 
-    ``via`` says how a person agreed to it with that; None: the caller decides that.
+    ``via`` says how a person consented to it in the same call; None: the caller handles consent.
     """
     await hold_names(tx, workspace_id)
     content = await keep_content(tx, workspace_id, definition, grants, traits)
@@ -391,7 +390,7 @@ async def create(
     *,
     via: ConsentChannel | None = None,
 ) -> SavedAutomation:
-    """Keeps a definition as a new automation; a name that is taken is refused."""
+    """Create an automation; a name in use is rejected."""
     await hold_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
     content = await keep_content(tx, workspace_id, definition, grants, traits)
@@ -414,9 +413,9 @@ async def update(
     traits: DefinitionTraits | None = None,
     via: ConsentChannel | None = None,
 ) -> SavedAutomation:
-    """Keeps a definition as the next version of an automation, perhaps under a new name.
+    """Save a definition as the next version, perhaps under a new name.
 
-    Its triggers are what the definition says afterwards, also when it says nothing new.
+    Afterwards its triggers match the definition, also when the definition did not change.
     """
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id, archived=archived)
@@ -447,7 +446,7 @@ async def put_version(
     author: UUID,
     rollback_of: int | None = None,
 ) -> SavedAutomation:
-    """The next version of an automation whose row is held; none when it would say the same."""
+    """Add the next version of a locked automation; none when the definition is the same."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
     document = content.definition.as_dict()
     lacking = await _find_warnings(tx, workspace_id, owner, document)
@@ -498,7 +497,7 @@ async def put_in_force(
     content: VersionContent,
     author: UUID,
 ) -> SavedAutomation:
-    """An earlier version in force again, as it is kept, for an automation whose row is held."""
+    """Make an earlier version of a locked automation current again."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
     document = content.definition.as_dict()
     lacking = await _find_warnings(tx, workspace_id, owner, document)
@@ -526,10 +525,9 @@ async def put_in_force(
 async def _check_change(
     tx: Transaction, workspace_id: UUID, row: Any, content: VersionContent, author: UUID
 ) -> tuple[Grant, ...]:
-    """Refuses what this author may not put in force; answers what runs may do now and could not.
+    """Reject changes that this author may not make; return the newly added grants.
 
-    Whoever is not the owner may not let the owner's secrets go further, nor use the owner's
-    accounts in another way.
+    Only the owner may extend the use of the owner's secrets or accounts.
     """
     widened = find_missing_grants(read_grants(content.grants), read_grants(row["grants"]))
     if author != row["created_by"]:
@@ -544,9 +542,8 @@ async def _check_change(
 async def hold(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, *, archived: bool = False
 ) -> Any:
-    """The row of an automation with its version in force, kept as it is until the end of the
-    transaction. One that is archived is not to be changed, unless that is what is asked for.
-    """
+    """Lock an automation with its current version until the transaction ends. Archived ones are
+    rejected unless the caller asks for them."""
     await tx.execute(_HOLD, workspace_id, [automation_id])
     row = await tx.fetchrow(_BY_ID, workspace_id, automation_id)
     if row is None:
@@ -559,9 +556,8 @@ async def hold(
 
 
 async def hold_all(tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]) -> None:
-    """Automations and then all their triggers, each in one order: whoever changes several
-    holds all of them before the first change.
-    """
+    """Lock automations and then all their triggers, each in a fixed order. Callers that change
+    several lock all of them first, to avoid deadlocks."""
     await tx.execute(_HOLD, workspace_id, list(automations))
     await hold_triggers(tx, [(workspace_id, one) for one in automations])
 
@@ -569,17 +565,17 @@ async def hold_all(tx: Transaction, workspace_id: UUID, automations: Sequence[UU
 async def find_automation_ids(
     tx: Transaction, workspace_id: UUID, names: Sequence[str]
 ) -> list[UUID]:
-    """The automations that have these names now."""
+    """Find the automations that have these names now."""
     return [row["id"] for row in await tx.fetch(_NAMED, workspace_id, list(names))]
 
 
 async def hold_names(tx: Transaction, workspace_id: UUID) -> None:
-    """Nobody else gives out a name of this workspace until the transaction ends."""
+    """Lock the workspace's automation names until the transaction ends."""
     await tx.execute(_HOLD_NAMES, str(workspace_id))
 
 
 async def check_name(tx: Transaction, workspace_id: UUID, name: str, automation_id: UUID) -> None:
-    """Refuses a name that another automation has; the names are held."""
+    """Reject a name that another automation has; the caller holds the name lock."""
     if await tx.fetchrow(_TAKEN, workspace_id, name, automation_id) is not None:
         detail = f"There is an automation called {name!r} already."
         raise Conflict(
@@ -597,7 +593,7 @@ async def set_state(
     state: AutomationStatus,
     reason: str | None = None,
 ) -> AutomationStatus:
-    """Activates, pauses or archives; answers the state before. Its triggers follow."""
+    """Set the state and that of its triggers; return the previous state."""
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:
         raise no_automation_error()
@@ -608,7 +604,7 @@ async def set_state(
 
 
 async def load_current_version(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
-    """The number of the version in force."""
+    """Return the number of the current version."""
     row: Any = await tx.fetchrow(_CURRENT, workspace_id, automation_id)
     if row is None:
         raise no_automation_error()
@@ -620,7 +616,7 @@ def no_automation_error() -> NotFound:
 
 
 def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
-    """Grants as they are kept beside a version."""
+    """Parse the grants stored with a version."""
     return tuple(Grant(entry["capability"], entry["params"]) for entry in kept)
 
 
@@ -631,7 +627,7 @@ async def keep_content(
     grants: Sequence[Grant],
     traits: DefinitionTraits | None = None,
 ) -> VersionContent:
-    """Keeps a definition by its hash, and answers all that a version is made of."""
+    """Store a definition by its hash, and return the content of a version."""
     document = definition.as_dict()
     digest = hash_content(document)
     await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
@@ -641,7 +637,7 @@ async def keep_content(
 
 
 def _check_tags(definition: Definition, stored: Sequence[str] = ()) -> None:
-    """Tags are read as names are; those that are stored may stay."""
+    """Validate new tags as names are; stored ones are kept."""
     tags = enumerate(definition.metadata.tags)
     refuse_names(
         [one for n, tag in tags for one in name_findings(tag, f"/metadata/tags/{n}", stored)]
@@ -682,7 +678,7 @@ async def _keep_traits(
 async def _find_warnings(
     tx: Transaction, workspace_id: UUID, owner: UUID, document: Mapping[str, Any]
 ) -> tuple[Finding, ...]:
-    """What a definition counts on and the workspace does not have yet."""
+    """Find what a definition needs and the workspace does not have yet."""
     return (
         *await find_missing_secrets(tx, workspace_id, owner, document),
         *await find_missing_boards(tx, workspace_id, document),
@@ -696,7 +692,7 @@ async def _follow(
     definition: Definition,
     state: AutomationStatus,
 ) -> None:
-    """The triggers become what the definition says, armed or at rest with the automation."""
+    """Sync the triggers with the definition; they are armed while the automation is active."""
     await hold_triggers(tx, [(workspace_id, automation_id)])
     await keep_triggers(tx, workspace_id, automation_id, definition)
     await arm(tx, workspace_id, automation_id, active=state == "active")

@@ -1,9 +1,8 @@
-"""Automations that the house writes when a person asks for something again and again.
+"""Automations generated for recurring requests of a person.
 
-A dataset that is refreshed every hour, a mailbox that is looked into: each is an ordinary
-automation, with a trigger, one step and the one grant that it needs. It is seen, paused and
-changed like any other. It is active at once when a person has just asked for it; what a program
-asked for waits until a person agrees.
+An hourly dataset refresh or a polled mailbox is an ordinary automation with a trigger, one step and
+the one grant it needs. It is listed, paused and edited like any other. It is active at once when a
+person requested it; when a program did, it waits for consent.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MOST_TRIED: Final = 1_000
 
 
 class BuiltInAutomations:
-    """Writes such automations; opened once the words that judge them stand."""
+    """Creates generated automations; available once the registry is built."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -52,11 +51,11 @@ class BuiltInAutomations:
         timezone: str = "UTC",
         tags: Sequence[str] = (),
     ) -> UUID:
-        """Saves and activates one that runs these steps by a schedule; answers its id.
+        """Save and activate an automation that runs these steps on a schedule; return its id.
 
-        One that a program asked for waits for a person first.
-        Each step calls a capability with plain arguments, and is granted that and nothing more.
-        A name that is taken gets a number. What the schedule or a step has wrong is ``Invalid``.
+        When a program requested it, it waits for consent first. Each step calls one capability with
+        constant arguments and gets a grant for exactly that. A name in use gets a numeric suffix.
+        Problems in the schedule or a step raise ``Invalid``.
         """
         if self._words is None:
             raise InternalError("Nothing is open here that this could work on.", retryable=False)
@@ -92,13 +91,13 @@ class BuiltInAutomations:
 
 
 async def put_away(tx: Transaction, workspace_id: UUID, automation_id: UUID | None) -> None:
-    """Archives one of them, if there is one; its runs stay on record."""
+    """Archive one of them, if it exists; its runs are kept."""
     if automation_id is not None:
         await archive(tx, workspace_id, automation_id)
 
 
 async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
-    """The name, or the first number behind it that is free; the names are held."""
+    """Return the name, with the first free numeric suffix if needed; the names are locked."""
     tried = [name, *(f"{name} ({number})" for number in range(2, _MOST_TRIED))]
     for one in tried:
         if not await find_automation_ids(tx, workspace_id, [one]):

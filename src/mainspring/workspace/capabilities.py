@@ -1,7 +1,7 @@
-"""What the workspace offers: the small memory of an automation, and its voice.
+"""Workspace capabilities: an automation's key-value store and its messages.
 
-The four capabilities of the memory need no grant of their own to be harmless: they reach
-only the rows of the automation whose run is calling.
+The four key-value capabilities need no grant: they only reach the rows of the automation whose run
+is calling.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import check_value
 from mainspring.workspace.events import publish_event_capability
 
-# automation_kv: the few values an automation remembers from one run to the next.
+# automation_kv: values that an automation keeps between runs.
 
 MAX_KEY = 256
 MAX_LIST = 1_000
@@ -65,7 +65,7 @@ def list_handler(limits: Limits) -> CapabilityHandler:
         prefix, after = (
             _validate_key_part(arguments.get(name, ""), name) for name in ("prefix", "after")
         )
-        # Half of what a step may put out: the names and times around the values count too.
+        # Half of a step output's limit: keys and timestamps count too.
         room = limits.step_output_bytes // 2
         rows = await ctx.tx.fetch(_ENTRIES, *_get_kv_owner(ctx), prefix, after, most + 1, room)
         shown = [row for row in rows[:most] if row["fits"]]
@@ -93,7 +93,7 @@ def delete_handler() -> CapabilityHandler:
     return delete
 
 
-# Values travel as text: a null must become the JSON null, not the absence of a value.
+# Values are passed as text: a null must become JSON null, not SQL NULL.
 _GET = """
     SELECT value FROM automation_kv
     WHERE workspace_id = $1 AND automation_id = $2 AND key = $3
@@ -138,21 +138,20 @@ _ENTRIES = """
 
 
 async def _put(tx: Transaction, owner: KvOwner, key: str, value: str, limits: Limits) -> bool:
-    """Sets a value whatever was there; True when there was nothing."""
+    """Set a value; True when the key is new."""
     if await tx.fetchrow(_CHANGE, *owner, key, value) is not None:
         return False
     if await _add(tx, owner, key, value, limits):
         return True
-    # Another run added the key in the meantime; it is committed, so it can be changed.
+    # A concurrent run added the key and committed, so it can be updated.
     await tx.fetchrow(_CHANGE, *owner, key, value)
     return False
 
 
 async def _add(tx: Transaction, owner: KvOwner, key: str, value: str, limits: Limits) -> bool:
-    """Adds a key that is not there yet; False when it is.
+    """Add a key; False when it exists.
 
-    Runs of one automation add one after the other, or two of them could both see room
-    for the last key.
+    Runs of one automation add keys one at a time, or two could both take the last free key.
     """
     await tx.fetch(_LOCK, f"automation_kv/{owner[0]}/{owner[1]}")
     row = await tx.fetchrow(_COUNT, *owner, key)
@@ -177,7 +176,7 @@ def _get_kv_owner(ctx: CallContext) -> KvOwner:
 
 
 def _validate_key(key: str) -> str:
-    """A key that the database keeps as it is and a person can read."""
+    """Reject a key that the database would change or a person cannot read."""
     if not key:
         raise _invalid_kv_error("key", "A key has at least one character.", "kv_key")
     return _validate_key_part(key, "key")
@@ -198,7 +197,7 @@ def _encode_value(value: Any, limits: Limits) -> str:
     try:
         text = orjson.dumps(value)
     except orjson.JSONEncodeError:
-        # It would come back rounded.
+        # It would be read back rounded.
         raise _invalid_kv_error(
             "value", "The value holds a whole number beyond 64 bits.", "kv_value_number"
         ) from None
@@ -216,9 +215,9 @@ _KEEPS = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1, audien
 
 
 def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capability, ...]:
-    """Everything this room offers, with the operator's limits.
+    """Build the workspace capabilities with the operator's limits.
 
-    Events of the types that are built in are told by the house alone.
+    Only the application publishes events of the built-in types.
     """
     return (
         _get(),
@@ -387,7 +386,7 @@ def _build_object_schema(
     examples: list[Any] | None = None,
     anti_examples: list[Any] | None = None,
 ) -> dict[str, Any]:
-    """An object that has these properties and no others."""
+    """An object schema with these properties and no others."""
     schema: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,

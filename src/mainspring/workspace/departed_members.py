@@ -1,8 +1,8 @@
-"""Taking over what a member left: automations get a new owner, webhook tokens a new maker.
+"""Taking over a former member's automations and webhook tokens.
 
-The new owner is a person who was shown what each automation may do, and thereby agrees to it.
-Secrets and connections of the former owner stay theirs and are used no more. The address and the
-token of a webhook do not change.
+The new owner is a person who was shown what each automation may do, and thereby consents to it. The
+former owner's secrets and connections stay theirs and are no longer used. Webhook URLs and tokens
+do not change.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
 
 
-# Members who leave: what they made stops, and waits for somebody to take it over.
+# When a member leaves, their automations stop until another member takes them over.
 
 OWNER_LEFT: Final = "owner_left"
 _MOST_LISTED: Final = 20
 
-# Whether the member who made the token of a trigger t is a member who was not disabled.
+# Whether the creator of trigger t's token is an active member.
 MAKER_HERE = """EXISTS (SELECT FROM members m
             JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
             WHERE m.workspace_id = t.workspace_id AND m.user_id = t.secret_made_by)"""
@@ -48,7 +48,7 @@ _PAUSE = f"""
     UPDATE automations SET state = 'paused', paused_reason = '{OWNER_LEFT}', updated_at = now()
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
-# A firing locks the row of its trigger, so that nothing starts once this is committed.
+# Firing locks the trigger row, so nothing starts once this commits.
 _HOLD = """
     SELECT t.workspace_id, t.id, t.slug, t.automation_id, a.name,
         t.secret_hash IS NOT NULL AND t.secret_made_by = $1 AS token
@@ -75,7 +75,7 @@ _REMEMBER = """
     ON CONFLICT (workspace_id, user_id)
     DO UPDATE SET email = excluded.email, name = excluded.name, left_at = now()
 """
-# A token that was suspended and whose maker came back is still to be taken over, by them perhaps.
+# A suspended token whose creator came back still has to be taken over, perhaps by them.
 _LEFT = f"""
     WITH waiting AS (
         SELECT a.created_by AS user_id, a.id AS automation_id, NULL::uuid AS trigger_id
@@ -104,14 +104,14 @@ class _StoppedResources:
     """What stopped in one workspace."""
 
     automations: list[str] = field(default_factory=list)
-    # Webhooks of automations that go on otherwise, by the name of the automation.
+    # Webhooks of automations that otherwise continue, by automation name.
     webhooks: list[str] = field(default_factory=list)
 
 
 async def stop_all_of(
     tx: Transaction, user_id: UUID, workspace_id: UUID | None = None, *, why: str
 ) -> None:
-    """Stops what a member made in a workspace, or in all of them, and tells who is still there."""
+    """Stop a member's automations in one workspace or all, and notify the remaining members."""
     active = await tx.fetch(_ACTIVE, user_id, workspace_id)
     spaces, ids = _split_columns(active)
     await tx.execute(_PAUSE, spaces, ids)
@@ -130,17 +130,17 @@ async def stop_all_of(
 
 
 async def remember_leaver(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
-    """Keeps who it was, for those who look after what they made; asked while they are a member."""
+    """Record a leaving member for the later takeover; call while they are still a member."""
     await tx.execute(_REMEMBER, workspace_id, user_id)
 
 
 async def resume_triggers(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
-    """The triggers fire again, but for tokens whose maker is still gone."""
+    """Re-enable the triggers, except for tokens whose creator is still gone."""
     await tx.execute(_RESUME_MEMBER_TRIGGERS, workspace_id, automation_id)
 
 
 async def list_leavers(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
-    """Those who left automations or webhook tokens that nobody has taken over yet."""
+    """List former members whose automations or webhook tokens nobody has taken over yet."""
     return [dict(row) for row in await tx.fetch(_LEFT, workspace_id)]
 
 
@@ -176,9 +176,9 @@ def _split_columns(rows: Iterable[Any]) -> tuple[list[UUID], list[UUID]]:
     return [row["workspace_id"] for row in found], [row["id"] for row in found]
 
 
-# More runs than this are not counted.
+# The count of missed runs stops here.
 MOST_COUNTED = 1_000
-# Of somebody who is a member, nobody takes anything over but they themselves.
+# Resources of a current member can only be taken over by that member.
 _AUTOMATIONS = f"""
     SELECT a.id, a.name, a.state, a.paused_reason, a.version, v.grants, v.traits, d.document,
         (SELECT count(*) FROM (
@@ -214,7 +214,7 @@ _TOKENS = """
     WHERE workspace_id = $1 AND secret_made_by = $2
         AND (automation_id = ANY($4::uuid[]) OR id = ANY($5::uuid[]))
 """
-# Those of an automation that is stopped itself fire again when it is activated.
+# Triggers of a stopped automation are re-enabled when it is activated.
 _RESUME_TAKEN_OVER = f"""
     UPDATE triggers t SET suspended_at = NULL FROM automations a
     WHERE t.workspace_id = $1 AND t.id = ANY($2::uuid[])
@@ -225,7 +225,7 @@ _RESUME_TAKEN_OVER = f"""
 
 @dataclass(frozen=True, slots=True)
 class UnownedAutomation:
-    """An automation without an owner who is here."""
+    """An automation whose owner has left."""
 
     id: UUID
     name: str
@@ -233,17 +233,17 @@ class UnownedAutomation:
     # Whether it was active until its owner left.
     stopped: bool
     version: int
-    # What it may do, a sentence each.
+    # Its permissions, one sentence each.
     may: tuple[str, ...]
     # Secrets that the new owner would have to set.
     missing: tuple[Finding, ...]
-    # How many runs it has missed, counted up to a limit.
+    # How many runs it has missed, up to a limit.
     missed: int
 
 
 @dataclass(frozen=True, slots=True)
 class UnownedWebhook:
-    """A webhook of an automation that somebody else owns, with a suspended token."""
+    """A webhook with a suspended token, of an automation with another owner."""
 
     id: UUID
     automation_id: UUID
@@ -253,14 +253,15 @@ class UnownedWebhook:
 
 @dataclass(frozen=True, slots=True)
 class UnownedResources:
-    """All that a member left and nobody has taken over yet."""
+    """Everything of a former member that nobody has taken over yet."""
 
     automations: tuple[UnownedAutomation, ...]
     webhooks: tuple[UnownedWebhook, ...]
 
     @property
     def digest(self) -> str:
-        """What a person was shown; another one once there is something else to agree to."""
+        """A digest of what a person was shown; it changes when there is something new to consent
+        to."""
         shown = {
             "automations": [[str(one.id), one.version, list(one.may)] for one in self.automations],
             "webhooks": [str(one.id) for one in self.webhooks],
@@ -271,7 +272,7 @@ class UnownedResources:
 async def load_unowned_resources(
     tx: Transaction, actor: Actor, member_id: UUID
 ) -> UnownedResources:
-    """What a member left, as the actor would take it over."""
+    """Load a former member's resources as the actor would take them over."""
     space = actor.workspace_id
     rows = await tx.fetch(_AUTOMATIONS, space, member_id, actor.id)
     automations = [await _load_unowned_automation(tx, space, row, actor.id) for row in rows]
@@ -292,9 +293,9 @@ async def take_over(
     digest: str,
     wanted: Collection[UUID] | None = None,
 ) -> UnownedResources:
-    """Makes the actor the owner of what a member left, or of some of its automations.
+    """Make the actor the owner of a former member's resources, or of some automations.
 
-    Answers what was taken over. Nothing is activated here. The caller holds the automations.
+    Returns what was taken over. Nothing is activated here. The caller has locked the automations.
     """
     if not actor.is_person:
         raise PermissionDenied(

@@ -1,8 +1,8 @@
-"""Events that people and automations publish, and the types they declare for them.
+"""Published events and declared event types.
 
-What the house itself tells of (the ends of runs, what an integration saw) has types of its
-own, and nobody else may publish under those names. A type that somebody declared has a
-schema, and a payload that does not fit it is refused before it is a fact.
+The application's own events (run results, integration events) have reserved types that nobody else
+may publish. A declared type has a schema, and a payload that does not match it is rejected before
+it is stored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mainspring.store.events import append_events
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
-# The house's own names, whatever stands below them.
+# Prefix of the reserved event types.
 OWN: Final = "automation."
 _TYPE = re.compile(EVENT_TYPE_PATTERN.rstrip("$"))
 
@@ -78,7 +78,7 @@ _NOTICE = """
 
 @dataclass(frozen=True, slots=True)
 class PublishedEvent:
-    """What somebody wants to tell."""
+    """An event to be published."""
 
     type: str
     payload: Mapping[str, Any]
@@ -94,7 +94,7 @@ async def publish(
     built_in: Collection[str],
     event_id: UUID | None = None,
 ) -> UUID:
-    """Puts a fact into the log, or says everything that keeps it out; answers its id."""
+    """Publish an event, or raise all its problems; return its id."""
     _refuse(_find_type_problems(fact.type, built_in))
     text = _encode_payload(fact.payload, limits)
     row = await tx.fetchrow(_ONE, workspace_id, fact.type)
@@ -109,10 +109,9 @@ async def publish(
 
 
 async def tell_again(tx: Transaction, event: Event) -> UUID:
-    """Puts a copy of an event into the log: the triggers of today see it as new.
+    """Publish a copy of an event, which current triggers see as new.
 
-    The copy begins a chain of its own, whatever led to the first; what a trial told of stays
-    part of the trial.
+    The copy starts a new event chain; a copy of a trial's event stays part of the trial.
     """
     text = orjson.dumps(event.payload).decode()
     trial = await tx.fetchrow(_TRIAL, event.workspace_id, event.run_id)
@@ -171,7 +170,7 @@ def _refuse(findings: Sequence[Finding]) -> None:
 
 
 async def list_declared_types(tx: Transaction, workspace_id: UUID) -> list[EventType]:
-    """The types that people of a workspace declared, by name."""
+    """List the declared types of a workspace, by name."""
     rows = await tx.fetch(_DECLARED, workspace_id)
     return [EventType(row["type"], row["description"], row["payload_schema"]) for row in rows]
 
@@ -184,7 +183,7 @@ async def declare_type(
     built_in: Collection[str],
     at: str = "/type",
 ) -> None:
-    """Keeps a type, in place of an earlier one of that name; events already told stay."""
+    """Declare a type, replacing an earlier declaration; stored events are not changed."""
     findings = _find_type_problems(declared.type, built_in, at)
     findings += await asyncio.to_thread(_find_schema_problems, declared.payload_schema, limits)
     if findings:
@@ -197,7 +196,7 @@ async def declare_type(
 
 
 def _find_schema_problems(schema: Mapping[str, Any], limits: Limits) -> list[Finding]:
-    """What is wrong with a schema; to say so takes long for a large one."""
+    """Find problems in a schema; reporting them is slow for a large one."""
     at = "/payload_schema"
     check_value(schema, limits, at)
     if len(orjson.dumps(schema)) > limits.definition_bytes:
@@ -207,7 +206,7 @@ def _find_schema_problems(schema: Mapping[str, Any], limits: Limits) -> list[Fin
 
 
 async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
-    """From here on, events of this type may have any shape."""
+    """Delete a declared type; events of this type may then have any shape."""
     if await tx.fetchrow(_FORGET, workspace_id, name) is None:
         raise NotFound("Nobody here declared this event type.", code="no_event_type")
 
@@ -215,10 +214,10 @@ async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
 async def note_fired(
     tx: Transaction, workspace_id: UUID, triggers: Collection[UUID], meant: Collection[UUID]
 ) -> dict[UUID, tuple[datetime | None, datetime | None]]:
-    """Which of these triggers are armed, and when each fired before and fires now.
+    """Record a firing; return which triggers are armed, with their previous and new fire times.
 
-    They stay armed until the transaction ends. One that is not ``meant`` goes off for a trial
-    alone, which leaves no trace of it.
+    They are locked until the transaction ends. A trigger that is not ``meant`` fires for a trial
+    only, which is not recorded.
     """
     rows = await tx.fetch(_FIRED, workspace_id, sorted(triggers), list(meant))
     return {row["id"]: (row["before"], row["now"]) for row in rows}
@@ -227,7 +226,7 @@ async def note_fired(
 async def note_passed_over(
     tx: Transaction, workspace_id: UUID, event_id: UUID, problem: Problem
 ) -> None:
-    """Tells the people of the workspace that an event set nothing off, and why."""
+    """Notify the workspace that an event started nothing, and why."""
     await tx.execute(
         _NOTICE,
         workspace_id,
@@ -238,7 +237,8 @@ async def note_passed_over(
 
 
 def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> Capability:
-    """Telling a fact from inside a run; it is in the log exactly when the call is recorded."""
+    """Build the capability that publishes an event from a run, in the transaction of its call
+    record."""
     return Capability(
         id="publish_event",
         description="Publish an event\n\n"

@@ -1,9 +1,8 @@
-"""Halts as they are kept: what a person has told to stand still, why, and since when.
+"""Halts: what a person has stopped, why, and since when.
 
-A halt names a workspace, one automation of it, or a recipe with all that came from it. Which
-automations that means is decided by the database, in one rule, for everybody who asks. A halt
-that is released holds nothing from that moment on; its row goes when all that it held is back
-in the queue.
+A halt covers a workspace, one automation, or a recipe with everything installed from it. One SQL
+rule decides which automations that includes. A released halt no longer holds anything; its row is
+deleted when all its runs are queued again.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 HaltScope = Literal["workspace", "automation", "recipe"]
 
 _COLUMNS = "h.id, h.workspace_id, h.scope, h.subject, h.reason, h.halted_by, h.halted_at"
-# One that is being released and is wanted again begins anew.
+# A halt that is being released and requested again restarts.
 _MAKE = f"""
     INSERT INTO halts AS h (id, workspace_id, scope, subject, reason, halted_by)
     VALUES ($1, $2, $3, $4, $5, $6)
@@ -44,8 +43,8 @@ _RELEASE = f"""
       AND h.released_at IS NULL
     RETURNING {_COLUMNS}
 """
-# How many runs each holds and still has under way: those that are due, and those that stand in
-# line behind them. They are counted no further than a page can show.
+# How many runs each halt holds and still has running: due runs, and runs queued behind them.
+# Counted up to what the page can show.
 _LIST = f"""
     SELECT {_COLUMNS}, a.name AS automation, u.email AS halted_by_email, held.runs AS held,
         going.runs AS under_way
@@ -78,8 +77,8 @@ _RECIPE_STILL = f"""
     ORDER BY h.halted_at LIMIT 1
 """
 _RELEASED = "SELECT workspace_id, id FROM halts WHERE released_at IS NOT NULL"
-# A claim that began before the release may still put a run aside. Its transaction is ended when
-# it stands for as long as a lease; none takes that long.
+# A claim that started before the release may still set a run aside. Its transaction is aborted
+# after the lease time, which none reaches.
 _FORGET = """
     DELETE FROM halts WHERE id = $1 AND released_at < now() - interval '10 minutes'
 """
@@ -92,10 +91,10 @@ _RECIPE = """
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """What stands still, and why."""
+    """A halt with its reason."""
 
     id: UUID
-    # None: in every workspace.
+    # None: every workspace.
     workspace_id: UUID | None
     scope: HaltScope
     subject: str
@@ -106,7 +105,7 @@ class Halt:
 
 @dataclass(frozen=True, slots=True)
 class HaltTarget:
-    """What somebody wants to halt or to release."""
+    """What to halt or release."""
 
     workspace_id: UUID | None
     scope: HaltScope
@@ -116,7 +115,7 @@ class HaltTarget:
 async def create_halt(
     tx: Transaction, named: HaltTarget, reason: str, by: UUID
 ) -> tuple[Halt, bool]:
-    """Makes a halt; answers it, and whether it is new. One that stands is left as it is."""
+    """Create a halt; return it, and whether it is new. An existing one is not changed."""
     await _check_subject(tx, named)
     place = (named.workspace_id, named.scope, named.subject)
     row = await tx.fetchrow(_MAKE, generate_id(), *place, reason, by)
@@ -126,7 +125,7 @@ async def create_halt(
 
 
 async def release(tx: Transaction, named: HaltTarget) -> Halt:
-    """Ends a halt; what it held is put back into the queue by whoever asked, or by a worker."""
+    """Release a halt; the caller or a worker queues the held runs again."""
     row = await tx.fetchrow(_RELEASE, named.workspace_id, named.scope, named.subject)
     if row is None:
         detail = _NOT_HALTED[named.scope].format(named.subject)
@@ -141,7 +140,7 @@ async def release(tx: Transaction, named: HaltTarget) -> Halt:
 
 
 async def find_other_halt(tx: Transaction, named: HaltTarget) -> Halt | None:
-    """Another halt, the oldest, that holds all of what has just been released."""
+    """Find the oldest other halt that covers everything just released."""
     if named.scope == "workspace" or named.workspace_id is None:
         return None
     if named.scope == "automation":
@@ -152,12 +151,12 @@ async def find_other_halt(tx: Transaction, named: HaltTarget) -> Halt | None:
 
 
 async def list_halts(tx: Transaction, workspace_id: UUID | None) -> list[dict[str, Any]]:
-    """The halts that stand, the newest first; without a workspace, those of all of them."""
+    """List active halts, newest first; across all workspaces when none is given."""
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
 
 
 async def check_not_halted(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
-    """Refuses what would reach outside for an automation that stands still."""
+    """Reject external calls for a halted automation."""
     row = await tx.fetchrow(_HOLDING, workspace_id, automation_id)
     if row is not None:
         raise Conflict(
@@ -168,12 +167,12 @@ async def check_not_halted(tx: Transaction, workspace_id: UUID, automation_id: U
 
 
 async def list_released_halts(tx: Transaction) -> Sequence[tuple[UUID | None, UUID]]:
-    """Halts that were released and may still have runs that are out of the queue."""
+    """List released halts that may still hold runs out of the queue."""
     return [(row["workspace_id"], row["id"]) for row in await tx.fetch(_RELEASED)]
 
 
 async def forget(tx: Transaction, halt_id: UUID) -> None:
-    """Removes a released halt when nothing can be put aside for it any more."""
+    """Delete a released halt once no run can be set aside for it any more."""
     await tx.execute(_FORGET, halt_id)
 
 

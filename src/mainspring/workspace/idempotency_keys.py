@@ -1,7 +1,7 @@
-"""Keys of saves: a sender that does not know whether it was heard asks once more.
+"""Idempotency keys of saves: a client repeats a request whose response it did not get.
 
-The same key of the same member finds the automation that it made; with another body it is a
-mistake of the sender. Keys are forgotten after a month.
+The same key of the same member finds the automation it created; with another body it is a client
+error. Keys expire after a month.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEEP = """
 async def find_saved_automation(
     tx: Transaction, workspace_id: UUID, member_id: UUID, key: str, body_hash: bytes
 ) -> UUID | None:
-    """The automation that a save with this key has made; the names are held."""
+    """Find the automation that a save with this key created; the names are locked."""
     row = await tx.fetchrow(_FIND, workspace_id, member_id, key)
     if row is None:
         return None
@@ -63,6 +63,6 @@ async def keep_save_key(
     body_hash: bytes,
     automation_id: UUID,
 ) -> None:
-    """Remembers what a key has made, in the transaction that made it."""
+    """Store what a key created, in the transaction that created it."""
     await tx.execute(_FORGET, workspace_id, member_id)
     await tx.execute(_KEEP, workspace_id, member_id, key, body_hash, automation_id)

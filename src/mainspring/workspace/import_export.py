@@ -1,9 +1,9 @@
-"""Automations as files: one document that can be read back, here or elsewhere.
+"""Export and import of automations as documents.
 
-What is exported is the definition with its triggers as they are now, and nothing that
-belongs to this place alone. What is imported was written by strangers: all of it is judged
-before anything is stored, nothing of it is run or opened, and it is stored paused until a person
-has agreed to what it may do here, whoever agreed to it elsewhere.
+An export has the definition with its current triggers and nothing specific to this installation. An
+import is untrusted: all documents are validated before anything is stored, nothing in them is run
+or opened, and they are stored paused until a person consents here, regardless of any consent
+elsewhere.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _NAMES = "SELECT name FROM automations WHERE workspace_id = $1 AND state <> 'arc
 
 @dataclass(frozen=True, slots=True)
 class ImportCandidate:
-    """A document that may be stored, and where it stood in what was handed in."""
+    """A document to import, and its position in the input."""
 
     at: str
     report: ValidationReport
-    # The same under another name, should its own be taken.
+    # The same document under another name, in case its own is in use.
     spare: ImportCandidate | None = None
 
     @property
@@ -77,33 +77,33 @@ class ImportCandidate:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of one document."""
+    """The result of importing one document."""
 
     name: str
     saved: SavedAutomation
     renamed_from: str | None = None
-    # What waits for a person; None where the file said nothing new.
+    # The pending consent; None when the document changed nothing.
     consent: AutomationConsent | None = None
 
 
 async def export_automation(
     tx: Transaction, workspace_id: UUID, automation_id: UUID
 ) -> dict[str, Any]:
-    """The definition of one automation as it is now."""
+    """Export the current definition of an automation."""
     found = await read_automation(tx, workspace_id, automation_id)
     document: dict[str, Any] = found["definition"]
     return document
 
 
 async def export_all(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
-    """Every automation that is not archived, by name."""
+    """Export every automation that is not archived, by name."""
     rows = await tx.fetch(_ALL, workspace_id)
     found = [await export_automation(tx, workspace_id, row["id"]) for row in rows]
     return {"format": FORMAT, "version": VERSION, "automations": found}
 
 
 async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[ImportCandidate]:
-    """One definition, or an export of many, with every problem of each; nothing is stored."""
+    """Validate one definition or an export of many, with all problems; nothing is stored."""
     candidates: list[ImportCandidate] = []
     findings: list[Finding] = []
     for at, document in _iterate_documents(value):
@@ -128,9 +128,9 @@ async def add_renamed_candidates(
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> list[ImportCandidate]:
-    """Judges ahead what would be stored under another name.
+    """Validate in advance the documents that would be stored under another name.
 
-    Judging takes its time, and nobody can give out a name while an import is stored.
+    Validation is slow, and the name lock is held while an import is stored.
     """
     used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)}
     taken = {one.name for one in candidates} & used
@@ -152,7 +152,7 @@ async def import_judged(
     limits: Limits,
     on_clash: OnClash = "refuse",
 ) -> list[ImportResult]:
-    """Stores all of them or none, each of them paused."""
+    """Store all documents or none, each paused."""
     await hold_names(tx, workspace_id)
     names = [one.name for one in candidates]
     if on_clash == "new_version":
@@ -189,7 +189,7 @@ async def _store(
         )
         if not saved.changed and not saved.switched_back:
             return ImportResult(one.name, saved)
-    # Nobody here has agreed to what the file says, also where it is nothing new.
+    # Nobody here has consented to the document, even when it changes nothing.
     consent = await ask_consent(
         tx,
         workspace_id,
@@ -205,7 +205,7 @@ async def _store(
 
 
 async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[ImportResult]) -> None:
-    """One message for all of them, however many there are."""
+    """Send one message for all documents."""
     asked = [one for one in made if one.consent is not None]
     waiting = [one.name for one in asked]
     if not waiting:
@@ -225,7 +225,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[ImportResult
 
 
 def _iterate_documents(value: Any) -> Iterator[tuple[str, Any]]:
-    """Each document with the pointer to it."""
+    """Yield each document with its pointer."""
     if not isinstance(value, Mapping) or "format" not in value:
         yield "", value
         return
@@ -282,7 +282,7 @@ def _name_conflict_error(clashing: Sequence[ImportCandidate]) -> Conflict:
 async def _rename_candidate(
     one: ImportCandidate, used: set[str], vocabulary: Vocabulary, limits: Limits
 ) -> ImportCandidate:
-    """The same under the next free name; judged again, for a trigger may go by names."""
+    """Rename to the next free name and validate again: a trigger may refer to names."""
     if one.spare is not None and one.spare.name not in used:
         used.add(one.spare.name)
         return one.spare

@@ -1,4 +1,4 @@
-"""The inbox: messages for the people of a workspace, from its automations and about them."""
+"""The inbox: messages for members, from automations and about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 
-# What somebody decided about something that was shown to them, such as at a session's start.
+# A member's decision about something shown to them, such as at a session's start.
 
 DECISIONS: Final = ("approved", "declined", "auto")
 
@@ -47,7 +47,7 @@ _ALL_DECIDED = """
 async def list_decided(
     tx: Transaction, workspace_id: UUID, member_id: UUID, actions: list[UUID]
 ) -> set[UUID]:
-    """Those among some things about which a member has decided."""
+    """List those of some items that a member has decided."""
     rows = await tx.fetch(_ALL_DECIDED, workspace_id, member_id, actions)
     return {row["action_id"] for row in rows}
 
@@ -120,7 +120,7 @@ ACK_INBOX_ACTION: Final = Capability(
 )
 
 
-# The end of messages in the inbox: read, and long ago. An unread one waits for its reader.
+# Expiry of messages: read ones after a while; unread ones are kept.
 
 _DELETE = """
     DELETE FROM notifications n USING (
@@ -137,7 +137,7 @@ _DELETE = """
 
 
 async def expire_notifications(database: Database, before: datetime) -> int:
-    """Deletes what was made and read before a moment."""
+    """Delete messages that were created and read before a time."""
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_DELETE, get_lowest_id_at(before), before, most))
@@ -163,14 +163,13 @@ _READ_ALL = """
     UPDATE notifications SET read_at = now()
     WHERE workspace_id = $1 AND read_at IS NULL AND id <= $2
 """
-# Error and warning are the levels of alerts; what else it had to say stays unread.
+# Error and warning are the levels of alerts; other messages stay unread.
 _READ_ABOUT = """
     UPDATE notifications SET read_at = now()
     WHERE workspace_id = $1 AND automation_id = $2 AND read_at IS NULL
       AND level IN ('warning', 'error')
 """
-# Messages of the house that ask for a consent: about this automation, and about several of them
-# once nothing waits any more.
+# Consent requests: about this automation, and about several once none of them waits any more.
 _READ_ASKED = """
     UPDATE notifications SET read_at = now()
     WHERE workspace_id = $1 AND read_at IS NULL AND run_id IS NULL AND level = 'warning'
@@ -239,7 +238,7 @@ async def leave_message(
     automation_id: UUID | None = None,
     run_id: UUID | None = None,
 ) -> UUID:
-    """A message of the house itself, about an automation and a run where it is about one."""
+    """Post a message from the application, optionally about an automation and a run."""
     made = generate_id()
     await tx.execute(_INSERT, workspace_id, made, automation_id, run_id, level, title, message)
     return made
@@ -253,13 +252,13 @@ async def list_notifications(
     after: UUID | None = None,
     unread: bool = False,
 ) -> list[dict[str, Any]]:
-    """The newest messages first."""
+    """List messages, newest first."""
     rows = await tx.fetch(_LIST, workspace_id, after, unread, most)
     return [dict(row) for row in rows]
 
 
 async def mark_read(tx: Transaction, workspace_id: UUID, notification_id: UUID) -> dict[str, Any]:
-    """Somebody has read a message; reading it again changes nothing."""
+    """Mark a message read; idempotent."""
     row = await tx.fetchrow(_READ, workspace_id, notification_id)
     if row is None:
         raise NotFound("There is no such message.", code="no_message")
@@ -267,20 +266,20 @@ async def mark_read(tx: Transaction, workspace_id: UUID, notification_id: UUID) 
 
 
 async def mark_all_read(tx: Transaction, workspace_id: UUID, up_to: UUID | None = None) -> int:
-    """Everything there is has been read, or everything up to one message; answers how many.
+    """Mark all messages read, or all up to one message; return how many.
 
-    With the newest message that a person saw, one that came meanwhile stays unread.
+    With the newest message that a person saw, later ones stay unread.
     """
     return _count(await tx.execute(_READ_ALL, workspace_id, up_to or _LAST))
 
 
 async def mark_read_about(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
-    """The warnings and errors about an automation have been read; answers how many."""
+    """Mark an automation's warnings and errors read; return how many."""
     return _count(await tx.execute(_READ_ABOUT, workspace_id, automation_id))
 
 
 async def mark_consent_read(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
-    """What was asked about an automation is answered, or not asked any more."""
+    """Mark the consent requests about an automation read, once answered or withdrawn."""
     await tx.execute(_READ_ASKED, workspace_id, automation_id)
 
 

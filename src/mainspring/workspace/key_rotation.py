@@ -1,8 +1,8 @@
-"""A new master key for every secret, while the house goes on working.
+"""Rotation of the master key without downtime.
 
-The new key stands beside the old one until every row is sealed with it; only then does it
-take the old one's place, and the old file stays under its id for its owner to destroy. Each
-batch is a transaction of its own, so a rotation that was broken off goes on where it was.
+The new key is stored next to the old one until every row is encrypted with it; only then does it
+replace the old one, whose file stays under its id for the owner to destroy. Each batch is its own
+transaction, so an interrupted rotation continues where it was.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ _RESEAL = """
 
 @dataclass(frozen=True, slots=True)
 class RotationResult:
-    """What a rotation came to."""
+    """The result of a rotation."""
 
     key_id: str
     resealed: int
-    # The file of the key that opens nothing any more.
+    # The file of the key that decrypts nothing any more.
     retired: Path | None = None
-    # Whether the key command must be made to answer the new key.
+    # Whether the key command must be changed to return the new key.
     command_is_behind: bool = False
 
 
 async def rotate(
     database: Database, keyring: Keyring, new_key_file: Path | None = None, *, batch: int = BATCH
 ) -> RotationResult:
-    """Seals every secret with a new key, or goes on with a rotation that was broken off."""
+    """Encrypt every secret with a new key, or continue an interrupted rotation."""
     async with _lock_rotation(database):
         target = await _choose_target_key(database, keyring, new_key_file)
         resealed = await _reseal(database, keyring, target, batch)
         while True:
             async with database.transaction() as tx:
                 await tx.execute(_KEEP_KEYS)
-                # Somebody may have sealed with the old key until this very moment.
+                # Another process may have encrypted with the old key until now.
                 if await _count(tx, target) == 0:
                     return await _end(keyring, target, resealed)
             resealed += await _reseal(database, keyring, target, batch)
@@ -79,7 +79,7 @@ async def rotate(
 async def _choose_target_key(
     database: Database, keyring: Keyring, new_key_file: Path | None
 ) -> MasterKey:
-    """The key that everything is to be sealed with, kept where all processes find it."""
+    """Choose the key to encrypt with, stored where all processes find it."""
     given = None if new_key_file is None else await asyncio.to_thread(_read_given_key, new_key_file)
     keys = await keyring.keys(anew=True)
     if keys.current is None:
@@ -118,7 +118,7 @@ def _read_given_key(path: Path) -> MasterKey:
 
 
 async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch: int) -> int:
-    """Every row that is not sealed with the key yet; what does not open is left and named."""
+    """Re-encrypt rows not yet under the key; rows that fail to decrypt are left and reported."""
     keys = await keyring.keys(anew=True)
     after = (UUID(int=0), UUID(int=0))
     done, closed = 0, list[str]()
@@ -158,7 +158,7 @@ async def _reencrypt_secret(
 
 
 async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> RotationResult:
-    """The new key takes its place; whoever seals waits until it has."""
+    """Put the new key in place; encryption waits until that is done."""
     path, following = keyring.file, keyring.following_file
     if keyring.command is None:
         retired = await asyncio.to_thread(retire_key, path, following)

@@ -1,9 +1,8 @@
-"""The keys that open the vault: one, and two while it is being rotated.
+"""The keys of the vault: one, or two during a rotation.
 
-The key in use comes from its file or from a command. The next key stands in a file beside
-it for as long as a rotation lasts. A process looks at the files before it seals, and again
-when it meets a secret that no key it knows has sealed, so all processes go along with a
-rotation and none is restarted for it.
+The current key comes from its file or from a command. During a rotation the next key is in a file
+next to it. A process checks the files before it encrypts, and again when a secret was encrypted
+with a key it does not know, so all processes follow a rotation without a restart.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from mainspring.contracts.errors import InternalError
 from mainspring.settings import bare_environment
 
-# The master key: a file of its own that opens the vault.
+# The master key file.
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
-# More than a key file holds; the rest of a larger one need not be read to refuse it.
+# Larger than any key file; a larger file is rejected without reading the rest.
 _MOST_FILE_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MasterKey:
-    """The key that opens the vault, and a fingerprint that tells keys apart."""
+    """The vault's key, and a fingerprint that identifies it."""
 
     material: bytes
 
@@ -49,26 +48,27 @@ class MasterKey:
         return hashlib.sha256(b"mainspring key id\0" + self.material).hexdigest()[:16]
 
     def seal(self, text: str, place: bytes) -> tuple[bytes, bytes]:
-        """A fresh nonce and the sealed text, bound to its place."""
+        """Encrypt with a fresh nonce, bound to its row as associated data."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce, AESGCM(self.material).encrypt(nonce, text.encode(), place)
 
     def open(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
-        """The text again; InvalidTag unless nonce, text, place and key all belong together."""
+        """Decrypt; InvalidTag unless nonce, text, associated data and key all match."""
         return self.unsealed(nonce, sealed, place).decode()
 
     def unsealed(self, nonce: bytes, sealed: bytes, place: bytes) -> bytes:
         return AESGCM(self.material).decrypt(nonce, sealed, place)
 
     def derived(self, purpose: bytes) -> bytes:
-        """A key for one other purpose; it says nothing about this one or its siblings."""
+        """Derive a key for another purpose; it reveals nothing about this key or other derived
+        keys."""
         return HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose).derive(self.material)
 
 
 def read_key(path: Path) -> MasterKey | None:
-    """The master key, or None when there is no file."""
+    """Read the master key; None when there is no file."""
     try:
-        # Without blocking: a pipe in its place would hold the process for ever.
+        # Non-blocking: opening a named pipe would block the process for ever.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
@@ -85,19 +85,19 @@ def read_key(path: Path) -> MasterKey | None:
 
 
 def create_key(path: Path) -> MasterKey:
-    """Makes a new key file; whoever comes second uses the key of whoever came first."""
+    """Create a key file; a concurrent second creator uses the first one's key."""
     return keep_key(path, MasterKey(secrets.token_bytes(KEY_BYTES)))
 
 
 def keep_key(path: Path, made: MasterKey) -> MasterKey:
-    """Writes a key file where there is none, and answers the key that is there afterwards."""
+    """Write a key file if there is none; return the key that is in it afterwards."""
     text = base64.b64encode(made.material) + b"\n"
     passing = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             _write_new(passing, text)
-            # A link appears whole or not at all, and never replaces an existing file.
+            # A hard link appears atomically and never replaces an existing file.
             with contextlib.suppress(FileExistsError):
                 os.link(passing, path)
         finally:
@@ -112,9 +112,9 @@ def keep_key(path: Path, made: MasterKey) -> MasterKey:
 
 
 def retire_key(path: Path, following: Path) -> Path:
-    """Puts the next key in the place of the one before, which stays beside it under its id.
+    """Replace the key by the next one; the old file stays next to it under its id.
 
-    At no moment is either of them missing, so a crash in between loses nothing.
+    Neither is missing at any time, so a crash in between loses nothing.
     """
     before = read_key(path)
     if before is None:
@@ -131,7 +131,7 @@ def retire_key(path: Path, following: Path) -> Path:
 
 
 def forget_key(path: Path) -> None:
-    """Removes a key file that nobody needs any more."""
+    """Delete a key file that is no longer needed."""
     try:
         path.unlink(missing_ok=True)
         _sync_folder(path.parent)
@@ -155,7 +155,7 @@ def decode_key(
     refusal: str = f"The master key file does not hold {KEY_BYTES} bytes in base64.",
     suggestion: str = "Put the right file back; a lost key cannot be made again.",
 ) -> MasterKey:
-    """A key from its text; a refusal never quotes the text."""
+    """Decode a key from text; errors never quote the text."""
     try:
         material = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -185,14 +185,14 @@ def master_key_error(sentence: str, suggestion: str | None = None) -> InternalEr
     return InternalError(sentence, code="master_key", suggestion=suggestion, retryable=False)
 
 
-# A master key that another program keeps: a key service, a hardware token, a password store.
+# A master key from another program: a key service, a hardware token, a password store.
 
 SECONDS: Final = 10.0
 _LOOK: Final = "Run the program of MAINSPRING_MASTER_KEY_COMMAND by hand and look at its answer."
 
 
 def ask_command(command: str, *, seconds: float = SECONDS) -> MasterKey:
-    """The key that the program prints."""
+    """Run the key command and return the key that it prints."""
     started = _start_command(_split_command(command))
     try:
         output, _ = started.communicate(timeout=seconds)
@@ -235,12 +235,12 @@ def _start_command(words: list[str]) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     except (OSError, ValueError):
-        # The cause would show the whole command line.
+        # The cause would reveal the whole command line.
         raise master_key_error("The master key command cannot be started.", _LOOK) from None
 
 
 def _end(started: subprocess.Popen[bytes]) -> None:
-    """Nothing that it started outlives it, or could hold its answer open."""
+    """Kill its process group, so that no child outlives it or keeps its output open."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(started.pid, signal.SIGKILL)
     if started.stdout is not None:
@@ -253,12 +253,12 @@ FileMarks = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class MasterKeys:
-    """The keys as they were found."""
+    """The keys that were found."""
 
-    # What signs links, and what seals unless there is a next one.
+    # Signs links, and encrypts unless there is a next key.
     current: MasterKey | None
     following: MasterKey | None = None
-    # One that only opens: a file from before there was a command.
+    # A key that only decrypts: a file that predates the command.
     earlier: MasterKey | None = None
     marks: FileMarks = ()
 
@@ -267,14 +267,14 @@ class MasterKeys:
         return self.following or self.current
 
     def named(self, key_id: str) -> MasterKey | None:
-        """The key with this id, if it is one of these."""
+        """Return the key with this id, if it is one of these."""
         there = (self.current, self.following, self.earlier)
         return next((key for key in there if key is not None and key.id == key_id), None)
 
 
 @dataclass(slots=True)
 class Keyring:
-    """Where the keys are, and what was last found there."""
+    """Locates the keys and caches what was found."""
 
     file: Path
     command: str | None = None
@@ -282,20 +282,20 @@ class Keyring:
 
     @property
     def following_file(self) -> Path:
-        """Where the next key stands while a rotation lasts."""
+        """The file of the next key during a rotation."""
         return self.file.with_name(f"{self.file.name}.next")
 
     async def keys(self, *, anew: bool = False) -> MasterKeys:
-        """What there is; read again when a file has changed, or when that is asked for."""
+        """Return the keys, read again when a file changed or on request."""
         found = self._found
         if found is None or anew or found.marks != self._marks():
             found = await asyncio.to_thread(self._read, found)
-            # A key that is made later by somebody else must be noticed, command or not.
+            # A key that another process creates later must be found, with or without a command.
             self._found = found if found.current is not None else None
         return found
 
     async def create(self) -> MasterKey:
-        """The first key there is; whoever comes second uses it too."""
+        """Create the first key; a concurrent second creator uses the same one."""
         await asyncio.to_thread(create_key, self.file)
         made = (await self.keys(anew=True)).current
         assert made is not None
@@ -306,7 +306,7 @@ class Keyring:
         in_file, following = read_key(self.file), read_key(self.following_file)
         if self.command is not None:
             return MasterKeys(ask_command(self.command), following, in_file, marks)
-        # A file that was taken away under a running process is still known to it.
+        # A key file deleted under a running process stays cached.
         kept = before.current if before is not None else None
         return MasterKeys(in_file or kept, following, None, marks)
 

@@ -1,8 +1,8 @@
-"""Where models are asked: connections of a workspace, and those of the installation.
+"""Connections to model providers, per workspace and per installation.
 
-A connection has a name, the language that is spoken there and an address. Its key is sealed in
-the vault and is set, never shown. A key was given for one address: under another it has to be
-given again, so that nobody leads it elsewhere.
+A connection has a name, a protocol and a base URL. Its API key is encrypted in the vault and
+write-only. A key is bound to the URL it was given for: a new URL requires it again, so that nobody
+can redirect it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import QueryExecutor
 
 
-# What the operator says that models cost; it counts above every price list.
+# Model prices set by the operator; they override every price list.
 
 _PRICE_COLUMNS: Final = """
     model, input_usd_per_million, output_usd_per_million, cached_usd_per_million,
@@ -55,7 +55,7 @@ _FORGET = "DELETE FROM model_prices WHERE model = $1 RETURNING model"
 
 @dataclass(frozen=True, slots=True)
 class OperatorPrice:
-    """A price that somebody set."""
+    """A price that the operator set."""
 
     model: str
     price: Price
@@ -63,20 +63,20 @@ class OperatorPrice:
 
 
 async def load_operator_prices(database: QueryExecutor, models: Sequence[str]) -> dict[str, Price]:
-    """The prices that are set for any of these names."""
+    """Load the prices set for any of these models."""
     rows = await database.fetch(_OF, list(models))
     return {row["model"]: _build_price(row).price for row in rows}
 
 
 async def list_prices(database: QueryExecutor) -> list[OperatorPrice]:
-    """Every price that is set, by name."""
+    """List every price that is set, by name."""
     return [_build_price(row) for row in await database.fetch(_LIST)]
 
 
 async def set_price(tx: Transaction, model: str, price: Price, actor: Actor) -> OperatorPrice:
-    """Sets the price of a model; an earlier one is gone.
+    """Set the price of a model, replacing an earlier one.
 
-    What agreed automations may spend is counted by it, so a program only raises it for them.
+    Budgets of consented automations are counted with it, so a program may only raise it.
     """
     before = await tx.fetchrow(_OF, [model])
     if before is None or not _is_at_least(price, _build_price(before).price):
@@ -94,7 +94,7 @@ async def set_price(tx: Transaction, model: str, price: Price, actor: Actor) -> 
 
 
 async def forget_price(tx: Transaction, model: str, actor: Actor) -> bool:
-    """The price list counts again; False when no price was set."""
+    """Delete a price, so that the price list applies again; False when none was set."""
     if await tx.fetchrow(_FORGET, model) is None:
         return False
     await check_account_change(tx, actor, _price_change(model))
@@ -114,7 +114,7 @@ def _price_change(model: str) -> AccountChange:
 
 
 def _is_at_least(price: Price, before: Price) -> bool:
-    """Whether each kind of token costs what it did before, or more."""
+    """Report whether every kind of token costs at least what it did before."""
     kinds = ((1, 0), (0, 1), (1, 0, 1), (1, 0, 0, 1))
     return all(price.cost(*kind) >= before.cost(*kind) for kind in kinds)
 
@@ -130,7 +130,7 @@ def _build_price(row: Any) -> OperatorPrice:
 
 
 ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
-# What a caller may say of a connection; what is left out stays as it is.
+# Fields of a connection; an omitted one is not changed.
 KIND, URL, MODELS, USUAL = "kind", "base_url", "models", "usual_model"
 
 API_KEY: Final = "api_key"
@@ -143,7 +143,7 @@ HOME_URLS: Final[Mapping[ModelKind, str]] = {
 _COLUMNS: Final = """
     id, workspace_id, name, kind, base_url, offers, usual_model, has_key, created_at, updated_at
 """
-# A workspace's own come before the installation's, and the oldest first.
+# A workspace's own connections first, then the installation's, oldest first.
 _REACHED = f"""
     SELECT {_COLUMNS} FROM model_connections
     WHERE workspace_id = $1 OR workspace_id IS NULL
@@ -182,7 +182,7 @@ _REMOVE = """
     WHERE workspace_id IS NOT DISTINCT FROM $1 AND name = $2
     RETURNING id, kind, base_url
 """
-# Connections at other places, which are asked where there is no other.
+# Connections at other URLs, used when there is no other.
 _OTHERS = """
     SELECT 1 AS there FROM model_connections
     WHERE ($1::uuid IS NULL OR workspace_id IS NULL OR workspace_id = $1)
@@ -193,15 +193,15 @@ _OTHERS = """
 
 @dataclass(frozen=True, slots=True)
 class ModelConnection:
-    """One place where models are asked."""
+    """A connection to a model provider."""
 
     id: UUID
-    # None: the installation's own, for every workspace.
+    # None: the installation's connection, used by every workspace.
     workspace_id: UUID | None
     name: str
     kind: ModelKind
     base_url: str
-    # Empty: the models that its kind is known for.
+    # Empty: the known models of its kind.
     offers: tuple[str, ...]
     usual_model: str | None
     has_key: bool
@@ -210,41 +210,41 @@ class ModelConnection:
 
     @property
     def drawer(self) -> SecretScope:
-        """Where its key is sealed."""
+        """The secret scope that holds its API key."""
         return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConnectionSpec:
-    """How a connection shall be."""
+    """The requested state of a connection."""
 
     # None: the installation's.
     workspace_id: UUID | None
     name: str
-    # What is said of it, by the names above; the address has been read already.
+    # The given fields, by the names above; the URL is already parsed.
     said: Mapping[str, Any]
     key: str | None
     by: UUID | None
-    # Who asks for it; None: the settings of the installation.
+    # The requester; None: the installation's settings.
     actor: Actor | None = None
 
 
 async def list_reachable_connections(
     database: QueryExecutor, workspace_id: UUID
 ) -> tuple[ModelConnection, ...]:
-    """Every connection that a workspace can use, in the order in which they are asked."""
+    """List the connections that a workspace can use, in the order in which they are tried."""
     return tuple(map(_build_connection, await database.fetch(_REACHED, workspace_id)))
 
 
 async def list_all_connections(database: QueryExecutor) -> tuple[ModelConnection, ...]:
-    """Every connection there is, for whoever looks after the installation."""
+    """List every connection, for the operator."""
     return tuple(map(_build_connection, await database.fetch(_ALL)))
 
 
 async def connect(
     tx: Transaction, vault: Vault, spec: ModelConnectionSpec
 ) -> tuple[ModelConnection, bool]:
-    """Makes or changes a connection and seals its key; whether it is new."""
+    """Create or change a connection and encrypt its key; return whether it is new."""
     space = spec.workspace_id
     await tx.execute(_LOCK, str(space or "installation"))
     found = await tx.fetchrow(_FIND, space, spec.name)
@@ -256,7 +256,7 @@ async def connect(
     has_key = _check_key(spec, before, kind, url)
     was = before and (before.kind, before.base_url, before.offers, before.usual_model)
     if spec.actor is not None and was != (kind, url, tuple(offers), usual):
-        # Whatever answers decides what is sent; another key alone changes nothing of that.
+        # The endpoint decides what is sent where; a new key alone does not change that.
         await check_account_change(tx, spec.actor, _connection_change(space, spec.name))
     if before is None:
         row = await tx.fetchrow(
@@ -271,12 +271,12 @@ async def connect(
 
 
 async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str, actor: Actor) -> bool:
-    """Forgets a connection and its key; False when there was none of that name."""
+    """Delete a connection and its key; False when there was none of that name."""
     row = await tx.fetchrow(_REMOVE, workspace_id, name)
     if row is None:
         return False
     if await tx.fetchrow(_OTHERS, workspace_id, row["kind"], row["base_url"]) is not None:
-        # They would be asked instead.
+        # These would be used instead.
         await check_account_change(tx, actor, _connection_change(workspace_id, name))
     scope = connection_scope(workspace_id or FIRST_WORKSPACE, row["id"])
     await delete_secret(tx, scope, API_KEY)
@@ -284,7 +284,7 @@ async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str, acto
 
 
 async def list_connection_users(tx: Transaction, workspace_id: UUID, name: str) -> list[str]:
-    """The active automations of a workspace that name a connection, by their names."""
+    """Name the active automations of a workspace that use a connection."""
     rows = await tx.fetch(_NEEDED_BY, workspace_id, {"start": f"{name}/"})
     return [row["name"] for row in rows]
 
@@ -302,7 +302,7 @@ async def _check_connection_limit(tx: Transaction, workspace_id: UUID | None) ->
 def _resolve_connection(
     spec: ModelConnectionSpec, before: ModelConnection | None
 ) -> tuple[ModelKind, str, tuple[str, ...], str | None]:
-    """The whole connection: what is said, then what there was, then what is usual."""
+    """Resolve a connection: the given fields, then the stored ones, then the defaults."""
     said = spec.said
     if before is None:
         known = spec.name if spec.name in HOME_URLS else "compatible"
@@ -310,7 +310,7 @@ def _resolve_connection(
         url = said.get(URL) or HOME_URLS.get(kind)
     else:
         kind = said.get(KIND, before.kind)
-        # Another language is spoken at another place.
+        # Another kind has another default URL.
         home = HOME_URLS.get(kind) if kind != before.kind else before.base_url
         url = said.get(URL) or home
     if url is None:
@@ -344,7 +344,7 @@ def _check_usual(usual: str | None, offers: tuple[str, ...]) -> None:
 def _check_key(
     spec: ModelConnectionSpec, before: ModelConnection | None, kind: ModelKind, url: str
 ) -> bool:
-    """Whether it has a key then; a key that is there goes to no other place."""
+    """Check its key; a stored key is never sent to another URL."""
     if spec.key is not None:
         return True
     if before is not None and before.has_key:

@@ -1,8 +1,8 @@
-"""A file for its owner's eyes: written whole or not at all, and a small one is refused when
-others could have read it.
+"""Files readable by their owner only, written atomically.
 
-A file is written beside its place, brought to the disk and then renamed, so that whoever
-looks sees it whole or not at all. What a process that died left behind is known by its name.
+A file is written under a temporary name, synced and renamed, so that readers see it completely or
+not at all. Leftovers of a crashed process are recognised by name. Reading rejects a file that
+others could have read.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import secrets
 import stat
 from pathlib import Path
 
-# More than such a file holds; the rest of a larger one need not be read to refuse it.
+# Larger than any such file; a larger one is rejected without reading the rest.
 _MOST_BYTES = 256
 _PASSING = ".passing."
 
 
 class InsecureFileError(Exception):
-    """The file is not a plain file that only its owner may read."""
+    """The file is not a regular file that only its owner may read."""
 
 
 def read_private(path: Path) -> bytes | None:
-    """What the file holds, or None when there is none."""
+    """Read the file; None when there is none."""
     try:
-        # Without blocking: a pipe in its place would hold the process for ever.
+        # Non-blocking: opening a named pipe would block the process for ever.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
@@ -38,7 +38,7 @@ def read_private(path: Path) -> bytes | None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Puts the content in the file's place; a reader sees the old or the new one, whole."""
+    """Replace the file's content atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     passing = path.with_name(f"{_PASSING}{secrets.token_hex(8)}")
     try:
@@ -54,12 +54,12 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def is_left_behind(name: str) -> bool:
-    """Whether a file of this name was never put in its place, if nobody writes it now."""
+    """Report whether a name is that of an unfinished write, if nobody is writing now."""
     return name.startswith(_PASSING)
 
 
 def sync_folder(path: Path) -> None:
-    """Brings to the disk what was put into a folder or taken out of it."""
+    """Sync a folder after entries were added or removed."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

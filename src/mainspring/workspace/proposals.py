@@ -1,7 +1,7 @@
-"""Proposals as they are kept: for some days, or until they are saved.
+"""Stored proposals, which expire after some days or are saved as automations.
 
-Each change counts one revision up and is refused when somebody else was quicker, so what a
-person has read is what they answer, edit and save.
+Each change increments the revision and is rejected when the revision is stale (optimistic locking),
+so what a person has read is what they answer, edit and save.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _EXPIRED = """
 
 @dataclass(frozen=True, slots=True)
 class ProposalBase:
-    """What a proposal changes: an automation, as it was in one version."""
+    """The automation and version that a proposal changes."""
 
     automation_id: UUID
     version: int
@@ -88,7 +88,7 @@ class ProposalBase:
 
 @dataclass(frozen=True, slots=True)
 class StoredProposal:
-    """A proposal as it is kept."""
+    """A stored proposal."""
 
     id: UUID
     created_by: UUID
@@ -119,7 +119,7 @@ async def keep_proposal(
     body: Mapping[str, Any],
     base: ProposalBase | None,
 ) -> StoredProposal:
-    """Keeps a new proposal, unless too many wait to be decided already."""
+    """Store a new proposal, unless too many are open."""
     await check_proposal_limit(tx, workspace_id)
     automation_id, version = (None, None) if base is None else (base.automation_id, base.version)
     added = await tx.fetchrow(
@@ -129,7 +129,7 @@ async def keep_proposal(
 
 
 async def check_proposal_limit(tx: Transaction, workspace_id: UUID) -> None:
-    """Refuses one more where too many wait already; asked before anything is paid for, too."""
+    """Reject when too many proposals are open; also checked before paying for a model call."""
     row = await tx.fetchrow(_OPEN, workspace_id)
     if row["open"] >= MOST_OPEN:
         raise LimitExceeded(
@@ -140,7 +140,7 @@ async def check_proposal_limit(tx: Transaction, workspace_id: UUID) -> None:
 
 
 async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
-    """A proposal, saved ones too, as long as it is there."""
+    """Load a proposal, saved ones included, until it expires."""
     row = await tx.fetchrow(_ONE, workspace_id, proposal_id)
     if row is None:
         raise _no_proposal_error()
@@ -148,7 +148,7 @@ async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) 
 
 
 async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
-    """The same, and nobody else changes it before the transaction is over."""
+    """Load and lock a proposal until the transaction ends."""
     row = await tx.fetchrow(f"{_ONE} FOR UPDATE", workspace_id, proposal_id)
     if row is None:
         raise _no_proposal_error()
@@ -158,14 +158,14 @@ async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) 
 async def list_open(
     tx: Transaction, workspace_id: UUID, after: UUID | None, most: int
 ) -> list[StoredProposal]:
-    """Those that nobody has saved, the newest first."""
+    """List unsaved proposals, newest first."""
     return [StoredProposal(**dict(row)) for row in await tx.fetch(_LIST, workspace_id, after, most)]
 
 
 async def change_proposal(
     tx: Transaction, workspace_id: UUID, before: StoredProposal, body: Mapping[str, Any]
 ) -> StoredProposal:
-    """Keeps the next revision of a proposal; refused when it is not what it was."""
+    """Store the next revision; rejected when the current one is not the expected one."""
     row = await tx.fetchrow(_CHANGE, workspace_id, before.id, before.revision, dict(body), LIFETIME)
     if row is not None:
         return StoredProposal(**dict(row))
@@ -181,7 +181,7 @@ async def mark_saved(
     version: int,
     by: UUID,
 ) -> StoredProposal:
-    """Writes down what became of a proposal that is held."""
+    """Record the automation that a locked proposal became."""
     row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
     return StoredProposal(**dict(row))
 
@@ -194,13 +194,13 @@ async def is_written(
 
 
 async def drop_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> None:
-    """Throws a proposal away that nobody has saved."""
+    """Delete an unsaved proposal."""
     check_not_saved(await hold_proposal(tx, workspace_id, proposal_id))
     await tx.execute(_DROP, workspace_id, proposal_id)
 
 
 async def expire_proposals(database: Database, now: datetime) -> int:
-    """Takes away those whose time is over, saved ones too: what they became is kept elsewhere."""
+    """Delete expired proposals, saved ones included: their automations remain."""
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))
@@ -209,7 +209,7 @@ async def expire_proposals(database: Database, now: datetime) -> int:
 
 
 def check_open(kept: StoredProposal) -> None:
-    """Refuses what has been saved, and what was left for too long."""
+    """Reject saved and expired proposals."""
     check_not_saved(kept)
     if kept.is_over:
         raise Expired(

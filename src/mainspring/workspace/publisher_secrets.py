@@ -1,8 +1,8 @@
-"""Publisher secrets in automations: who may use what belongs to the workspace.
+"""Publisher secrets in automations: who may use a workspace's own secrets.
 
-A definition names one as ``{{publisher.NAME}}``. The value is the workspace's and set by its
-admins, so only the automations of somebody who could set it may send it anywhere: whoever may
-no more than write automations would otherwise read it off a server of their own.
+A definition refers to one as ``{{publisher.NAME}}``. Admins set the values, so only automations of
+members who could set them may send them anywhere: otherwise an editor could send a value to a
+server of their own and read it there.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 PREFIX: Final = "publisher."
-# The signing secret of the workspace's Slack app. Who has it could answer for members, so a person
-# sets it and no automation sends it anywhere.
+# The signing secret of the workspace's Slack app. It could be used to forge members' answers, so a
+# person sets it and no automation may send it anywhere.
 SLACK_SIGNING_SECRET: Final = "SLACK_SIGNING_SECRET"  # noqa: S105  (the name of it)
 _ROLE = """
     SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
@@ -32,12 +32,12 @@ _THERE = """
 
 
 def filter_publisher_secrets(names: Iterable[str]) -> frozenset[str]:
-    """The names of publisher secrets among these, as the vault knows them."""
+    """Filter the publisher secrets among these references."""
     return frozenset(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
 
 
 async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
-    """Refuses the workspace's secrets to an automation of somebody who could not set them."""
+    """Reject workspace secrets in an automation whose owner could not set them."""
     row = await tx.fetchrow(_ROLE, workspace_id, owner_id)
     if row is not None and Role(row["role"]).may(Permission.MEMBERS):
         return
@@ -51,7 +51,7 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
 
 
 def check_sendable(names: Iterable[str]) -> None:
-    """Refuses what only verifies requests that arrive here."""
+    """Reject secrets that only verify incoming requests."""
     if SLACK_SIGNING_SECRET in names:
         raise PermissionDenied(
             f"{SLACK_SIGNING_SECRET} verifies the requests of Slack and is sent nowhere.",
@@ -63,17 +63,17 @@ def check_sendable(names: Iterable[str]) -> None:
 async def list_set_publisher_secrets(
     tx: Transaction, workspace_id: UUID, names: Iterable[str]
 ) -> set[str]:
-    """Those of these names that the workspace has, each as a definition names it."""
+    """List which of these secrets are set, as definitions spell them."""
     wanted = sorted(filter_publisher_secrets(names))
     rows = await tx.fetch(_THERE, workspace_id, wanted) if wanted else []
     return {PREFIX + row["name"] for row in rows}
 
 
 async def has_publisher_secret(tx: Transaction, workspace_id: UUID, name: str) -> bool:
-    """Whether the workspace has a publisher secret of this name."""
+    """Report whether the workspace has a publisher secret of this name."""
     return bool(await tx.fetch(_THERE, workspace_id, [name]))
 
 
 def format_set_hint(name: str) -> str:
-    """What somebody does who lacks one."""
+    """The remedy for a missing publisher secret."""
     return f"An admin adds it with `mainspring secrets set {name} --publisher`."

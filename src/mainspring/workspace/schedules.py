@@ -1,7 +1,7 @@
-"""Schedules as they are kept: which are due, and where they go from there.
+"""Stored schedules: which are due, and their next fire times.
 
-One scheduler serves all workspaces, so these statements cross them on purpose. The index
-over due moments is all that is read: what is stored and not due costs nothing.
+One scheduler serves all workspaces, so these statements cross them on purpose. Only the index on
+due times is read: schedules that are not due cost nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from uuid import UUID
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# Others may be firing the same schedules: what they hold is passed over.
+# SKIP LOCKED: another scheduler may be firing the same schedules.
 _DUE = """
     SELECT workspace_id, id, automation_id, config, inputs, next_due_at, covered_until
     FROM triggers
     WHERE next_due_at <= $1 AND NOT id = ANY($3::uuid[])
     ORDER BY next_due_at LIMIT $2 FOR UPDATE SKIP LOCKED
 """
-# A replay may have been given other inputs, so it covers nothing.
+# A replay may have had other inputs, so it covers nothing.
 _BEHIND = """
     SELECT a.created_at, (
         SELECT r.payload ->> 'scheduled_for' FROM runs r
@@ -69,28 +69,28 @@ _COMING = """
 
 @dataclass(frozen=True, slots=True)
 class DueSchedule:
-    """A schedule whose moment has come; its row is held until the transaction ends."""
+    """A due schedule; its row is locked until the transaction ends."""
 
     workspace_id: UUID
     trigger_id: UUID
     automation_id: UUID
-    # As they were stored, which need not be as they should be.
+    # As stored, which may be invalid.
     config: Any
     inputs: Any
     due_at: datetime
-    # Up to where succeeded runs cover the time line; none has succeeded yet: nothing.
+    # Until when succeeded runs cover the timeline; None before the first success.
     covered_until: datetime | None
     created_at: datetime
 
     @property
     def last_fired_at(self) -> datetime:
-        """Where the window of the next run begins: nothing after it has been dealt with."""
+        """Where the window of the next run starts."""
         return self.covered_until or self.created_at
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleAdvance:
-    """A schedule goes on to its next moment, or comes to rest without one."""
+    """A schedule's next fire time, or None when it ends."""
 
     schedule: DueSchedule
     next_due: datetime | None
@@ -99,7 +99,7 @@ class ScheduleAdvance:
 
 @dataclass(frozen=True, slots=True)
 class WaitingSchedule:
-    """A schedule that waited for a moment before somebody changed it."""
+    """A schedule's fire time before a change."""
 
     workspace_id: UUID
     trigger_id: UUID
@@ -109,19 +109,19 @@ class WaitingSchedule:
 
 @dataclass(frozen=True, slots=True)
 class SupersededSchedule:
-    """A schedule that no longer waits for its moment, which had come or could have."""
+    """A schedule that no longer waits for a fire time that was due."""
 
     schedule: WaitingSchedule
-    # At rest with its config, rather than changed or gone.
+    # Paused with its config, rather than changed or deleted.
     resting: bool
-    # The moments before this instant will not come again.
+    # Fire times before this instant are lost.
     until: datetime
 
 
 async def list_waiting_schedules(
     tx: Transaction, automations: Sequence[tuple[UUID, UUID]]
 ) -> list[WaitingSchedule]:
-    """What the schedules of automations wait for; their rows are held."""
+    """List what automations' schedules wait for; their rows are locked."""
     spaces, ids = [space for space, _ in automations], [one for _, one in automations]
     rows = await tx.fetch(_WAITING, spaces, ids)
     return [
@@ -133,12 +133,12 @@ async def list_waiting_schedules(
 async def list_superseded_schedules(
     tx: Transaction, before: Sequence[WaitingSchedule]
 ) -> list[SupersededSchedule]:
-    """Those of them whose moment came and that do not wait for it any more."""
+    """List schedules whose fire time passed and that no longer wait for it."""
     spaces, ids = [one.workspace_id for one in before], [one.trigger_id for one in before]
     rows = await tx.fetch(_NOW, spaces, ids)
     found = []
     for one, row in zip(before, rows, strict=True):
-        # A changed schedule may name the same moments from its next one on.
+        # A changed schedule may have the same fire times from its next one on.
         passed = row["now"] + timedelta(microseconds=1)
         until = min(passed, row["next_due_at"] or passed)
         if one.due_at < until and row["next_due_at"] != one.due_at:
@@ -150,7 +150,7 @@ async def list_superseded_schedules(
 async def claim_due_schedules(
     tx: Transaction, now: datetime, most: int, aside: Collection[UUID] = ()
 ) -> list[DueSchedule]:
-    """The schedules that are due and that nobody holds, the longest overdue first."""
+    """Claim due schedules that no other scheduler holds, most overdue first."""
     rows = await tx.fetch(_DUE, now, most, list(aside))
     behind = await tx.fetch(
         _BEHIND,
@@ -174,9 +174,9 @@ async def claim_due_schedules(
 
 
 async def move(tx: Transaction, moves: Sequence[ScheduleAdvance]) -> None:
-    """All of them in one statement.
+    """Update all of them in one statement.
 
-    What is covered is written down, so that it stays known when old runs are gone.
+    The covered time is stored, so that it survives the deletion of old runs.
     """
     await tx.execute(
         _MOVE,
@@ -189,7 +189,7 @@ async def move(tx: Transaction, moves: Sequence[ScheduleAdvance]) -> None:
 
 
 async def load_next_due(tx: Transaction, aside: Collection[UUID] = ()) -> datetime | None:
-    """The earliest moment that any schedule waits for."""
+    """Return the earliest fire time of any schedule."""
     row = await tx.fetchrow(_NEXT, list(aside))
     found: datetime | None = row and row["next_due_at"]
     return found
@@ -198,18 +198,18 @@ async def load_next_due(tx: Transaction, aside: Collection[UUID] = ()) -> dateti
 async def list_coming_schedules(
     tx: Transaction, now: datetime, until: datetime, most: int
 ) -> list[tuple[UUID, UUID, int]]:
-    """Workspace, automation and version of the schedules that are due next."""
+    """List workspace, automation and version of the schedules due next."""
     rows = await tx.fetch(_COMING, now, until, most)
     return [(row["workspace_id"], row["automation_id"], row["version"]) for row in rows]
 
 
 def _max_time(one: datetime | None, other: datetime | None) -> datetime | None:
-    """Ids need not be in the order of moments; what was covered stays covered."""
+    """Return the later time: ids are not ordered by fire time, and coverage never shrinks."""
     return max((moment for moment in (one, other) if moment is not None), default=None)
 
 
 def _read(text: str | None) -> datetime | None:
-    """A moment out of a payload; what cannot be read covers nothing."""
+    """Parse a time from a payload; an unreadable one covers nothing."""
     try:
         moment = None if text is None else datetime.fromisoformat(text)
     except ValueError:

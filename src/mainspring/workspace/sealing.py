@@ -1,7 +1,7 @@
-"""How one secret is sealed, and what its seal is bound to.
+"""Encryption of a secret and its associated data.
 
-The workspace, the owner, the kind, the secret's id and its name are sealed in as associated
-data: a row that was copied to another place, or given to somebody else, does not open.
+Workspace, owner, kind, id and name are the associated data: a row copied elsewhere or assigned to
+another owner does not decrypt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EARLIER_PURPOSE: Final = b"mainspring secret v1\0"
 
 @dataclass(frozen=True, slots=True)
 class SecretScope:
-    """Whose secrets: a member's own, a connection's, or those that a workspace publishes with."""
+    """A secret scope: a member's, a connection's, or a workspace's publisher secrets."""
 
     workspace_id: UUID
     owner_id: UUID
@@ -31,18 +31,18 @@ class SecretScope:
 
 
 def publisher_scope(workspace_id: UUID) -> SecretScope:
-    """The secrets that belong to a workspace itself."""
+    """The scope of a workspace's own secrets."""
     return SecretScope(workspace_id, workspace_id, "publisher")
 
 
 def connection_scope(workspace_id: UUID, connection_id: UUID) -> SecretScope:
-    """The secrets by which a connection is let in elsewhere."""
+    """The scope of a connection's credentials."""
     return SecretScope(workspace_id, connection_id, "connection")
 
 
 def build_associated_data(scope: SecretScope, secret_id: UUID, name: str) -> bytes:
-    """What a seal is bound to. All before the name has a fixed length or an end of its own,
-    so no two places have the same spelling."""
+    """Encode the associated data. Every field before the name has a fixed length or a
+    terminator, so the encoding is unambiguous."""
     ids = scope.workspace_id.bytes + scope.owner_id.bytes + secret_id.bytes
     return _PURPOSE + ids + scope.kind.encode() + b"\0" + name.encode()
 
@@ -50,11 +50,11 @@ def build_associated_data(scope: SecretScope, secret_id: UUID, name: str) -> byt
 def decrypt_secret(
     key: MasterKey, scope: SecretScope, secret_id: UUID, name: str, nonce: bytes, sealed: bytes
 ) -> str:
-    """The value; InvalidTag or ValueError for a seal that does not belong here."""
+    """Decrypt a value; InvalidTag or ValueError when it does not belong here."""
     try:
         return key.open(nonce, sealed, build_associated_data(scope, secret_id, name))
     except InvalidTag:
-        # Before there were owners every secret was the first member's.
+        # Secrets stored before owners existed belong to the first member.
         if scope.kind != "automation" or scope.owner_id != FIRST_MEMBER:
             raise
         earlier = _EARLIER_PURPOSE + scope.workspace_id.bytes + secret_id.bytes + name.encode()

@@ -1,8 +1,8 @@
-"""Secrets as capabilities: set, list and delete, for people and never for runs.
+"""Secret capabilities: set, list and delete, for people and never for runs.
 
-A value goes in and never comes out: no answer holds it, and the door keeps it out of its
-records. A member's secrets are their own; whoever looks after the members may look after
-their secrets too. Publisher secrets belong to the workspace.
+Values are write-only: no result contains one, and the gate keeps them out of its records. A
+member's secrets are their own; members with permission to manage members can manage their secrets
+too. Publisher secrets belong to the workspace.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mainspring.workspace.vault import (
     publisher_scope,
 )
 
-# A value is measured in bytes as well, by the operator's limit.
+# The operator's limit also applies, in bytes.
 MAX_VALUE: Final = 8_192
 _ID: Final = {"type": "string", "format": "uuid"}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
@@ -50,7 +50,7 @@ _KNOWN_HERE = """
 """
 
 
-# Secrets that only a person sets: where a member is reached, and what verifies their answers.
+# Secrets that only a person sets: where a member is notified, and what verifies their answers.
 _BY_PEOPLE: Final = {
     "telegram_chat_id": "A person says where they are reached (telegram_chat_id); a program "
     "cannot.",
@@ -61,14 +61,14 @@ _BY_PEOPLE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _SecretKindText:
-    """How the capabilities of one kind of secrets are named and explained."""
+    """Names and descriptions for the capabilities of one kind of secret."""
 
     kind: SecretKind
     prefix: str
     noun: str
     example: str
     wrong_names: tuple[tuple[str, str], ...]
-    # What a role must allow to change them.
+    # The permission needed to change them.
     permission: Permission
     use: str
 
@@ -97,9 +97,9 @@ _PUBLISHER = _SecretKindText(
 def secret_capabilities(
     vault: Vault | None, vocabulary: Words | None = None
 ) -> tuple[Capability, ...]:
-    """All six; without a vault they can be described and not called.
+    """Build the six capabilities; without a vault they can only be described.
 
-    ``vocabulary`` tells which steps write.
+    ``vocabulary`` says which steps write.
     """
     return tuple(
         one
@@ -160,7 +160,7 @@ def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) 
             audience=Audience.PEOPLE,
             permission=words.permission,
             hidden_arguments=frozenset({"value"}),
-            # As the other calls about it name it.
+            # As the other capabilities for it name it.
             subject=lambda given, _: given.get("name"),
         ),
     )
@@ -253,9 +253,9 @@ def _delete(words: _SecretKindText) -> Capability:
 async def _check_replacing(
     words: _SecretKindText, ctx: CallContext, scope: SecretScope, name: str, vocabulary: Words
 ) -> None:
-    """Refuses a program whose value would give agreed automations another account.
+    """Reject a program whose value would switch consented automations to another account.
 
-    Also where there is no value yet: a program could forget the one before.
+    Also when no value is set: a program could have deleted the previous one.
     """
     published = words.kind == "publisher"
     change = AccountChange(
@@ -271,7 +271,7 @@ async def _check_replacing(
 
 
 def check_sets_address(actor: Actor, detail: str) -> None:
-    """Refuses a program: what goes to a member must not be aimed at somebody else by it."""
+    """Reject programs: they must not redirect a member's notifications."""
     if not actor.is_person:
         raise PermissionDenied(
             detail,
@@ -284,7 +284,7 @@ def check_sets_address(actor: Actor, detail: str) -> None:
 async def _resolve_scope(
     words: _SecretKindText, ctx: CallContext, arguments: Mapping[str, Any]
 ) -> SecretScope:
-    """Whose secrets a call is about; others' are for whoever looks after the members."""
+    """Resolve whose secrets a call concerns; others' need permission to manage members."""
     actor = ctx.actor
     if words.kind == "publisher":
         return publisher_scope(actor.workspace_id)

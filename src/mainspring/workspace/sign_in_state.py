@@ -1,7 +1,7 @@
-"""What is kept of somebody who left to sign in elsewhere, until they come back.
+"""The encrypted state of a pending OAuth sign-in.
 
-It is told by a state that nobody can guess, and sealed for the member who left: in a row that
-was given to somebody else it does not open.
+It is looked up by an unguessable state and encrypted for the member who started it: a row assigned
+to another member does not decrypt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PURPOSE: Final = b"mainspring sign in v1\0"
 
 @dataclass(frozen=True, slots=True)
 class SignInState:
-    """A state that brings somebody back, and what a row keeps meanwhile."""
+    """An OAuth state, and what its row stores."""
 
     state: str
     hashed: bytes
@@ -38,10 +38,10 @@ class SignInState:
 async def seal_leaving(
     vault: Vault, workspace_id: UUID, member_id: UUID, kept: Mapping[str, Any]
 ) -> SignInState:
-    """Seals what the way back needs."""
+    """Encrypt what the callback needs."""
     state = secrets.token_urlsafe(32)
     hashed = hash_of_state(state)
-    # The first key there is may have to be made for this.
+    # This may have to create the first master key.
     await vault.derived_key(_PURPOSE)
     key = (await vault.keyring.keys()).sealing
     assert key is not None
@@ -53,7 +53,7 @@ async def seal_leaving(
 async def open_leaving(
     vault: Vault, workspace_id: UUID, member_id: UUID, hashed: bytes, row: Any
 ) -> Mapping[str, Any]:
-    """What was kept, from a row that was just taken away; Expired when it took too long."""
+    """Decrypt the stored state of a consumed row; Expired when it took too long."""
     key = (await vault.keyring.keys()).named(row["key_id"])
     if key is None or not row["in_time"]:
         raise _state_expired_error()
@@ -66,12 +66,12 @@ async def open_leaving(
 
 
 def hash_of_state(state: str) -> bytes:
-    """By which a state is found again without being kept."""
+    """Hash a state, so that it is found without being stored."""
     return hashlib.sha256(state.encode("utf-8", "replace")).digest()
 
 
 def unknown_state_error() -> NotFound:
-    """Nobody left with such a state, or they are back already."""
+    """The error for an unknown or already used state."""
     return NotFound(
         "This signing in was not begun here by you, or it has been used already.",
         code="sign_in_unknown",

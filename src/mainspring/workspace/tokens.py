@@ -1,8 +1,8 @@
-"""Access tokens: who may speak to the server.
+"""Access tokens for API clients.
 
-A token is shown once, when it is made; only its hash is kept, and its last four characters
-so that people can tell tokens apart. The local owner's token lives in a file of the data
-folder, so that commands on the same machine need no setting up.
+A token is shown once, when it is created; only its hash and its last four characters are stored.
+The local owner's token is in a file of the data folder, so that commands on the same machine need
+no setup.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _ADD = f"""
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
 """
-# The hash alone says whose token it is, so this looks into every workspace.
+# Across workspaces: the hash alone identifies the token.
 _FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
 _LIST = f"""
     SELECT {_COLUMNS} FROM access_tokens
     WHERE workspace_id = $1 AND ($2::uuid IS NULL OR member_id = $2) ORDER BY id
 """
-# Of many requests within a minute one writes.
+# At most one write per minute.
 _TOUCH = """
     UPDATE access_tokens SET last_used_at = now()
     WHERE workspace_id = $1 AND id = $2
@@ -59,7 +59,7 @@ _REVOKE_ALL = """
     UPDATE access_tokens SET revoked_at = now()
     WHERE workspace_id = $1 AND member_id = $2 AND revoked_at IS NULL
 """
-# A person's tokens are theirs in every workspace, so this looks over the walls.
+# Across workspaces: a person's tokens exist in all of them.
 _REVOKE_EVERYWHERE = """
     UPDATE access_tokens SET revoked_at = now()
     WHERE member_id = $1 AND revoked_at IS NULL AND hash IS DISTINCT FROM $2
@@ -70,7 +70,7 @@ _REVOKE = f"""
     WHERE workspace_id = $1 AND id = $2 AND ($3::uuid IS NULL OR member_id = $3)
     RETURNING {_COLUMNS}
 """
-# What a client holds goes on under another text; one that was ended does not.
+# A client's token gets a new text on refresh; a revoked one does not.
 _RENEW = """
     UPDATE access_tokens SET hash = $3, hint = $4, expires_at = $5
     WHERE workspace_id = $1 AND id = $2 AND client_id IS NOT NULL AND revoked_at IS NULL
@@ -89,7 +89,7 @@ _REVOKED = """
     SELECT id FROM access_tokens
     WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NOT NULL
 """
-# Two processes that start at once make one token between them.
+# Of two processes that start concurrently, one creates the token.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring owner token', 0))"
 
 OWNER_FILE: Final = "owner.token"
@@ -100,7 +100,7 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What is kept of a token."""
+    """A stored token."""
 
     workspace_id: UUID
     id: UUID
@@ -108,21 +108,21 @@ class StoredToken:
     name: str
     hint: str
     role: Role
-    # The only capabilities it may call; None: whatever its role allows.
+    # The only capabilities it may call; None: everything its role allows.
     capabilities: tuple[str, ...] | None
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
-    # The client that was given it when a member agreed; None: somebody made it by hand.
+    # The OAuth client that holds it; None: created manually.
     client_id: UUID | None
-    # The automations whose consents it may answer; None: it may answer none.
+    # The automations whose consents it may answer; None: none.
     approves: tuple[UUID, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLimits:
-    """What a token gives: at most a role, perhaps a few capabilities only, perhaps for a time."""
+    """A token's limits: a role, optionally a list of capabilities, optionally an expiry."""
 
     role: Role = Role.OWNER
     capabilities: tuple[str, ...] | None = None
@@ -132,17 +132,17 @@ class TokenLimits:
 
 
 async def record_token_use(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:
-    """Writes down that a token was used, at most once a minute."""
+    """Record that a token was used, at most once a minute."""
     await tx.execute(_TOUCH, workspace_id, token_id)
 
 
 def hash_token(plain: str) -> bytes:
-    """A token is random enough that a plain hash gives nothing away."""
+    """Hash a token; its entropy makes an unsalted hash safe."""
     return hashlib.sha256(plain.encode()).digest()
 
 
 def is_token(text: str) -> bool:
-    """Whether a text has the form of a token."""
+    """Report whether a text has the format of a token."""
     return _FORM.fullmatch(text) is not None
 
 
@@ -155,7 +155,7 @@ async def make_token(
     *,
     client_id: UUID | None = None,
 ) -> tuple[StoredToken, str]:
-    """A new token, and its text, which cannot be had again."""
+    """Create a token; return it with its text, which is not stored."""
     if not 0 < len(name) <= _LONGEST_NAME:
         detail = f"The name of a token has 1 to {_LONGEST_NAME} characters."
         raise Invalid(detail, findings=[Finding("/name", detail, "length")])
@@ -168,7 +168,7 @@ async def make_token(
 async def renew_token(
     tx: Transaction, workspace_id: UUID, token_id: UUID, expires_at: datetime
 ) -> str | None:
-    """Another text and another end for a client's token; None for one that was ended."""
+    """Give a client's token a new text and expiry; None for a revoked one."""
     plain = _generate_token()
     row = await tx.fetchrow(
         _RENEW, workspace_id, token_id, hash_token(plain), plain[-4:], expires_at
@@ -179,20 +179,20 @@ async def renew_token(
 async def revoke_tokens_of_client(
     tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
 ) -> None:
-    """Ends every token that a client holds of a member."""
+    """Revoke every token that a client holds for a member."""
     await tx.execute(_REVOKE_OF_CLIENT, workspace_id, member_id, client_id)
 
 
 async def narrow_tokens_of_client(
     tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID, role: Role
 ) -> None:
-    """Leaves a client no more than a role with any token that it holds of a member."""
+    """Reduce the role of every token that a client holds for a member."""
     within = [one.value for one in Role if one.rank <= role.rank]
     await tx.execute(_NARROW, workspace_id, member_id, client_id, role.value, within)
 
 
 async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
-    """The token with this hash, unless it was revoked."""
+    """Find the token with this hash, unless revoked."""
     row = await tx.fetchrow(_FIND, digest)
     return None if row is None or row["revoked_at"] is not None else _build_stored_token(row)
 
@@ -200,16 +200,16 @@ async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
 async def list_tokens(
     tx: Transaction, workspace_id: UUID, member_id: UUID | None = None
 ) -> list[StoredToken]:
-    """Every token of a workspace or of one member, revoked ones too, by their making."""
+    """List the tokens of a workspace or member, revoked ones included, in creation order."""
     return [_build_stored_token(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
 
 
 async def revoke_token(
     tx: Transaction, workspace_id: UUID, token_id: UUID, member_id: UUID | None = None
 ) -> StoredToken:
-    """Ends a token for ever; ending it again changes nothing.
+    """Revoke a token; idempotent.
 
-    With a member, only a token of theirs is there to be ended.
+    With a member, only their own tokens are found.
     """
     row = await tx.fetchrow(_REVOKE, workspace_id, token_id, member_id)
     if row is None:
@@ -218,19 +218,19 @@ async def revoke_token(
 
 
 async def is_revoked(tx: Transaction, workspace_id: UUID, token_id: UUID) -> bool:
-    """Whether there is such a token and it was ended before."""
+    """Report whether a token exists and is revoked."""
     return await tx.fetchrow(_REVOKED, workspace_id, token_id) is not None
 
 
 async def revoke_tokens_of(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
-    """Ends every token of a member who leaves."""
+    """Revoke every token of a departing member."""
     await tx.execute(_REVOKE_ALL, workspace_id, member_id)
 
 
 async def revoke_tokens_everywhere(
     tx: Transaction, member_id: UUID, *, but: bytes | None = None
 ) -> Counter[UUID]:
-    """Ends every token of a person, perhaps but one; answers how many, by their workspace."""
+    """Revoke every token of a person, optionally except one; return counts by workspace."""
     rows = await tx.fetch(_REVOKE_EVERYWHERE, member_id, but)
     return Counter(row["workspace_id"] for row in rows)
 
@@ -238,10 +238,10 @@ async def revoke_tokens_everywhere(
 async def ensure_owner_token(
     database: Database, home: Path, workspace_id: UUID, member_id: UUID
 ) -> Path:
-    """The file with the local owner's token, which works when this returns.
+    """Ensure that the local owner's token file exists and works.
 
-    A token that the database does not know (it is another database, or a new one) is added
-    to it. One that is lost or was revoked is replaced.
+    A token that the database does not know (another or a new database) is added to it. A lost or
+    revoked one is replaced.
     """
     path = home / OWNER_FILE
     async with database.transaction() as tx:
@@ -259,12 +259,12 @@ async def ensure_owner_token(
 
 
 def read_owner_token(home: Path) -> str | None:
-    """The local owner's token, for a command on the same machine; None when there is none."""
+    """Read the local owner's token for a command on the same machine; None when there is none."""
     return _read_owner(home / OWNER_FILE)
 
 
 async def load_owner_token_hash(home: Path) -> bytes | None:
-    """The hash of the local owner's token; None when there is none that can be read."""
+    """Hash the local owner's token; None when there is none that can be read."""
     try:
         plain = await asyncio.to_thread(read_owner_token, home)
     except InternalError:
@@ -338,7 +338,7 @@ def _token_file_error(sentence: str, suggestion: str | None = None) -> InternalE
     return InternalError(sentence, code="owner_token", suggestion=suggestion, retryable=False)
 
 
-# What a new token may give: no more than its maker has, and nothing that it could never call.
+# Limits of new tokens: at most the creator's rights, and only capabilities it could call.
 
 ANSWER: Final = "answer_consent"
 MOST_APPROVED: Final = 100
@@ -351,7 +351,7 @@ _THERE: Final = """
     SELECT id FROM automations
     WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND state <> 'archived'
 """
-# Its last hours cannot be written in UTC from every zone.
+# The last hours of year 9999 cannot be converted to UTC from every zone.
 LAST_YEAR: Final = 9999
 
 
@@ -362,9 +362,9 @@ def check_bounds(
     now: datetime,
     ends: datetime | None,
 ) -> None:
-    """Refuses a token that would give more than its maker has, or name what it cannot call.
+    """Reject a token with more rights than its creator, or with capabilities it cannot call.
 
-    Whoever makes it with a token gives away no more time than that token has left.
+    A token created with a token expires no later than that one.
     """
     if bounds.approves is not None and not actor.is_person:
         detail = "A person makes a token with the permission approve; a program cannot."
@@ -401,7 +401,7 @@ def check_bounds(
 
 
 def _judge_approving(bounds: TokenLimits) -> Iterator[Finding]:
-    """What is missing from a token that may approve."""
+    """Find what an approving token lacks."""
     if not bounds.approves:
         yield Finding("/approves", "Name the automations that it may approve.", "required")
     elif len(bounds.approves) > MOST_APPROVED:
@@ -421,7 +421,7 @@ def _judge_approving(bounds: TokenLimits) -> Iterator[Finding]:
 async def check_approved_exist(
     tx: Transaction, workspace_id: UUID, approves: Sequence[UUID] | None
 ) -> None:
-    """Refuses a token that names an automation which is not in this workspace."""
+    """Reject automations that are not in this workspace."""
     if approves is None:
         return
     rows = await tx.fetch(_THERE, workspace_id, list(approves))
@@ -438,7 +438,7 @@ async def check_approved_exist(
 def _judge(
     name: str, pointer: str, role: Role, actor: Actor, known: Mapping[str, Capability]
 ) -> Finding | None:
-    """What is wrong with a capability's name in a token, which would never be able to call it."""
+    """Explain why a token could never call a capability."""
     found = known.get(name)
     if found is None:
         detail = f"There is no capability called {name[:64]!r}."
@@ -458,16 +458,16 @@ def _judge(
 
 
 def describe_token(stored: StoredToken) -> dict[str, Any]:
-    """What the audit log says of a new token."""
+    """Describe a new token for the audit log."""
     result: dict[str, Any] = {"role": stored.role.value}
     if stored.approves is not None:
         result["approves"] = [str(one) for one in stored.approves]
     return result
 
 
-# Who holds a token, asked for many requests at once.
+# Batched lookup of token holders.
 
-# Whose token it is, while the person is still a member and nobody has shut them out.
+# The token's holder, while the person is an active member.
 _HOLDER = """
     SELECT t.hash, t.workspace_id, t.id, t.member_id, t.role, t.capabilities,
         m.role AS member_role, t.expires_at, u.administrator,
@@ -483,7 +483,7 @@ _HOLDER = """
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """Who shows a token, and what it lets them do."""
+    """The holder of a token and its rights."""
 
     workspace_id: UUID
     token_id: UUID
@@ -492,21 +492,21 @@ class TokenHolder:
     capabilities: frozenset[str] | None
     administrator: bool
     expires_at: datetime | None
-    # Whether its last use was written down some time ago.
+    # Whether its last use should be recorded again.
     stale: bool
-    # The client that was given it; such a token works at the MCP server alone.
+    # The OAuth client that holds it; such a token only works at the MCP server.
     client_id: UUID | None
-    # The automations whose consents the token may answer; None: a usual token.
+    # The automations whose consents it may answer; None for ordinary tokens.
     approves: frozenset[UUID] | None = None
 
 
 async def find_holder(tx: Transaction, digest: bytes) -> TokenHolder | None:
-    """The holder of the token with this hash, if it works now."""
+    """Find the holder of a valid token by hash."""
     return (await find_holders(tx, [digest])).get(digest)
 
 
 async def find_holders(tx: Transaction, digests: Collection[bytes]) -> dict[bytes, TokenHolder]:
-    """The holders of those tokens that work now, by their hashes."""
+    """Find the holders of valid tokens, by hash."""
     return {row["hash"]: _build_holder(row) for row in await tx.fetch(_HOLDER, list(digests))}
 
 
@@ -518,7 +518,7 @@ def _build_holder(row: Any) -> TokenHolder:
         row["member_id"],
         min_role(role, Role(row["member_role"])),
         None if limited is None else frozenset(limited),
-        # Whoever looks after everything may hand out a token that does not.
+        # An administrator's token with a smaller role does not administrate.
         row["administrator"] and role is Role.OWNER,
         row["expires_at"],
         row["stale"],
@@ -528,7 +528,7 @@ def _build_holder(row: Any) -> TokenHolder:
 
 
 class TokenHolderLookup:
-    """Looks tokens up by their hashes."""
+    """Looks tokens up by hash, in batches."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -536,7 +536,7 @@ class TokenHolderLookup:
         self._task: asyncio.Task[None] | None = None
 
     async def find(self, digest: bytes) -> TokenHolder | None:
-        """The holder of the token with this hash, if it works now."""
+        """Find the holder of a valid token by hash."""
         found: asyncio.Future[TokenHolder | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((digest, found))
         if self._task is None or self._task.done():
@@ -557,6 +557,6 @@ class TokenHolderLookup:
                     if not found.done():
                         found.set_result(known.get(digest))
             finally:
-                # Only a task that is itself cancelled leaves anybody without an answer.
+                # Only cancelling this task leaves a future unresolved.
                 for _, found in taken:
                     found.cancel()

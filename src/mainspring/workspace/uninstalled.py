@@ -1,8 +1,8 @@
-"""Whether the codex has taken something away, so that nobody undoes half of that.
+"""Guards against partially undoing an uninstall.
 
-What was uninstalled comes back with its board and everything else that went with it, and then
-stands among the installs again. Restoring an automation or a board alone would do none of this.
-Once the time for recovering is over, restoring by hand is what is left.
+Recovering an install restores its board and everything else that was removed with it. Restoring an
+automation or board alone would not. After the recovery period, restoring single resources is
+allowed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _UNINSTALLED = """
 
 
 async def is_uninstalled(tx: Transaction, workspace_id: UUID, entity_id: UUID) -> bool:
-    """Whether it was uninstalled and can still be recovered."""
+    """Report whether it was uninstalled and can still be recovered."""
     return await tx.fetchrow(_UNINSTALLED, workspace_id, entity_id) is not None
 
 
 async def check_not_uninstalled(
     tx: Transaction, workspace_id: UUID, entity_id: UUID, what: str = "automation"
 ) -> None:
-    """Refuses to bring back by itself what was uninstalled."""
+    """Reject restoring an uninstalled resource on its own."""
     if await is_uninstalled(tx, workspace_id, entity_id):
         raise Conflict(
             f"This {what} was uninstalled, and restoring it would undo only half of that.",

@@ -1,11 +1,10 @@
-"""The vault: where secrets sleep, sealed, until the door needs one.
+"""The vault: secrets encrypted at rest.
 
-Each value is sealed with AES-256-GCM under the master key and a fresh nonce, and bound to
-its place (``sealing``). A secret belongs to a member; an automation's runs use the secrets
-of the member who made it. What a workspace publishes with belongs to the workspace, under
-names in capitals. What a connection is let in with belongs to the connection. Nothing here
-answers a value but ``reveal``, which the door alone calls, and ``lend``, by which the secrets
-of somebody who has left are not used any more.
+Each value is encrypted with AES-256-GCM under the master key and a fresh nonce, with associated
+data (``sealing``). A secret belongs to a member; an automation's runs use the secrets of its owner.
+Publisher secrets belong to the workspace and have upper-case names. Credentials of a connection
+belong to the connection. Values leave only through ``reveal``, which the gate calls, and ``lend``,
+which excludes the secrets of former members.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ NAMED: Final[dict[SecretKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """What may be told about a secret: everything but its value."""
+    """A secret's metadata, without its value."""
 
     id: UUID
     name: str
@@ -87,23 +86,23 @@ class StoredSecret:
 
 @dataclass(frozen=True, slots=True)
 class VaultHealth:
-    """Whether the vault is whole."""
+    """The result of a vault check."""
 
     total: int
-    # The names of those that do not open.
+    # The names of secrets that do not decrypt.
     closed: tuple[str, ...] = ()
-    # Those that a rotation has not reached.
+    # How many secrets a rotation has not reached.
     behind: int = 0
 
 
 class DatabaseRow(Protocol):
-    """A row as the driver hands it out."""
+    """A row as the driver returns it."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
 
 class Vault:
-    """Named secrets of members and of workspaces."""
+    """Named secrets of members and workspaces."""
 
     def __init__(
         self, database: Database, key_file: Path, limits: Limits, *, key_command: str | None = None
@@ -115,9 +114,9 @@ class Vault:
     async def set(
         self, scope: SecretScope, name: str, value: str, description: str = ""
     ) -> StoredSecret:
-        """Seals a value under a name, in a transaction of its own."""
+        """Encrypt a value under a name, in its own transaction."""
         self._check(scope.kind, name, value, description)
-        # The first key takes a connection of its own; nobody may hold one meanwhile.
+        # Creating the first key needs a connection, so no transaction may be open here.
         await self._sealing_key()
         async with self._database.transaction() as tx:
             return await self.put(tx, scope, name, value, description)
@@ -125,9 +124,9 @@ class Vault:
     async def put(
         self, tx: Transaction, drawer: SecretScope, name: str, value: str, description: str = ""
     ) -> StoredSecret:
-        """Seals a value under a name; a second value under one name takes its place.
+        """Encrypt a value under a name, replacing an earlier one.
 
-        A description that is not given leaves the one that is there.
+        An omitted description is not changed.
         """
         self._check(drawer.kind, name, value, description)
         await tx.execute(HOLD_KEYS)
@@ -151,9 +150,9 @@ class Vault:
         return _build_stored_secret(row)
 
     async def ensure(self, scope: SecretScope, name: str, value: str) -> str:
-        """The value that is stored under a name; stores this one where there is none.
+        """Return the stored value of a name; store this one when there is none.
 
-        Of several that come at once the first one is stored, and all get that one.
+        Of concurrent callers the first one's value is stored and returned to all.
         """
         self._check(scope.kind, name, value, "")
         await self._sealing_key()
@@ -166,33 +165,33 @@ class Vault:
         return (await self.reveal(scope, [name]))[name]
 
     async def names(self, scope: SecretScope) -> tuple[StoredSecret, ...]:
-        """All secrets of a drawer by name, never with their values."""
+        """List the secrets of a scope by name, without values."""
         async with self._database.acquire() as connection:
             return await list_secrets(connection, scope)
 
     async def delete(self, scope: SecretScope, name: str) -> bool:
-        """Forgets a secret; False when there was none of that name."""
+        """Delete a secret; False when there was none of that name."""
         async with self._database.transaction() as tx:
             return await delete_secret(tx, scope, name)
 
     async def reveal(self, scope: SecretScope, names: Iterable[str]) -> dict[str, str]:
-        """The values of named secrets; one that is absent is named."""
+        """Decrypt named secrets; missing ones are reported."""
         wanted = sorted(set(names))
         if not wanted:
             return {}
         rows = await self._rows(scope, wanted)
         keys = await self.keyring.keys()
         if not _are_all_keys_known(rows, keys):
-            # A rotation has gone on since the keys were read, or since the rows were.
+            # A rotation advanced after the keys or the rows were read.
             keys = await self.keyring.keys(anew=True)
             rows = await self._rows(scope, wanted)
         self._check_there(keys)
         return {name: read(keys, scope, rows[name]) for name in wanted}
 
     async def lend(self, scope: SecretScope, names: Iterable[str]) -> dict[str, str]:
-        """The values for somebody who works for their owner, who must still be here.
+        """Decrypt secrets for work on behalf of their owner, who must be an active member.
 
-        What belongs to the workspace is lent too, under the names that definitions use.
+        The workspace's secrets are included, under the names that definitions use.
         """
         wanted = frozenset(names)
         if wanted and scope.kind == "automation":
@@ -207,12 +206,12 @@ class Vault:
         return found
 
     async def derived_key(self, purpose: bytes) -> bytes:
-        """A key of its own for something that is signed; the master key is made if need be."""
+        """Derive a signing key; the master key is created if needed."""
         keys = await self.keyring.keys()
         return (keys.current or await self._first_key()).derived(purpose)
 
     async def check_opens(self) -> None:
-        """Refuses to begin where there are secrets and this machine's key opens none of them."""
+        """Fail at startup when there are secrets and the key decrypts none of them."""
         there = False
         async for _, opens in self._tried(await self.keyring.keys(anew=True)):
             if opens:
@@ -229,7 +228,7 @@ class Vault:
             )
 
     async def condition(self) -> VaultHealth:
-        """Opens every secret there is, one after another, and says which do not open."""
+        """Decrypt every secret and report which ones fail."""
         keys = await self.keyring.keys(anew=True)
         closed: list[str] = []
         total = behind = 0
@@ -241,7 +240,7 @@ class Vault:
         return VaultHealth(total, tuple(closed), behind)
 
     async def _tried(self, keys: MasterKeys) -> AsyncIterator[tuple[DatabaseRow, bool]]:
-        """Every secret there is, and whether it opens."""
+        """Yield every secret, and whether it decrypts."""
         after = (UUID(int=0), UUID(int=0))
         while rows := await self._database.fetch(SOME, *after, _AT_ONCE):
             for row in rows:
@@ -291,11 +290,11 @@ class Vault:
         return (await self.keyring.keys()).sealing or await self._first_key()
 
     async def _first_key(self) -> MasterKey:
-        """A new key, unless there are secrets already: it would make them unreadable."""
+        """Create the first key, unless secrets exist: a new key would make them unreadable."""
         in_use = await self._database.fetchrow("SELECT 1 AS one FROM secrets LIMIT 1")
         if in_use is None:
             return await self.keyring.create()
-        # Somebody else may have made the key and its first secret a moment ago.
+        # Another process may just have created the key and its first secret.
         return self._check_there(await self.keyring.keys(anew=True))
 
     def _check_there(self, keys: MasterKeys) -> MasterKey:
@@ -310,24 +309,24 @@ class Vault:
 
 
 async def list_secrets(tx: Transaction, scope: SecretScope) -> tuple[StoredSecret, ...]:
-    """What may be told about the secrets of a drawer, by name."""
+    """List the metadata of a scope's secrets, by name."""
     rows = await tx.fetch(_LIST, scope.workspace_id, scope.kind, scope.owner_id)
     return tuple(_build_stored_secret(row) for row in rows)
 
 
 async def delete_secret(tx: Transaction, scope: SecretScope, name: str) -> bool:
-    """Forgets a secret; False when there was none of that name."""
+    """Delete a secret; False when there was none of that name."""
     whose = (scope.workspace_id, scope.kind, scope.owner_id)
     return await tx.fetchrow(_FORGET, *whose, name) is not None
 
 
 def get_secret_scope(row: DatabaseRow) -> SecretScope:
-    """Whose secret a row is."""
+    """The secret scope of a row."""
     return SecretScope(row["workspace_id"], row["owner_id"], row["kind"])
 
 
 def read(keys: MasterKeys, drawer: SecretScope, row: DatabaseRow) -> str:
-    """The value of a row; a Clash or a Fault for one that does not open."""
+    """Decrypt a row; raises Clash or Fault when that fails."""
     name = str(row["name"])
     key = keys.named(row["key_id"])
     if key is None:
@@ -348,7 +347,7 @@ def read(keys: MasterKeys, drawer: SecretScope, row: DatabaseRow) -> str:
 
 
 _AT_ONCE: Final = 500
-# Whoever seals holds the keys as they are; a rotation ends when nobody does.
+# Encryption takes this lock shared; a rotation finishes under the exclusive one.
 HOLD_KEYS: Final = "SELECT pg_advisory_xact_lock_shared(hashtextextended('vault keys', 0))"
 _HOLD_NAME = "SELECT pg_advisory_xact_lock(hashtextextended('secret ' || $1 || lower($2), 0))"
 _CASE = """
@@ -382,9 +381,9 @@ SOME: Final = f"""
 
 
 async def _check_case(tx: Transaction, scope: SecretScope, name: str) -> None:
-    """One name in two spellings would sooner or later be taken for the other.
+    """Reject names that differ only in case, which would be confused.
 
-    What connections hold is named by nobody, so it cannot be mistaken.
+    Connection credentials are exempt: nobody types their names.
     """
     if scope.kind == "connection":
         return

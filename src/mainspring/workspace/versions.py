@@ -1,8 +1,8 @@
-"""Versions: what an automation was, what changed, and the way back.
+"""Versions: history of an automation, differences, and rollback.
 
-A version is never changed or deleted. There are two ways back. ``rollback`` makes a new version
-with the content of the old one, so the history tells of it in order. ``use_version`` points at
-the old one, which every run then refers to by its own number; no version is added.
+Versions are immutable. ``rollback`` adds a new version with the content of an old one, so the
+history stays linear. ``use_version`` makes the old version current without adding one; runs refer
+to it by its own number.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# What changed between two definitions, place by place.
+# Structural diff of two definitions.
 
 DefinitionChange = dict[str, Any]
 
-# What names an entry of a list, in the order in which it is looked for.
+# Keys that identify list entries, in order of preference.
 _NAMES: Final = ("step_id", "id")
 
 
 def list_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DefinitionChange]:
-    """Every difference: add, remove, replace or move, with the values before and after."""
+    """List every difference: add, remove, replace or move, with old and new values."""
     return list(_diff_values(before, after, "", ""))
 
 
@@ -100,7 +100,7 @@ def _diff_named_entries(
 
 
 def _name_of(before: Sequence[Any], after: Sequence[Any]) -> str | None:
-    """The key that names every entry of both lists, each name once in its list."""
+    """Find the key that identifies every entry of both lists uniquely."""
     for name in _NAMES:
         if all(_are_all_named(entries, name) for entries in (before, after)):
             return name
@@ -113,7 +113,7 @@ def _are_all_named(entries: Sequence[Any], name: str) -> bool:
 
 
 def _find_longest_order(places: Sequence[int]) -> set[int]:
-    """The most places that still follow one another; the others are the ones that moved."""
+    """Find the longest increasing subsequence; the other entries are the ones that moved."""
     ends: list[int] = []
     before: list[tuple[int, int]] = []
     for place in places:
@@ -130,10 +130,9 @@ def _find_longest_order(places: Sequence[int]) -> set[int]:
     return settled
 
 
-# Definitions that nothing refers to any more.
+# Garbage collection of unreferenced definitions.
 
-# At odds with the lock of every INSERT, also of one that finds its row there already, and with
-# nothing that reads.
+# Conflicts with every INSERT, also one that hits ON CONFLICT, but with no reader.
 _HOLD = "LOCK TABLE definitions IN SHARE ROW EXCLUSIVE MODE"
 _FORGET = """
     DELETE FROM definitions d
@@ -149,11 +148,11 @@ _FORGET = """
 
 
 async def forget_unused(tx: Transaction, hashes: Sequence[tuple[UUID, bytes]]) -> None:
-    """Deletes those of these definitions that no version and no rehearsal refers to."""
+    """Delete those of these definitions that no version and no rehearsal references."""
     if not hashes:
         return
     await tx.execute(_HOLD)
-    # Only now, so that it sees what every save before has referred to.
+    # Only after locking, so that it sees the references of every earlier save.
     await tx.execute(_FORGET, [space for space, _ in hashes], [digest for _, digest in hashes])
 
 
@@ -178,7 +177,7 @@ _NUMBERS = """
     WHERE workspace_id = $1 AND automation_id = $2 ORDER BY version DESC
 """
 _THERE = "SELECT id FROM automations WHERE workspace_id = $1 AND id = $2"
-# The largest number that a version can have in its column.
+# The maximum of the integer column.
 _LARGEST = 2**31 - 1
 
 
@@ -190,7 +189,7 @@ async def list_versions(
     after: int | None = None,
     most: int = 50,
 ) -> list[dict[str, Any]]:
-    """The newest first, without their content."""
+    """List versions, newest first, without content."""
     await _check_there(tx, workspace_id, automation_id)
     rows = await tx.fetch(_LIST, workspace_id, automation_id, after, most)
     return [_format_version(automation_id, row) for row in rows]
@@ -199,7 +198,7 @@ async def list_versions(
 async def read_version(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> dict[str, Any]:
-    """One version exactly as it was saved."""
+    """Load a version exactly as it was saved."""
     return _format_version(
         automation_id, await _load_version_row(tx, workspace_id, automation_id, version)
     )
@@ -208,10 +207,10 @@ async def read_version(
 async def diff(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, after: int
 ) -> dict[str, Any]:
-    """What is different in one version from another, and what that means for its grants."""
+    """Diff two versions, and their grants."""
     old = await _load_version_row(tx, workspace_id, automation_id, before)
     new = await _load_version_row(tx, workspace_id, automation_id, after)
-    # Two large definitions take their time; nobody else waits for it.
+    # In a thread: diffing two large definitions is slow.
     found = await asyncio.to_thread(_describe_differences, old, new)
     return {"from": before, "to": after, **found}
 
@@ -234,7 +233,7 @@ async def rollback(
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> SavedAutomation:
-    """Judges an earlier version and brings it back."""
+    """Validate an earlier version and make a new version from it."""
     content = await judge_version(tx, workspace_id, automation_id, version, vocabulary, limits)
     return await bring_back(tx, workspace_id, automation_id, version, content, author)
 
@@ -247,9 +246,9 @@ async def judge_version(
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> VersionContent:
-    """The content of a version that fits what is known today, as the automation may be active.
+    """Validate a version's content against the current registry, as the automation may be active.
 
-    That takes its time and holds nothing; a version never changes.
+    This is slow and takes no locks; a version never changes.
     """
     old = await _load_version_row(tx, workspace_id, automation_id, version)
     await check_usable(old["definition"], automation_id, vocabulary, limits)
@@ -267,10 +266,7 @@ async def bring_back(
     content: VersionContent,
     author: UUID,
 ) -> SavedAutomation:
-    """An earlier version as a new one, with its definition and its grants.
-
-    Its triggers follow, and so does its name.
-    """
+    """Add an earlier version as a new one, with its definition, grants, triggers and name."""
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id)
     return await put_version(tx, workspace_id, row, content, author, rollback_of=version)
@@ -284,21 +280,21 @@ async def use_version(
     content: VersionContent,
     author: UUID,
 ) -> SavedAutomation:
-    """An earlier version in force again; its triggers and its name follow."""
+    """Make an earlier version current again, with its triggers and name."""
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id)
     return await put_in_force(tx, workspace_id, row, version, content, author)
 
 
 def compute_version_id(automation_id: UUID, version: int) -> UUID:
-    """The one id of a version, for whoever names versions by ids; it follows from the two."""
+    """Derive a version's id from automation id and number, for APIs that use ids."""
     return uuid5(automation_id, f"version {version}")
 
 
 async def find_version(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, wanted: UUID
 ) -> int | None:
-    """The number of the version with this id; None when it is no version of this automation."""
+    """Return the number of the version with this id; None when it belongs to another automation."""
     rows = await tx.fetch(_NUMBERS, workspace_id, automation_id)
     numbers = (int(row["version"]) for row in rows)
     return next((one for one in numbers if compute_version_id(automation_id, one) == wanted), None)

@@ -1,12 +1,11 @@
-"""Tokens of webhooks, and finding a webhook by what a caller shows.
+"""Webhook tokens, and looking a webhook up for a request.
 
-A token is shown once, when it is made; only its hash is kept on the trigger. It names one
-trigger by itself, so an automation may have several webhooks. A new one takes the place of
-the old one at once: whoever fires holds the trigger's row, and whoever changes the token
-changes that row. A token is suspended when the member who made it is removed or disabled, because
-that member knows it: calls are recorded as missed until somebody takes the token over. It ends when
-that member may make no tokens any more. Calls that are signed with a secret of the automation's
-owner start nothing while the owner is no active member.
+A token is shown once, when it is created; only its hash is stored on the trigger. It identifies one
+trigger, so an automation may have several webhooks. Rotation takes effect at once: firing locks the
+trigger row, and rotation updates that row. A token is suspended when its creator, who knows it, is
+removed or disabled: requests are recorded as missed until another member takes it over. It is
+revoked when its creator loses the permission to create tokens. Requests signed with a secret of the
+automation's owner start nothing while the owner is not an active member.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ _END = """
     SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL, secret_made_by = NULL
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
-# How exact the moment of a webhook's last firing is.
+# Resolution of a webhook's last fire time.
 FIRED_SECONDS: Final = 1
-# What a call is prepared for, in few letters, in a statement where the trigger is called t.
+# A short digest of the state that a request was prepared for; the trigger is t in the statement.
 MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'), t.config, t.inputs))"""
 _COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
         t.last_fired_at, a.created_by AS owner_id, t.suspended_at IS NOT NULL AS suspended,
         {MARK} AS mark, now() AS now"""
-# Whether the owner of an automation a is a member who was not disabled.
+# Whether the owner of automation a is an active member.
 OWNER_HERE: Final = """EXISTS (SELECT FROM members m
             JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
             WHERE m.workspace_id = a.workspace_id AND m.user_id = a.created_by)"""
@@ -65,7 +64,7 @@ _IN_USE = f"""
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
         AND a.state <> 'archived'
         AND (t.suspended_at IS NOT NULL OR NOT t.config ? 'signature' OR {OWNER_HERE})"""
-# Nobody has said yet which workspace a caller belongs to: these two look into all of them.
+# Across workspaces: the request's workspace is not known yet.
 _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
     WHERE t.secret_hash = ANY($1::bytea[]) AND t.type = 'webhook'
@@ -84,8 +83,8 @@ _HOLD = f"""
         {_IN_USE}
     ORDER BY t.id FOR SHARE OF t
 """
-# Moves the moment at which triggers fired last, to the second, unless somebody else holds them;
-# whose statement it is says from where their names come.
+# Updates last fire times, to the second, skipping locked rows; the caller's statement supplies the
+# ids.
 NOTE_FIRED: Final = f"""
     UPDATE triggers t SET last_fired_at = now() FROM (
         SELECT workspace_id, id FROM triggers WHERE (workspace_id, id) IN (SELECT {{names}})
@@ -94,7 +93,7 @@ NOTE_FIRED: Final = f"""
     WHERE t.workspace_id = due.workspace_id AND t.id = due.id
     RETURNING t.id, t.last_fired_at
 """
-# By itself it may be lost with the machine, so nobody need wait for the disk.
+# Losing it in a crash is harmless, so it does not wait for the disk.
 _FIRED = NOTE_FIRED.format(
     names="* FROM unnest($1::uuid[], $2::uuid[])",
     more=", (SELECT set_config('synchronous_commit', 'off', true)) AS quickly",
@@ -103,7 +102,7 @@ _FIRED = NOTE_FIRED.format(
 
 @dataclass(frozen=True, slots=True)
 class WebhookTrigger:
-    """A webhook that somebody may call."""
+    """A webhook to be called."""
 
     workspace_id: UUID
     id: UUID
@@ -113,29 +112,29 @@ class WebhookTrigger:
     config: dict[str, Any]
     inputs: dict[str, Any]
     last_fired_at: datetime | None
-    # Who made the automation; its calls are signed with a secret of theirs.
+    # The automation's owner, whose secret signs its requests.
     owner_id: UUID
-    # Calls are only recorded as missed, until somebody takes it over.
+    # Requests are only recorded as missed until another member takes it over.
     suspended: bool
-    # Another one once it is not what calls were prepared for.
+    # Changes when the prepared state is out of date.
     mark: str
-    # The database's time when it was looked up.
+    # The database's time of the lookup.
     now: datetime
 
     def has_token(self, digest: bytes) -> bool:
-        """Compared in a time that does not depend on where two hashes differ."""
+        """Compare hashes in constant time."""
         return self.secret_hash is not None and hmac.compare_digest(self.secret_hash, digest)
 
     @property
     def signing_secret(self) -> str | None:
-        """The name of the secret that calls must be signed with."""
+        """The name of the secret that requests must be signed with."""
         signature = self.config.get("signature")
         return None if signature is None else str(signature["secret"])
 
 
 @dataclass(frozen=True, slots=True)
 class HeldWebhook:
-    """What a firing depends on, of a webhook that is locked until the commit."""
+    """What firing depends on, of a webhook locked until the commit."""
 
     id: UUID
     last_fired_at: datetime | None
@@ -145,14 +144,14 @@ class HeldWebhook:
 
 
 def hash_webhook_token(plain: bytes) -> bytes:
-    """A token is random enough that a plain hash gives nothing away."""
+    """Hash a token; its entropy makes an unsalted hash safe."""
     return hashlib.sha256(plain).digest()
 
 
 async def rotate(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str, made_by: UUID
 ) -> tuple[str, str]:
-    """A new token: its last four characters, and its text, which cannot be had again."""
+    """Create a new token; return its last four characters and its text, which is not stored."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
     plain = PREFIX + secrets.token_urlsafe(32)
     digest = hash_webhook_token(plain.encode())
@@ -161,20 +160,20 @@ async def rotate(
 
 
 async def revoke(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
-    """Ends the token; where there is none, nothing changes."""
+    """Revoke the token; no effect when there is none."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
     await tx.execute(_SET, workspace_id, automation_id, slug, None, None, None)
 
 
 async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | None = None) -> None:
-    """Ends the tokens that a member has made in a workspace, or in all of them."""
+    """Revoke the tokens that a member created in a workspace, or in all of them."""
     rows = await tx.fetch(_MADE_BY, workspace_id, member_id)
     if rows:
         await tx.execute(_END, [row["workspace_id"] for row in rows], [row["id"] for row in rows])
 
 
 async def find_by_token(tx: Transaction, digests: Iterable[bytes]) -> dict[bytes, WebhookTrigger]:
-    """Webhooks by the hash of their token."""
+    """Find webhooks by token hash."""
     rows = await tx.fetch(_BY_TOKEN, list(digests))
     return {row["secret_hash"]: WebhookTrigger(**dict(row)) for row in rows}
 
@@ -182,7 +181,7 @@ async def find_by_token(tx: Transaction, digests: Iterable[bytes]) -> dict[bytes
 async def find_by_name(
     tx: Transaction, names: Iterable[tuple[UUID, str]]
 ) -> dict[tuple[UUID, str], WebhookTrigger]:
-    """Webhooks by automation and slug."""
+    """Find webhooks by automation and slug."""
     wanted = list(names)
     rows = await tx.fetch(
         _BY_NAME,
@@ -195,7 +194,7 @@ async def find_by_name(
 async def hold_webhooks(
     tx: Transaction, triggers: Iterable[tuple[UUID, UUID]]
 ) -> dict[UUID, HeldWebhook]:
-    """Those of the webhooks, named by workspace and id, that are in use; none changes now."""
+    """Lock those of the webhooks, given by workspace and id, that are in use."""
     spaces, ids = zip(*triggers, strict=True)
     rows = await tx.fetch(_HOLD, list(spaces), list(ids))
     return {row["id"]: HeldWebhook(**dict(row)) for row in rows}
@@ -204,11 +203,11 @@ async def hold_webhooks(
 async def note_fired(
     tx: Transaction, triggers: Sequence[tuple[UUID, UUID]]
 ) -> dict[UUID, datetime]:
-    """Moves the moment of the last firing, once in a second and without ever waiting.
+    """Update last fire times, at most once per second and without waiting for locks.
 
-    Triggers are named by workspace and id; those that were moved are answered. A webhook's
-    row is held by everybody who fires it; a write for each call would make them wait for each
-    other. The moment can so be a little too early, never too late.
+    Triggers are given by workspace and id; the updated ones are returned. Firing locks a webhook's
+    row, and a write per request would serialize concurrent requests. The time can therefore be
+    slightly too early, never too late.
     """
     spaces, ids = [space for space, _ in triggers], [id_ for _, id_ in triggers]
     rows = await tx.fetch(_FIRED, spaces, ids)

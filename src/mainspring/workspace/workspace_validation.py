@@ -1,8 +1,8 @@
-"""A definition judged where it is to run: by the words of its workspace, and by what is there.
+"""Validation of a definition in its workspace.
 
-What is wrong with a definition is the validator's to say. Here stands what may be mended
-without changing it: a tool that waits for a person, a model that nobody can ask now. It is
-saved all the same, and whoever saves it is told before its trigger is due.
+The validator reports errors of a definition itself. This module adds findings that can be fixed
+without editing it: a tool that waits for approval, an unreachable model. It is saved all the same,
+with the findings as warnings.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.preflight import DefinitionOwner, Preflight
     from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
 
-# Each name is a question to the database, and nobody reads more than so many answers.
+# Each name is a database query, and more findings than this are not useful.
 _MOST_MODELS: Final = 20
-# Under these a definition names what is called.
+# Keys under which a definition names what is called.
 _NAMING: Final = ("action", "tool", "capability")
 _LONGEST: Final = 200
 
@@ -36,8 +36,8 @@ _LONGEST: Final = 200
 async def load_vocabulary(
     vocabulary: WorkspaceVocabularies, workspace_id: UUID, document: Any
 ) -> Vocabulary:
-    """What a workspace can say; a tool that is held back only where the document names it."""
-    # A document that is all brackets takes its time to walk.
+    """Load a workspace's vocabulary; withheld tools only when the document names them."""
+    # In a thread: a hostile, deeply nested document is slow to traverse.
     places = await asyncio.to_thread(list, _iterate_tool_names(document))
     named = {name for _, name in places} - vocabulary.capabilities.keys()
     return await vocabulary.of(workspace_id, needing=sorted(named))
@@ -51,7 +51,7 @@ async def judge_here(
     limits: Limits,
     preflight: Preflight,
 ) -> ValidationReport:
-    """The verdict, with the doubts of this house; a hostile document takes its time on a thread."""
+    """Validate in a thread, with this installation's findings added."""
     own = None if whose.automation_id is None else str(whose.automation_id)
     report = await asyncio.to_thread(validate, document, vocabulary, limits, automation_id=own)
     if report.definition is None:
@@ -71,7 +71,7 @@ async def find_missing_dependencies(
     preflight: Preflight,
     whose: DefinitionOwner,
 ) -> tuple[Finding, ...]:
-    """What a definition counts on and would not find if it ran now."""
+    """Find what a definition needs and would not find if it ran now."""
     asking = {name for name, one in vocabulary.capabilities.items() if one.annotations.asks_models}
     held = await asyncio.to_thread(list, _find_withheld_tools(document, vocabulary))
     held += await preflight.findings(document, vocabulary, whose)
@@ -84,7 +84,7 @@ async def find_missing_dependencies(
 async def find_missing_models(
     places: Iterable[tuple[str, str]], workspace_id: UUID, models: ModelCatalog
 ) -> tuple[Finding, ...]:
-    """Those of the models that nobody here could ask now, each at its place."""
+    """Find models that cannot be called now, each with its pointer."""
     result: dict[str, Finding | None] = {}
     found = []
     for at, name in places:
@@ -99,7 +99,7 @@ async def find_missing_models(
 def list_named_models(
     document: Mapping[str, Any], asking: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Each place that decides which model is asked, and its name; no name is the usual one."""
+    """List every place that selects a model, with its name; no name is the default model."""
     named, bare, steps = [], [], 0
     actions = [AGENT_TASK, *asking]
     for at, entry in _iterate_objects(document):
@@ -146,7 +146,7 @@ def _find_withheld_tools(document: Mapping[str, Any], vocabulary: Vocabulary) ->
 
 
 def _iterate_tool_names(document: Any) -> Iterator[tuple[str, str]]:
-    """Each place where the name of a tool from outside may stand, and the name."""
+    """Yield every place where an external tool may be named, and the name."""
     for at, entry in _iterate_objects(document):
         for key in _NAMING:
             if _may_be_tool(entry.get(key)):
@@ -162,7 +162,7 @@ def _may_be_tool(name: Any) -> bool:
 
 
 def _iterate_objects(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every object in a document with its pointer, in the order in which they are written."""
+    """Yield every object of a document with its pointer, in document order."""
     waiting: list[tuple[str, Any]] = [("", document)]
     while waiting:
         at, value = waiting.pop()

@@ -1,5 +1,5 @@
-"""The accounts that members have in outside systems, each a connection of an integration.
+"""Members' accounts at external providers, each one a connection of an integration.
 
-``rows`` keeps whose they are and how they fare, ``clients`` as whom this installation is known
-to a provider, and ``sign_ins`` whoever has been sent to sign in and has not come back yet.
+``rows`` stores ownership and health, ``clients`` the OAuth clients of this installation, and
+``sign_ins`` the pending OAuth sign-ins.
 """

@@ -1,7 +1,8 @@
-"""As whom this installation, or one workspace, is known to a provider.
+"""OAuth clients registered at providers, per installation or per workspace.
 
-A workspace's own client counts before the installation's. Its secret is sealed in the vault and
-is set, never shown. A new client id needs its secret again: the one before belongs to another.
+A workspace's own client takes precedence over the installation's. Its secret is encrypted in the
+vault and write-only. Changing the client id requires the secret again, because the old secret
+belongs to another client.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CLIENT_SECRET: Final = "client_secret"  # noqa: S105
 _COLUMNS = "id, workspace_id, provider, client_id, has_secret, created_at, updated_at"
 _FIND = f"SELECT {_COLUMNS} FROM oauth_clients WHERE id = $1"
-# A workspace's own comes before the installation's.
+# A workspace's own client sorts before the installation's.
 _FOR = f"""
     SELECT {_COLUMNS} FROM oauth_clients
     WHERE provider = $2 AND (workspace_id = $1 OR workspace_id IS NULL)
@@ -52,10 +53,10 @@ _REMOVE = "DELETE FROM oauth_clients WHERE id = $1"
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """One client of a provider."""
+    """An OAuth client registered at a provider."""
 
     id: UUID
-    # None: the installation's own, for every workspace.
+    # None: the installation's client, used by every workspace.
     workspace_id: UUID | None
     provider: str
     client_id: str
@@ -65,24 +66,24 @@ class OAuthClient:
 
     @property
     def drawer(self) -> SecretScope:
-        """Where its secret is sealed."""
+        """The secret scope that holds the client secret."""
         return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
     async def secret(self, vault: Vault) -> str | None:
-        """What proves that we are this client, if anything does."""
+        """Return the client secret, or None for a public client."""
         if not self.has_secret:
             return None
         return (await vault.reveal(self.drawer, [CLIENT_SECRET]))[CLIENT_SECRET]
 
     def method(self, auth: Mapping[str, Any]) -> dict[str, str]:
-        """As whom we ask, in the way that a provider wants to be told."""
+        """Return the client authentication in the method that the provider expects."""
         basic = auth.get("client_auth", "post") == "basic"
         name = "client_secret_basic" if basic else "client_secret_post"
         return {"id": self.client_id, "method": name if self.has_secret else "none"}
 
 
 async def find(database: QueryExecutor, client: UUID) -> OAuthClient | None:
-    """One client by its id; asked of the database as a whole, as it may be the installation's."""
+    """Load a client by id, across workspaces: it may belong to the installation."""
     row = await database.fetchrow(_FIND, client)
     return None if row is None else _build_client(row)
 
@@ -90,7 +91,7 @@ async def find(database: QueryExecutor, client: UUID) -> OAuthClient | None:
 async def find_client(
     database: QueryExecutor, workspace_id: UUID, provider: str
 ) -> OAuthClient | None:
-    """The client that members of a workspace sign in with."""
+    """Find the client that members of a workspace sign in with."""
     row = await database.fetchrow(_FOR, workspace_id, provider)
     return None if row is None else _build_client(row)
 
@@ -98,7 +99,7 @@ async def find_client(
 async def list_reachable_clients(
     database: QueryExecutor, workspace_id: UUID
 ) -> tuple[OAuthClient, ...]:
-    """Every client that a workspace can use, by provider, its own first."""
+    """List the clients that a workspace can use, by provider, its own first."""
     return tuple(map(_build_client, await database.fetch(_REACHED, workspace_id)))
 
 
@@ -111,7 +112,7 @@ async def put_client(
     secret: str | None,
     by: UUID | None,
 ) -> OAuthClient:
-    """Sets a client. The same client id keeps its connections; another begins anew."""
+    """Set a client. The same client id keeps its connections; a new id discards them."""
     await tx.execute(_LOCK, str(workspace_id or "installation"))
     found = await tx.fetchrow(_EXACT, workspace_id, provider)
     before = None if found is None else _build_client(found)
@@ -131,7 +132,7 @@ async def put_client(
 
 
 async def remove_client(tx: Transaction, workspace_id: UUID | None, provider: str) -> bool:
-    """Forgets a client and its secret; False when there was none."""
+    """Delete a client and its secret; False when there was none."""
     found = await tx.fetchrow(_EXACT, workspace_id, provider)
     if found is None:
         return False

@@ -1,6 +1,6 @@
-"""The connections of members to integrations: whose each is, how it is let in, how it fares.
+"""Members' connections to integrations: owner, authentication and health.
 
-No secret stands in a row: what lets a connection in is in its drawer of the vault, and goes
+Rows hold no secrets. Credentials are in the connection's secret scope of the vault and are deleted
 with it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# The automation that reads from a connection again and again, remembered with it.
+# The automation that polls this connection, stored with it.
 
 _REMEMBER = """
     UPDATE integration_connections SET automation_id = $3, updated_at = now()
@@ -32,7 +32,7 @@ _REMEMBER = """
 async def remember_watcher(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, automation_id: UUID | None
 ) -> None:
-    """Which automation reads from it now; None: none does."""
+    """Store which automation polls this connection; None when none does."""
     await tx.execute(_REMEMBER, workspace_id, connection_id, automation_id)
 
 
@@ -52,8 +52,8 @@ _OF = f"""
     SELECT {_COLUMNS} FROM integration_connections c
     WHERE c.workspace_id = $1 AND c.owner_id = $2 AND c.integration = $3
 """
-# A member's own connection comes before that of the workspace, unless it was never finished.
-# Somebody who has left lends their accounts to nobody any more, but for those that they shared.
+# A member's own connection takes precedence over the workspace's, unless it was never completed.
+# Accounts of former members are unusable except for the ones they shared.
 _USABLE = f"""
     SELECT {_COLUMNS} FROM integration_connections c
     WHERE c.workspace_id = $1 AND c.integration = $3 AND (
@@ -120,7 +120,7 @@ _NAMED = """
     UPDATE integration_connections SET account = $3, updated_at = now()
     WHERE workspace_id = $1 AND id = $2 AND account <> $3
 """
-# Of many calls within a minute one writes. What is let in again needs nobody to connect it.
+# At most one write per minute. A successful call also clears the need to reconnect.
 _OK = """
     UPDATE integration_connections SET last_ok_at = now(), failures_in_row = 0,
         last_error = NULL, state = 'ready'
@@ -129,7 +129,7 @@ _OK = """
         AND (failures_in_row > 0 OR last_ok_at IS NULL OR state <> 'ready'
             OR last_ok_at < now() - interval '1 minute')
 """
-# What was seen with what let it in earlier says nothing about what does so now.
+# A failure observed with earlier credentials says nothing about the current ones.
 _FAILED = """
     UPDATE integration_connections
     SET last_failed_at = now(), last_error = $3, failures_in_row = failures_in_row + 1,
@@ -150,8 +150,8 @@ _WITH = f"""
 _REMOVE = """
     DELETE FROM integration_connections WHERE workspace_id = $1 AND id = $2 RETURNING id
 """
-# Over all workspaces: a provider knows a client and an account, and nothing of ours. An account
-# that was never named may be any.
+# Across all workspaces: a provider knows only the client and the account. An unnamed account may be
+# any account.
 _SHARED = """
     SELECT EXISTS (
         SELECT 1 FROM integration_connections c
@@ -166,12 +166,12 @@ _SHARED = """
 
 @dataclass(frozen=True, slots=True)
 class AccountRow:
-    """One connection of a member, without anything secret."""
+    """A member's connection to an integration, without secrets."""
 
     workspace_id: UUID
     id: UUID
     owner_id: UUID
-    # By which it is asked for, such as gmail.
+    # The integration id, such as gmail.
     integration: str
     label: str
     account: str
@@ -189,22 +189,22 @@ class AccountRow:
     last_error: Mapping[str, Any] | None
     failures_in_row: int
     created_at: datetime
-    # Since when it belongs to the workspace; None: to its owner alone.
+    # When it was shared with the workspace; None when it is the owner's alone.
     shared_at: datetime | None = None
 
     @property
     def drawer(self) -> SecretScope:
-        """Where what lets it in is sealed."""
+        """The secret scope that holds its credentials."""
         return connection_scope(self.workspace_id, self.id)
 
     @property
     def shown_name(self) -> str:
-        """What people call it, and who it is over there."""
+        """The display name: the connection's label and the account name at the provider."""
         return f"{self.label} ({self.account})" if self.account else self.label
 
 
 async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
-    """One connection by its id."""
+    """Load a connection by id."""
     row = await tx.fetchrow(_FIND, workspace_id, connection_id)
     if row is None:
         raise _account_missing_error()
@@ -212,7 +212,7 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Acco
 
 
 async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
-    """One connection as it is until the transaction ends."""
+    """Load and lock a connection until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
         raise _account_missing_error()
@@ -222,7 +222,7 @@ async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Acco
 async def find_member_account(
     tx: Transaction, workspace_id: UUID, owner_id: UUID, integration: str
 ) -> AccountRow | None:
-    """A member's connection to an integration, in whatever state it is."""
+    """Find a member's connection to an integration, in any state."""
     row = await tx.fetchrow(_OF, workspace_id, owner_id, integration)
     return None if row is None else _read(row)
 
@@ -235,9 +235,9 @@ async def find_usable_account(
     *,
     shared: bool = True,
 ) -> AccountRow | None:
-    """What somebody who is still a member goes over; asked of the database as a whole.
+    """Find the connection that a current member uses; queried across workspaces.
 
-    That is their own connection, or else the one of the workspace unless ``shared`` is false.
+    That is their own connection, or else the workspace's unless ``shared`` is false.
     """
     row = await database.fetchrow(_USABLE, workspace_id, owner_id, integration, shared)
     return None if row is None else _read(row)
@@ -246,14 +246,14 @@ async def find_usable_account(
 async def list_accounts(
     tx: Transaction, workspace_id: UUID, owner_id: UUID
 ) -> tuple[AccountRow, ...]:
-    """The connections that a member has or uses, one for each integration."""
+    """List the connections that a member has or uses, one per integration."""
     return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id, owner_id))
 
 
 async def find_shared_account(
     tx: Transaction, workspace_id: UUID, integration: str
 ) -> AccountRow | None:
-    """The connection of the workspace, held until the end of the transaction."""
+    """Load and lock the workspace's connection until the transaction ends."""
     row = await tx.fetchrow(_SHARED_HERE, workspace_id, integration)
     return None if row is None else _read(row)
 
@@ -266,10 +266,10 @@ async def set_shared(tx: Transaction, row: AccountRow, *, shared: bool) -> None:
 async def to_reconnect(
     tx: Transaction, workspace_id: UUID, member_id: UUID, integration: str
 ) -> AccountRow | None:
-    """The connection of the workspace, for a member who has none and may connect it again.
+    """Find the workspace's connection for a member without one who may reconnect it.
 
-    None: the member has a connection of their own, or the workspace has none of others. A sign-in
-    that the member never finished is forgotten.
+    None: the member has a connection of their own, or the workspace has no shared one. An
+    uncompleted sign-in of the member is deleted.
     """
     there = await find_shared_account(tx, workspace_id, integration)
     if there is None or there.owner_id == member_id:
@@ -283,14 +283,14 @@ async def to_reconnect(
 
 
 async def hand_to(tx: Transaction, row: AccountRow, member_id: UUID) -> None:
-    """Makes the member who connected the workspace's account again its holder."""
+    """Transfer the workspace's connection to the member who reconnected it."""
     await tx.execute(_HAND, row.workspace_id, row.id, member_id)
 
 
 async def list_connected_integrations(
     tx: Transaction, workspace_id: UUID, owner_id: UUID
 ) -> frozenset[str]:
-    """The integrations that a member can use now."""
+    """List the integrations that a member can use now."""
     rows = await tx.fetch(_READY, workspace_id, owner_id)
     return frozenset(row["integration"] for row in rows)
 
@@ -303,7 +303,7 @@ async def begin_connection(
     label: str,
     auth: AccountAuth,
 ) -> AccountRow:
-    """A member's connection to an integration; a new one waits until somebody is let in."""
+    """Get or create a member's connection; a new one is pending until the sign-in completes."""
     await tx.execute(_ADD, workspace_id, generate_id(), owner_id, integration, label, auth)
     found = await find_member_account(tx, workspace_id, owner_id, integration)
     assert found is not None
@@ -319,7 +319,7 @@ async def mark_connected(
     auth: AccountAuth,
     settings: Mapping[str, Any],
 ) -> None:
-    """It was tried with what somebody gave for it, and it works."""
+    """Mark it connected after a successful test of the given credentials."""
     await tx.execute(
         _CONNECTED, row.workspace_id, row.id, label, account, auth, dict(settings), generate_id()
     )
@@ -332,7 +332,7 @@ async def mark_signed_in(
     client_id: UUID,
     expires_at: datetime | None,
 ) -> None:
-    """Somebody has signed in; nothing that was seen before says anything about it now."""
+    """Mark it signed in and clear the health observed before."""
     await tx.execute(
         _SIGNED_IN, row.workspace_id, row.id, sorted(scopes), client_id, expires_at, generate_id()
     )
@@ -341,55 +341,55 @@ async def mark_signed_in(
 async def mark_renewed(
     tx: Transaction, row: AccountRow, expires_at: datetime | None, scopes: frozenset[str] | None
 ) -> None:
-    """There is a new token, until then."""
+    """Record a new token and its expiry."""
     known = None if scopes is None else sorted(scopes)
     await tx.execute(_RENEWED, row.workspace_id, row.id, expires_at, known)
 
 
 async def mark_renewing(tx: Transaction, row: AccountRow) -> None:
-    """A renewal is asked for now; whoever finds this later knows that its answer was lost."""
+    """Record that a token refresh started; a leftover mark means that its response was lost."""
     await tx.execute(_RENEWING, row.workspace_id, row.id)
 
 
 async def mark_ok(tx: Transaction, row: AccountRow, *, mended: bool = False) -> None:
-    """The other side has answered; ``mended`` when somebody has tried it on purpose."""
+    """Record a successful response; ``mended`` after an explicit test by a person."""
     await tx.execute(_OK, row.workspace_id, row.id, row.sign_in_id, mended)
 
 
 async def mark_failed(
     tx: Transaction, row: AccountRow, problem: Problem, *, reconnect: bool
 ) -> None:
-    """It could not be used; ``reconnect`` when only a person can change that."""
+    """Record a failure; ``reconnect`` when only a person can fix it."""
     told = problem.as_dict()
     await tx.execute(_FAILED, row.workspace_id, row.id, told, reconnect, row.sign_in_id)
 
 
 async def name_account(tx: Transaction, row: AccountRow, account: str) -> None:
-    """Who it is over there."""
+    """Store the account name at the provider."""
     await tx.execute(_NAMED, row.workspace_id, row.id, account)
 
 
 async def keep_settings(tx: Transaction, row: AccountRow, settings: Mapping[str, Any]) -> None:
-    """What is set for it, nothing of it secret."""
+    """Store the connection's settings, none of which are secret."""
     await tx.execute(_SETTINGS, row.workspace_id, row.id, dict(settings))
 
 
 async def find_account_by_setting(
     tx: Transaction, workspace_id: UUID, integration: str, name: str, value: str
 ) -> AccountRow | None:
-    """The connection for which this is set, held until the end of the transaction."""
+    """Find and lock the connection that has this setting, until the transaction ends."""
     row = await tx.fetchrow(_WITH, workspace_id, integration, name, value)
     return None if row is None else _read(row)
 
 
 async def remove(tx: Transaction, row: AccountRow) -> bool:
-    """Forgets a connection with all that let it in; False when it was gone already."""
+    """Delete a connection and its credentials; False when it was already gone."""
     await forget_secrets(tx, row)
     return await tx.fetchrow(_REMOVE, row.workspace_id, row.id) is not None
 
 
 async def is_grant_shared(database: Transaction, row: AccountRow) -> bool:
-    """Whether another connection uses the same account over the same client."""
+    """Report whether another connection uses the same account through the same client."""
     found = await database.fetchrow(_SHARED, row.client_id, row.id, row.account)
     return bool(found["found"])
 
@@ -397,7 +397,7 @@ async def is_grant_shared(database: Transaction, row: AccountRow) -> bool:
 async def forget_secrets(
     tx: Transaction, row: AccountRow, keep: frozenset[str] = frozenset()
 ) -> None:
-    """Forgets what lets a connection in, but for what was just put there."""
+    """Delete a connection's credentials except for the ones just written."""
     for secret in await list_secrets(tx, row.drawer):
         if secret.name not in keep:
             await delete_secret(tx, row.drawer, secret.name)

@@ -1,7 +1,7 @@
-"""A member who was sent to sign in at a provider, from leaving until coming back.
+"""Pending OAuth sign-ins of members at providers.
 
-What comes back is told by a state that works once, for ten minutes, for the member who left and
-for the connection they left for.
+The callback is matched by a single-use state that expires after ten minutes and is bound to the
+member and the connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mainspring.workspace.accounts.rows import AccountRow
     from mainspring.workspace.vault import Vault
 
-# Somebody who begins again comes back from the later beginning alone.
+# A new sign-in replaces the member's earlier one.
 _TIDY = """
     DELETE FROM integration_sign_ins WHERE workspace_id = $1
         AND (expires_at < now() OR (connection_id = $2 AND member_id = $3))
@@ -52,7 +52,7 @@ _EXPIRED = """
 
 @dataclass(frozen=True, slots=True)
 class AccountSignIn:
-    """What was kept since somebody left, and for which connection they did."""
+    """A pending sign-in with what was stored when it began."""
 
     connection_id: UUID
     kept: Mapping[str, Any]
@@ -65,9 +65,9 @@ async def leave(
     kept: Mapping[str, Any],
     member_id: UUID | None = None,
 ) -> str:
-    """Remembers that a member left to sign in; answers the state that brings them back.
+    """Store a pending sign-in and return its state.
 
-    Left out, the member is the holder of the connection.
+    The member defaults to the owner of the connection.
     """
     member = member_id or row.owner_id
     left = await seal_leaving(vault, row.workspace_id, member, kept)
@@ -89,7 +89,7 @@ async def leave(
 async def redeem_sign_in(
     tx: Transaction, vault: Vault, workspace_id: UUID, member_id: UUID, state: str
 ) -> AccountSignIn:
-    """What was kept for this state, once, for whoever left with it."""
+    """Consume a state once, for the member who started the sign-in."""
     hashed = hash_of_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None:
@@ -99,7 +99,7 @@ async def redeem_sign_in(
 
 
 async def expire_account_sign_ins(database: Database, now: datetime) -> int:
-    """Forgets whoever left and did not come back in time."""
+    """Delete sign-ins that were not completed in time."""
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))

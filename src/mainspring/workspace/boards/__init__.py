@@ -1,6 +1,5 @@
-"""Boards: what people and automations keep in rows, with columns, skills, forms and a dashboard.
+"""Boards: rows that people and automations keep, with columns, skills, forms and a dashboard.
 
-A board holds datasets, a dataset holds rows, and a row is a plain JSON object with an id that
-never changes. Everything is written in the transaction that also records the call and tells
-of the change, so each of these happens once and none without the others.
+A board has datasets, a dataset has rows, and a row is a JSON object with a stable id. The change,
+its call record and its event are written in one transaction.
 """

@@ -1,9 +1,9 @@
-"""Reading a board: everything about it, and one page of one dataset's rows.
+"""Reading a board: its details, and one page of a dataset's rows.
 
-A page begins at an offset or after a row. Positions have no holes, so an offset is a
-position, moved by the deleted rows before it, which are counted by the thousand: the last
-page is found as quickly as the first. A page ends early when its rows are large, and says
-where the next one begins. Rows that are searched, filtered or sorted are read next door.
+A page starts at an offset or after a row. Positions have no gaps, so an offset is a position
+corrected by the deleted rows before it, which are counted per block of a thousand: the last page is
+found as quickly as the first. A page ends early when its rows are large, and says where the next
+one starts. Searches, filters and sorting are in ``row_queries``.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 MOST_ROWS: Final = 1_000
-# What the server adds to a row: its id, whose it is and when it changed.
+# Bytes that the server adds to a row: its id, source and modification time.
 _AROUND: Final = 180
 
-# The last counted thousand that begins at or before an offset of live rows: how many live
-# rows stand before it, and how many are deleted in it.
+# The last block that starts at or before an offset of live rows: how many live rows precede it, and
+# how many deleted rows it has.
 _GAP = """
     SELECT block, deleted, before FROM (
         SELECT block, deleted,
@@ -65,21 +65,21 @@ _PLACE = """
 
 @dataclass(frozen=True, slots=True)
 class RowPageStart:
-    """Where a page begins: a position, and how many live rows to pass over from there."""
+    """Where a page starts: a position, and how many live rows to skip from there."""
 
     position: int
     skip: int = 0
 
 
 def get_handler(limits: Limits) -> CapabilityHandler:
-    # A run keeps what it reads as the output of a step.
+    # A run stores what it reads as a step output.
     room = limits.step_output_bytes * 3 // 4
 
     async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_start(arguments)
         board = await find_board(ctx, arguments)
         if ctx.run is not None and arguments.get("name", board.name) != board.name:
-            # A run may have been granted a board by its name: its id must not lead elsewhere.
+            # The grant may name the board: an id must not reach another board.
             raise no_board_error()
         datasets = await list_board_datasets(ctx, board)
         name = arguments.get("dataset", DEFAULT)
@@ -164,12 +164,12 @@ async def _start(ctx: CallContext, dataset: Dataset, offset: int, *, every: bool
     live = BLOCK - int(gap["deleted"])
     if rest < live:
         return RowPageStart(begins, rest)
-    # Past this thousand nothing is deleted until well behind the offset.
+    # Nothing after this block is deleted until well past the offset.
     return RowPageStart(begins + BLOCK + rest - live)
 
 
 async def _find_start_after(ctx: CallContext, dataset: Dataset, row_id: UUID) -> RowPageStart:
-    """After a row, which may be deleted by now: its place is kept."""
+    """Start after a row, which may be deleted by now: its position is kept."""
     row = await ctx.tx.fetchrow(_PLACE, ctx.actor.workspace_id, dataset.id, row_id)
     if row is None:
         raise NotFound(f"There is no row {row_id} in the dataset {dataset.name!r}.", code="no_row")

@@ -1,4 +1,4 @@
-"""What boards offer to members, clients and runs alike: the same calls, the same rules."""
+"""The board capabilities, shared by members, clients and runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _DESCRIBED = schema_with_examples(
 
 
 def board_capabilities(limits: Limits) -> tuple[Capability, ...]:
-    """Everything about boards, with the operator's limits."""
+    """Build the board capabilities with the operator's limits."""
     return (
         _create(limits),
         _list(),
@@ -207,7 +207,7 @@ def _get(limits: Limits) -> Capability:
 
 
 def _build_page_schema() -> JsonSchema:
-    # Rows are the workspace's own; that each is an object is all that is said of them.
+    # Rows are the workspace's own data; the schema only says that each is an object.
     return object_of(
         {
             "rows": {"type": "array", "items": {"type": "object"}, "maxItems": MOST_ROWS},

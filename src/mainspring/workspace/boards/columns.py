@@ -1,8 +1,7 @@
-"""Columns: what a dataset says about its fields, and whether rows keep to it.
+"""Columns: types of a dataset's fields, and validation of rows against them.
 
-A column is a promise about one key. Keys that no column speaks of are free, so a row may
-carry whatever a source sends; what makes it up is still bounded. Null is no value and fits
-every column.
+A column constrains one key. Other keys are unconstrained, so a row may carry any extra fields, up
+to the size limits. Null means no value and is valid in every column.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
 FIELD_TYPES: Final = ("text", "select", "number", "date", "tags", "user", "richtext")
-# Written by the server alone.
+# Written by the server only.
 SERVER_KEYS: Final = frozenset({"row_id", "_src", "_updated_at", "_deleted_at"})
 MOST_FINDINGS: Final = 100
 LONGEST_KEY: Final = 200
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].+)?")
 
-# What is wrong with a value and, perhaps, a way out; None when it fits.
+# The problem of a value and an optional remedy; None when it is valid.
 ColumnFault = tuple[str, str | None]
 ColumnCheck = Callable[[Any], ColumnFault | None]
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedRow:
-    """One row as it will be kept."""
+    """A row encoded for storage."""
 
     text: str
     bytes: int
@@ -45,7 +44,7 @@ class EncodedRow:
 def find_column_problems(
     columns: Sequence[Mapping[str, Any]], at: str, stored: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[Finding]:
-    """What a schema of columns cannot say about them; texts of stored columns may stay."""
+    """Find column problems that the JSON schema cannot express; stored texts are kept."""
     seen: set[str] = set()
     known = {text for column in stored for _, text in _iterate_column_texts(column)}
     for number, column in enumerate(columns):
@@ -71,7 +70,7 @@ def find_column_problems(
 
 
 def _iterate_column_texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What people read of a column, each with its place."""
+    """Yield the texts of a column that people read, each with its pointer."""
     yield ("key",), column["key"]
     if "label" in column:
         yield ("label",), column["label"]
@@ -80,7 +79,7 @@ def _iterate_column_texts(column: Mapping[str, Any]) -> Iterator[tuple[tuple[str
 
 
 def complete_columns(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Columns with what was left out: the key is the label, and text is the type."""
+    """Fill in defaults: the key is the label, and the type is text."""
     return [
         {
             "key": column["key"],
@@ -93,7 +92,7 @@ def complete_columns(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 class RowValidator:
-    """Judges rows of one dataset and spells them for the store."""
+    """Validates rows of one dataset and encodes them for storage."""
 
     def __init__(
         self, columns: Sequence[Mapping[str, Any]], limits: Limits, key_field: str | None = None
@@ -104,7 +103,7 @@ class RowValidator:
         self.findings: list[Finding] = []
 
     def values(self, row: Mapping[str, Any], at: str) -> None:
-        """Notes every value that its column does not take, and every key that is not theirs."""
+        """Record every value that its column rejects, and every reserved key."""
         if not SERVER_KEYS.isdisjoint(row):
             for key in row:
                 if key in SERVER_KEYS:
@@ -118,7 +117,7 @@ class RowValidator:
                     self._note(join_pointer(at, key), fault[0], "column_type", fault[1])
 
     def whole(self, row: Mapping[str, Any], at: str) -> EncodedRow:
-        """The row as text; notes what keeps it from being kept."""
+        """Encode the row; record what prevents it from being stored."""
         field = self._key_field
         if field is not None and row.get(field) is None:
             self._note(
@@ -141,7 +140,7 @@ class RowValidator:
         try:
             return orjson.dumps(row)
         except orjson.JSONEncodeError:
-            # It would come back rounded.
+            # It would be read back rounded.
             self._note(at, "The row holds a whole number beyond 64 bits.", "row_number")
             return b"{}"
 
@@ -150,7 +149,7 @@ class RowValidator:
             self.findings.append(Finding(pointer, detail, code, suggestion))
 
     def settle(self) -> None:
-        """Refuses everything when anything is wrong: nothing is kept by halves."""
+        """Raise when any row has a problem: all rows are stored or none."""
         if self.findings:
             raise Invalid(
                 f"The rows do not fit: {self.findings[0].detail}",
@@ -205,7 +204,7 @@ def _check_tags(value: Any) -> ColumnFault | None:
 
 
 def _check_text(value: Any) -> ColumnFault | None:
-    # Sources send numbers where people see text; only what cannot stand in a cell is refused.
+    # Sources send numbers in text columns; only values that no cell can show are rejected.
     if isinstance(value, (str, int, float)):
         return None
     return "This must be text.", None

@@ -1,8 +1,8 @@
-"""Datasets: their columns and the field by which doubles are recognised.
+"""Datasets: their columns and the key field that deduplicates rows.
 
-Columns may change at any time and never touch a row: a column that is gone leaves its values
-where they are. When the key field changes, every row gets its new key first, and two rows
-with one key are named instead of merged.
+Columns may change at any time and never touch rows: a removed column leaves its values in place.
+When the key field changes, every row's key is recomputed first, and rows with the same key are
+reported instead of merged.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check_datasets(
     at: str = "/datasets",
     known: Mapping[str, Sequence[Mapping[str, Any]]] = MappingProxyType({}),
 ) -> None:
-    """Refuses columns and names that cannot be; a known dataset keeps its name and columns."""
+    """Reject invalid columns and names; a stored dataset keeps its own."""
     findings: list[Finding] = []
     names: set[str] = set()
     for number, dataset in enumerate(datasets):
@@ -92,9 +92,9 @@ async def keep_datasets(
     *,
     from_provider: bool = False,
 ) -> bool:
-    """Adds the datasets that are new and changes the others; whether anything changed.
+    """Add new datasets and change the others; return whether anything changed.
 
-    The fields that a provider sends keep their names, whatever characters these have.
+    Field names from a provider are kept, with any characters they have.
     """
     known = {one.name: one.columns for one in await list_board_datasets(ctx, board)}
     sent = {one["name"]: one.get("columns", []) for one in wanted} if from_provider else {}
@@ -124,7 +124,7 @@ async def keep_datasets(
 async def add_first_datasets(
     ctx: CallContext, board: Board, wanted: Sequence[Mapping[str, Any]], limits: Limits
 ) -> None:
-    """Every board has the dataset that is meant when none is named."""
+    """Add the default dataset that every board has."""
     check_datasets(wanted)
     first = [] if any(one["name"] == DEFAULT for one in wanted) else [{"name": DEFAULT}]
     for entry in (*first, *wanted):
@@ -153,7 +153,7 @@ async def change_columns(
     limits: Limits,
     revert_of: int | None = None,
 ) -> bool:
-    """Gives a held dataset other columns or another key field; False when it has them."""
+    """Change the columns or key field of a locked dataset; False when nothing changed."""
     field = content["dedupe_key_field"]
     if is_same_value(
         content, {"columns": dataset.columns, "dedupe_key_field": dataset.dedupe_key_field}
@@ -174,7 +174,7 @@ async def change_columns(
 async def revert_columns(
     ctx: CallContext, board: Board, name: str, version: int, limits: Limits
 ) -> dict[str, Any] | Unchanged:
-    """Brings the columns of an earlier version back; the rows stay as they are."""
+    """Revert to the columns of an earlier version; rows are not changed."""
     dataset = await hold_dataset(ctx, board, name)
     content = await read_version(ctx, board.id, ("columns", name), version)
     assert content is not None

@@ -1,4 +1,4 @@
-"""What a board tells the event log when it changes, in the transaction of the change."""
+"""Events about board changes, written in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHANGES: Final = (
     "form",
     "dashboard",
 )
-# An event names the first rows; whoever needs more reads the board.
+# An event lists the first rows; consumers that need more read the board.
 MOST_ROW_IDS: Final = 100
 
 BOARD_CHANGED: Final = EventType(
@@ -79,7 +79,7 @@ async def tell(
     row_ids: Sequence[UUID] = (),
     name: str | None = None,
 ) -> None:
-    """One change of a board; a run that made it begins or continues a chain."""
+    """Publish one change of a board; a change made by a run continues its event chain."""
     run_id = None if ctx.run is None else ctx.run.id
     payload: dict[str, Any] = {
         "board_id": str(board.id),

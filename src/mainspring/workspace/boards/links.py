@@ -1,8 +1,7 @@
-"""Links of a board to something outside, and recipes that fill its datasets from there.
+"""Links of a board to external sources, and recipes that fill its datasets from them.
 
-Only what is kept stands here. Whoever reads the other side is a capability of the gate; what
-came of it is written down with the recipe, so that a board shows how fresh it is and why it is
-not.
+This module stores them. A gate capability reads the source; its result is stored with the recipe,
+so that a board shows how fresh it is or why a refresh failed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _RECIPE: Final = """
 """
 _LINK_BY_ID = f"{_LINK} WHERE workspace_id = $1 AND id = $2"
 _LINKS_OF_BOARD = f"{_LINK} WHERE workspace_id = $1 AND board_id = $2 ORDER BY id"
-# The text is compared: references are kept in one spelling.
+# Compared as text: references are stored in canonical form.
 _LINK_LIKE = """
     SELECT 1 AS there FROM board_links
     WHERE workspace_id = $1 AND kind = $2 AND ref::jsonb = $3::text::jsonb LIMIT 1
@@ -70,7 +69,7 @@ _FAILED = """
 
 @dataclass(frozen=True, slots=True)
 class BoardLink:
-    """What a board is linked to."""
+    """A board's link to an external source."""
 
     id: UUID
     board_id: UUID
@@ -98,7 +97,7 @@ class BoardLink:
 
 @dataclass(frozen=True, slots=True)
 class RefreshRecipe:
-    """How a dataset is filled from a link, and what came of it so far."""
+    """How a dataset is filled from a link, with the last result."""
 
     id: UUID
     link_id: UUID
@@ -172,12 +171,12 @@ async def list_link_recipes(
 
 
 async def is_linked(tx: Transaction, workspace_id: UUID, kind: str, ref: str) -> bool:
-    """Whether some board is linked to this very thing, spelt as canonical JSON."""
+    """Report whether a board links to this reference, given as canonical JSON."""
     return await tx.fetchrow(_LINK_LIKE, workspace_id, kind, ref) is not None
 
 
 async def list_board_links(tx: Transaction, workspace_id: UUID, board_id: UUID) -> list[Any]:
-    """The links of a board as they are shown, each with its recipes."""
+    """List a board's links for display, each with its recipes."""
     recipes: dict[str, list[dict[str, Any]]] = {}
     for row in await tx.fetch(_RECIPES_OF_BOARD, workspace_id, board_id):
         shown = RefreshRecipe(**dict(row)).as_dict()
@@ -200,7 +199,7 @@ async def add_link(
     provider: str | None,
     whose: UUID | None,
 ) -> BoardLink:
-    """Keeps a link of a held board."""
+    """Add a link to a locked board."""
     check_plain_name(display_name, "/display_name")
     space = ctx.actor.workspace_id
     there = await ctx.tx.fetch(_LINKS_OF_BOARD, space, board_id)
@@ -231,7 +230,7 @@ async def add_recipe(
     arguments: Mapping[str, Any],
     automation_id: UUID | None,
 ) -> RefreshRecipe:
-    """Keeps a recipe; its board is held, and nothing else fills the dataset."""
+    """Add a recipe; the board is locked, and no other recipe fills the dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
         _ADD_RECIPE,
@@ -252,7 +251,7 @@ async def add_recipe(
 
 
 async def check_free(ctx: CallContext, board_id: UUID, name: str) -> None:
-    """Refuses a second recipe for one dataset, and more of them than a board has datasets."""
+    """Reject a second recipe for a dataset, and more recipes than a board may have datasets."""
     rows = await ctx.tx.fetch(_RECIPES_OF_BOARD, ctx.actor.workspace_id, board_id)
     taken: Sequence[Any] = [row for row in rows if row["dataset_name"] == name]
     if taken:
@@ -270,7 +269,7 @@ async def check_free(ctx: CallContext, board_id: UUID, name: str) -> None:
 
 
 async def remove_link(tx: Transaction, workspace_id: UUID, link_id: UUID) -> None:
-    """Its recipes go with it; rows and columns stay."""
+    """Delete a link and its recipes; rows and columns stay."""
     await tx.execute(_REMOVE_LINK, workspace_id, link_id)
 
 
@@ -281,7 +280,7 @@ async def remove_recipe(tx: Transaction, workspace_id: UUID, recipe_id: UUID) ->
 async def note_refreshed(
     tx: Transaction, workspace_id: UUID, recipe_id: UUID, rows: int, problem: Problem | None
 ) -> None:
-    """It worked; a problem that is left is about single rows."""
+    """Record a successful refresh; a remaining problem concerns single rows."""
     shown = None if problem is None else problem.as_dict()
     await tx.execute(_REFRESHED, workspace_id, recipe_id, rows, shown)
 

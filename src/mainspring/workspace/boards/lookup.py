@@ -1,7 +1,7 @@
-"""Finding a board or one of its datasets, and saying what there is when it is not found.
+"""Finding boards and datasets, with the available ones listed in the error.
 
-An id always wins over a name. A name that several boards have is never guessed at: the
-answer lists them with their ids.
+An id takes precedence over a name. An ambiguous name is an error that lists the boards with their
+ids.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, CallContext
 
 
-# What a member may do with one board, where a workflow says so.
+# A member's role on a board, where a workflow sets one.
 
-# A workflow that was put aside binds nobody any more.
+# Archived workflows restrict nobody.
 _ROLES = """
     SELECT m.role, w.title FROM board_members m JOIN workflows w
         ON w.workspace_id = m.workspace_id AND w.id = m.workflow_id
@@ -32,7 +32,7 @@ _ROLES = """
 
 
 async def check_may_write(ctx: CallContext, board_id: UUID) -> None:
-    """Refuses whoever only looks at this board, by the workflows that it belongs to."""
+    """Reject writes by members who are observers of this board in its workflows."""
     if ctx.actor.kind == "run" or can_manage_members(ctx.actor):
         return
     rows = await ctx.tx.fetch(_ROLES, ctx.actor.workspace_id, board_id, ctx.actor.id)
@@ -47,7 +47,7 @@ async def check_may_write(ctx: CallContext, board_id: UUID) -> None:
 
 
 async def check_may_bind(ctx: CallContext, board_id: UUID, name: str, maker: UUID) -> None:
-    """Refuses to put another's board under a workflow, whose roster takes away from people."""
+    """Reject adding another member's board to a workflow, whose roles would restrict people."""
     if maker == ctx.actor.id or can_manage_members(ctx.actor):
         return
     rows = await ctx.tx.fetch(_ROLES, ctx.actor.workspace_id, board_id, ctx.actor.id)
@@ -64,7 +64,7 @@ async def check_may_bind(ctx: CallContext, board_id: UUID, name: str, maker: UUI
 
 
 def can_manage_members(actor: Actor) -> bool:
-    """Whether somebody looks after the members of the workspace: its admins and owners do."""
+    """Report whether a member manages the members of the workspace: admins and owners."""
     return actor.role is not None and actor.role.may(Permission.MEMBERS)
 
 
@@ -99,7 +99,7 @@ _DATASETS = """
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board as its row says it is."""
+    """A board row."""
 
     id: UUID
     name: str
@@ -146,7 +146,7 @@ class Dataset:
 async def find_board(
     ctx: CallContext, arguments: Mapping[str, Any], *, hold: bool = False
 ) -> Board:
-    """The board that is meant by ``board_id``, or else by ``name``."""
+    """Find the board given by ``board_id``, or else by ``name``."""
     space = ctx.actor.workspace_id
     if "board_id" not in arguments:
         return await _find_by_name(ctx, str(arguments["name"]))
@@ -159,7 +159,7 @@ async def find_board(
 async def open_board(
     ctx: CallContext, arguments: Mapping[str, Any], *, hold: bool = False
 ) -> Board:
-    """The same, for a change: an archived board takes none, nor does one from an observer."""
+    """Find a board for a change: archived boards and observers are rejected."""
     board = await find_board(ctx, arguments, hold=hold)
     await check_may_write(ctx, board.id)
     if board.archived_at is not None:
@@ -216,7 +216,7 @@ def no_board_error() -> NotFound:
 
 
 def as_id(text: Any) -> UUID:
-    """An id as it was written; what is none belongs to nothing."""
+    """Parse an id; anything else becomes an id that matches nothing."""
     try:
         return UUID(str(text))
     except ValueError:
@@ -229,7 +229,7 @@ async def list_board_datasets(ctx: CallContext, board: Board) -> list[Dataset]:
 
 
 async def hold_dataset(ctx: CallContext, board: Board, name: str) -> Dataset:
-    """A dataset that nobody else writes to until the transaction ends."""
+    """Lock a dataset until the transaction ends."""
     row = await ctx.tx.fetchrow(_DATASET_HELD, ctx.actor.workspace_id, board.id, name)
     if row is None:
         raise no_dataset_error(

@@ -1,4 +1,4 @@
-"""Boards themselves: made, listed, described, archived, and parts of them brought back."""
+"""Board management: create, list, describe, archive, and revert parts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def list_handler() -> CapabilityHandler:
 
 
 def update_handler(limits: Limits, *, recovering: bool = False) -> CapabilityHandler:
-    """Changes a board; the codex alone brings back what it has taken away."""
+    """Change a board; only the recipe installer restores what it removed."""
 
     async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         if arguments.get("archived") is False:
@@ -151,7 +151,7 @@ def revert_handler(limits: Limits) -> CapabilityHandler:
 
 
 async def _change(ctx: CallContext, board: Board, wanted: Mapping[str, Any]) -> bool:
-    """A held board's own fields; each kind of change is told."""
+    """Change fields of a locked board and publish an event for each kind of change."""
     name = wanted.get("name", board.name)
     description = wanted.get("description", board.description)
     was = board.archived_at is not None

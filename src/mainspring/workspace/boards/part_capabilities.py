@@ -1,4 +1,4 @@
-"""What can be done with the skills, forms, dashboard and versions of a board."""
+"""Capabilities for the skills, forms, dashboard and versions of a board."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _PARTS = ["columns", "skill", "form", "dashboard"]
 
 
 def part_capabilities(limits: Limits) -> tuple[Capability, ...]:
-    """Skills, forms, the dashboard and versions, with the operator's limits."""
+    """Build the capabilities for board parts and versions with the operator's limits."""
     return (
         _set("skill", _SKILL, ["prompt"], _SOME_SKILL, limits),
         _list("skill", _SKILL, _SOME_SKILL),

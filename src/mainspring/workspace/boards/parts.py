@@ -1,7 +1,7 @@
-"""Skills, forms and the dashboard of a board: kept, versioned, and brought back.
+"""Skills, forms and the dashboard of a board: stored, versioned and reverted.
 
-They are stored here and nothing more: a skill is carried out, a form is served and a
-dashboard is shown by others, who read them as they are now.
+This module only stores them: skills are run, forms served and dashboards rendered elsewhere, from
+their current version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# What the parts of a board were before: kept with each change, listed, and brought back.
+# Versions of a board's parts: stored with each change, listed and reverted.
 
 _LAST = """
     SELECT coalesce(max(version), 0) AS version FROM board_versions
@@ -60,7 +60,7 @@ async def add_version(
     limits: Limits,
     revert_of: int | None = None,
 ) -> int:
-    """Keeps what a part is from now on; its board or dataset is held. Answers the number."""
+    """Store a new version of a part and return its number; its board or dataset is locked."""
     where = (ctx.actor.workspace_id, board_id, *place)
     row = await ctx.tx.fetchrow(_LAST, *where)
     version = int(row["version"]) + 1
@@ -73,7 +73,7 @@ async def add_version(
 async def read_version(
     ctx: CallContext, board_id: UUID, place: tuple[str, str], version: int
 ) -> dict[str, Any] | None:
-    """What a part was; None for a version in which it was taken away."""
+    """Load a version of a part; None for a version that removed it."""
     row = await ctx.tx.fetchrow(_ONE_VERSION, ctx.actor.workspace_id, board_id, *place, version)
     if row is None:
         part, name = place
@@ -90,7 +90,7 @@ async def read_version(
 async def list_versions(
     ctx: CallContext, board_id: UUID, part: str | None, name: str | None, most: int
 ) -> list[dict[str, Any]]:
-    """The newest versions first."""
+    """List versions, newest first."""
     rows = await ctx.tx.fetch(_LIST, ctx.actor.workspace_id, board_id, part, name, most)
     return [
         {
@@ -117,7 +117,7 @@ _ALL = """
     SELECT name, version, content, updated_at FROM board_parts
     WHERE workspace_id = $1 AND board_id = $2 AND part = $3 ORDER BY name
 """
-# A dashboard may be large, and whoever reads rows does not need it.
+# A dashboard may be large, and readers of rows do not need it.
 _SHOWN = """
     SELECT part, name, version, content ->> 'description' AS description,
         content ->> 'title' AS title, updated_at,
@@ -218,7 +218,7 @@ async def keep_part(
     limits: Limits,
     revert_of: int | None = None,
 ) -> dict[str, Any] | Unchanged:
-    """Makes a part what it should be; the board is held."""
+    """Create or update a part; the board is locked."""
     where = (ctx.actor.workspace_id, board.id, part, name)
     before = await ctx.tx.fetchrow(_ONE_PART, *where)
     if before is not None and is_same_value(before["content"], content):
@@ -250,7 +250,7 @@ async def remove_part(
     limits: Limits,
     revert_of: int | None = None,
 ) -> dict[str, Any] | Unchanged:
-    """Takes a part away; its versions stay. The board is held."""
+    """Remove a part; its versions stay. The board is locked."""
     where = (ctx.actor.workspace_id, board.id, part, name)
     before = await ctx.tx.fetchrow(_ONE_PART, *where)
     if before is None:
@@ -264,7 +264,7 @@ async def remove_part(
 async def revert_part(
     ctx: CallContext, board: Board, part: BoardPart, name: str, version: int, limits: Limits
 ) -> dict[str, Any] | Unchanged:
-    """Brings an earlier version back, as a new one."""
+    """Revert to an earlier version, as a new one."""
     content = await read_version(ctx, board.id, (part, name), version)
     if content is None:
         return await remove_part(ctx, board, part, name, limits, version)
@@ -272,7 +272,7 @@ async def revert_part(
 
 
 async def list_parts_briefly(ctx: CallContext, board: Board) -> dict[str, Any]:
-    """What there is beside rows, without the long texts of it."""
+    """List a board's parts without their long texts."""
     shown: dict[str, Any] = {"skills": [], "forms": [], "dashboard": None}
     for row in await ctx.tx.fetch(_SHOWN, ctx.actor.workspace_id, board.id):
         entry = {"version": row["version"], "updated_at": row["updated_at"].isoformat()}
@@ -285,7 +285,7 @@ async def list_parts_briefly(ctx: CallContext, board: Board) -> dict[str, Any]:
 
 
 def _find_label_problems(form: Mapping[str, Any], stored: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with the title and the labels of a form; those that are stored may stay."""
+    """Find problems in a form's title and labels; stored ones are kept."""
     known = {text for _, text in _iterate_labels(stored)}
     return [
         one
@@ -307,7 +307,7 @@ def _format_part(board: Board, part: str, name: str, version: int) -> dict[str, 
 
 
 def _check_content(part: BoardPart, content: Mapping[str, Any], limits: Limits) -> None:
-    """Bounds that a schema cannot say."""
+    """Check limits that the JSON schema cannot express."""
     if part == "dashboard":
         size = len(str(content["html"]).encode())
         if size > limits.board_dashboard_bytes:
@@ -336,7 +336,7 @@ def _check_content(part: BoardPart, content: Mapping[str, Any], limits: Limits) 
 
 
 def check_part_name(part: str, name: str) -> None:
-    """A dashboard has no name, and everything else has one."""
+    """Check that a part has a name, and a dashboard has none."""
     if (part == "dashboard") == bool(name):
         detail = (
             "A board has one dashboard, without a name."

@@ -1,7 +1,7 @@
-"""A refresh as it is written: one transaction, after which a dataset says what came in.
+"""Writing a refresh: one transaction that makes a dataset match its source.
 
-Nothing is written where nothing changed: no row, no event, no version. A row that does not fit
-is told and left out, and what the board has of it stays as it was; the others go on.
+When nothing changed, nothing is written: no row, event or version. An invalid row is reported and
+skipped, keeping the board's copy; the others are written.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from mainspring.contracts.integration import Operation
 
 
-# What a refresh changes: rows that are there, and rows as the other side has them now.
+# Diff between the current rows and the rows of the source.
 
 MOST_TOLD: Final = 20
-# Beyond it a float does not tell one whole number from the next.
+# Above this, a float cannot represent every integer.
 _EXACT: Final = 2**53
 
 BoardRow = Mapping[str, Any]
@@ -55,7 +55,7 @@ BoardRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """A row of the board: live, or deleted and known by its key."""
+    """A row of the board: live, or deleted and identified by its key."""
 
     row_id: UUID
     key: str | None
@@ -65,15 +65,15 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class RefreshPlan:
-    """The fewest changes after which the board says what the other side says."""
+    """The minimal changes that make the board match the source."""
 
-    # Numbers of the new rows: those to append, and those that change a row.
+    # Indexes of the new rows: those to insert, and those that update a row.
     inserts: tuple[int, ...] = ()
     updates: Mapping[UUID, int] = field(default_factory=dict)
     restores: tuple[UUID, ...] = ()
     deletes: tuple[UUID, ...] = ()
     unchanged: int = 0
-    # The numbers of new rows whose key an earlier one of the same answer has.
+    # Indexes of new rows whose key an earlier row of the same response has.
     doubles: tuple[int, ...] = ()
 
     @property
@@ -87,9 +87,9 @@ def plan_refresh(
     keys: Sequence[str | None],
     spared: frozenset[str] = frozenset(),
 ) -> RefreshPlan:
-    """How the old rows become the new ones.
+    """Diff the current rows against the incoming ones.
 
-    A row whose key is spared stays as it is: it is there over there, and could not be read now.
+    A row whose key is in ``spared`` is kept: the source has it, but it could not be read now.
     """
     live = {one.key: one for one in old if one.key is not None and not one.deleted}
     gone = {one.key: one for one in old if one.key is not None and one.deleted}
@@ -125,7 +125,7 @@ def plan_refresh(
 
 
 def compute_content_keys(rows: Sequence[BoardRow]) -> list[str]:
-    """A key of all that a row says; two rows that say the same are the first and the second."""
+    """Compute a key from a row's content; equal rows are numbered."""
     met: Counter[bytes] = Counter()
     keys = []
     for row in rows:
@@ -136,7 +136,7 @@ def compute_content_keys(rows: Sequence[BoardRow]) -> list[str]:
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """A value in which 1.0 is 1: the database spells some numbers otherwise than it was given."""
+    """Normalize 1.0 to 1: the database may change the spelling of a number."""
     if isinstance(value, dict):
         return {name: _normalize_numbers(one) for name, one in value.items()}
     if isinstance(value, list):
@@ -146,14 +146,14 @@ def _normalize_numbers(value: Any) -> Any:
 
 
 def choose_key_field(asked: str | None, usual: str, rows: Sequence[BoardRow]) -> str | None:
-    """The field that tells rows apart; None where nobody named one and no row has the usual."""
+    """Choose the field that identifies rows; None when none is set and no row has the usual one."""
     if asked is not None:
         return asked
     return usual if usual and any(row.get(usual) is not None for row in rows) else None
 
 
 def choose_free_names(fields: Iterable[str]) -> dict[str, str]:
-    """Other names for the fields over there that the board writes itself in each row."""
+    """Rename source fields that collide with the server's own keys."""
     taken = set(fields)
     found: dict[str, str] = {}
     for name in sorted(taken & SERVER_KEYS):
@@ -166,7 +166,7 @@ def choose_free_names(fields: Iterable[str]) -> dict[str, str]:
 
 
 def rename_key(row: BoardRow, source: str | None, target: str | None) -> dict[str, Any]:
-    """A row with its key in the column where the board keeps it."""
+    """Move a row's key to the column in which the board stores it."""
     if source is None or target is None or source == target or source not in row:
         return dict(row)
     moved = {target: row[source]}
@@ -177,7 +177,7 @@ _LIVE = """
     SELECT row_id, data, board_key($3, data) AS key FROM board_rows
     WHERE workspace_id = $1 AND dataset_id = $2 AND deleted_at IS NULL ORDER BY position
 """
-# The last one of each key: a row that went away and came back is the same row.
+# The last row of each key: a row that was deleted and came back is the same row.
 _GONE = """
     SELECT DISTINCT ON (k.key) r.row_id, r.data, k.key
     FROM unnest($4::text[]) AS k(key) JOIN board_rows r ON board_key($3, r.data) = k.key
@@ -190,39 +190,39 @@ _FOREIGN = """
     WHERE d.workspace_id = $1 AND d.board_id = $2 AND d.name = $3 AND r.deleted_at IS NULL
       AND r.src NOT LIKE 'link:%'
 """
-# How the columns of an operation are shown on a board; what is no value of a cell has none.
+# Column types for the fields of an operation; other types get no column.
 _FIELD_TYPES: Final = {"number": "number", "date": "date", "datetime": "date"}
 _NO_CELL: Final = "json"
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingRows:
-    """What the other side has now, and what is known of its rows."""
+    """The rows of the source, with what is known about its fields."""
 
     rows: Sequence[BoardRow]
-    # Names and kinds of the columns; empty: what the rows have.
+    # Names and types of the columns; empty: taken from the rows.
     columns: Mapping[str, str]
-    # The field that tells rows apart where the recipe names none.
+    # The field that identifies rows when the recipe names none.
     key: str
-    # What the other side has and nobody could read as a row.
+    # Items of the source that could not be read as rows.
     unread: Sequence[Problem] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _MappedRows:
-    """Rows as the board keeps them, and what their dataset looks like."""
+    """Rows under their board names, and the dataset's columns."""
 
     rows: list[dict[str, Any]]
-    # Fields that have another name here.
+    # Fields with a different name on the board.
     names: dict[str, str]
-    # The column that tells rows apart, where anything does.
+    # The column that identifies rows, if any.
     target: str | None
     columns: list[dict[str, Any]]
 
 
 @dataclass(slots=True)
 class _ValidatedRows:
-    """The rows that fit, and the others with their problems."""
+    """The valid rows, and the others with their problems."""
 
     rows: list[dict[str, Any]]
     written: list[EncodedRow]
@@ -230,7 +230,7 @@ class _ValidatedRows:
 
 
 async def check_own_rows(ctx: CallContext, board_id: UUID, name: str) -> None:
-    """Refuses a recipe for a dataset with rows that did not come from a link: they would go."""
+    """Reject a recipe for a dataset with rows of other origin, which a refresh would delete."""
     row = await ctx.tx.fetchrow(_FOREIGN, ctx.actor.workspace_id, board_id, name)
     if row["rows"]:
         raise Conflict(
@@ -244,13 +244,13 @@ async def check_own_rows(ctx: CallContext, board_id: UUID, name: str) -> None:
 async def write_refresh(
     ctx: CallContext, recipe: RefreshRecipe, incoming: IncomingRows, limits: Limits
 ) -> tuple[dict[str, Any], bool]:
-    """Makes a dataset say what came in; answers what changed, and whether anything did."""
+    """Make a dataset match the source; return the changes, and whether there were any."""
     board = await open_board(ctx, {"board_id": recipe.board_id}, hold=True)
     shaped = _map_incoming(recipe, incoming)
     rows, names, target = shaped.rows, shaped.names, shaped.target
     dataset, made = await _lock_or_create_dataset(ctx, board, recipe.dataset_name, shaped, limits)
     if not rows:
-        # Nothing says by what rows would be told apart; whatever is there goes.
+        # No key identifies the rows, so the existing ones are replaced.
         target = dataset.dedupe_key_field
     _check_key(dataset, target)
     judged = _validate_incoming(rows, dataset, target, limits)
@@ -273,16 +273,16 @@ async def write_refresh(
 async def prepare_dataset(
     ctx: CallContext, board: Board, recipe: RefreshRecipe, operation: Operation, limits: Limits
 ) -> None:
-    """Makes the dataset of a new recipe, empty and with the columns that its operation has.
+    """Create the empty dataset of a new recipe with the columns of its operation.
 
-    Where an operation does not know its columns, the first refresh brings them.
+    When an operation does not know its columns, the first refresh sets them.
     """
     shaped = _map_incoming(recipe, IncomingRows([], operation.columns, operation.key))
     await _lock_or_create_dataset(ctx, board, recipe.dataset_name, shaped, limits)
 
 
 def _map_incoming(recipe: RefreshRecipe, incoming: IncomingRows) -> _MappedRows:
-    """What came in, by the names that it has on the board."""
+    """Map incoming fields to their names on the board."""
     usual = incoming.key if incoming.key in incoming.columns else None
     source = choose_key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
     target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
@@ -296,7 +296,7 @@ def _map_incoming(recipe: RefreshRecipe, incoming: IncomingRows) -> _MappedRows:
 async def _lock_or_create_dataset(
     ctx: CallContext, board: Board, name: str, shaped: _MappedRows, limits: Limits
 ) -> tuple[Dataset, bool]:
-    """The held dataset, made with its columns where it is not there yet."""
+    """Lock the dataset, or create it with its columns."""
     columns, target = shaped.columns, shaped.target
     known = {one.name: one for one in await list_board_datasets(ctx, board)}
     made = name not in known
@@ -313,7 +313,7 @@ async def _lock_or_create_dataset(
 
 
 def _check_key(dataset: Dataset, target: str | None) -> None:
-    """A dataset that has a key of its own is not told apart by another."""
+    """Reject a key that differs from the dataset's own."""
     own = dataset.dedupe_key_field
     if own in (None, target):
         return
@@ -332,7 +332,7 @@ def _build_columns(
     names: Mapping[str, str],
     key: tuple[str | None, str | None],
 ) -> list[dict[str, Any]]:
-    """The columns of the board; the key stands first, by the name that it has here."""
+    """Build the board's columns, the key first, under its name on the board."""
     source, target = key
     kinds = {
         name if name == source else names.get(name, name): kind
@@ -353,7 +353,7 @@ def _build_columns(
 
 
 def _collect_fields(rows: Sequence[BoardRow]) -> dict[str, str]:
-    """The fields that rows have; one that holds a list or an object is no cell."""
+    """Collect the fields of the rows that hold scalar values."""
     kinds: dict[str, str] = {}
     for row in rows:
         for name, value in row.items():
@@ -365,7 +365,7 @@ def _collect_fields(rows: Sequence[BoardRow]) -> dict[str, str]:
 def _validate_incoming(
     rows: Sequence[dict[str, Any]], dataset: Dataset, target: str | None, limits: Limits
 ) -> _ValidatedRows:
-    """Each row by itself: what is wrong with one keeps no other away."""
+    """Validate each row on its own: one invalid row does not block the others."""
     judged = _ValidatedRows([], [], [])
     check = RowValidator(dataset.columns, limits, target)
     for number, row in enumerate(rows):
@@ -378,7 +378,7 @@ def _validate_incoming(
         except Problem as problem:
             judged.broken.append((number, row, problem))
             continue
-        # As it will be read back, so that it can be compared with what is there.
+        # As it will be read back, so that it compares equal to the stored row.
         judged.rows.append(orjson.loads(written.text))
         judged.written.append(written)
     return judged
@@ -398,7 +398,7 @@ async def _list_unreadable_keys(
     broken: Sequence[tuple[int, dict[str, Any], Problem]],
     limits: Limits,
 ) -> frozenset[str]:
-    """The keys of rows that are there over there and could not be read."""
+    """List the keys of rows that the source has and that could not be read."""
     if target is None:
         return frozenset()
     named = []
@@ -440,7 +440,7 @@ async def _apply(
     judged: _ValidatedRows,
     src: str,
 ) -> None:
-    """Writes a plan, and tells of each kind of change once."""
+    """Write a plan and publish one event per kind of change."""
     name, own = dataset.name, dataset.dedupe_key_field
     if plan.deletes:
         await take_away(ctx, dataset, plan.deletes)
@@ -468,7 +468,7 @@ async def _compute_own_keys(
 
 
 def _summarize_row_problems(left: Sequence[Problem], count: int) -> Problem | None:
-    """What the board shows of rows that could not be read, or did not fit."""
+    """Summarize unreadable and invalid rows for the board."""
     if not left:
         return None
     first = left[0]

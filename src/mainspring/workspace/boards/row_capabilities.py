@@ -1,4 +1,4 @@
-"""What can be done with the rows of a board."""
+"""Capabilities for the rows of a board."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from mainspring.workspace.boards.schemas import (
     schema_with_examples,
 )
 
-# How rows are searched and filtered, in the words of capabilities, and their sums in groups.
+# Arguments for searching and filtering rows, and for aggregates in groups.
 
 LOOKS: Final[dict[str, JsonSchema]] = {
     "search": {
@@ -129,7 +129,7 @@ def build_summarize_capability() -> Capability:
 
 
 def row_capabilities(limits: Limits) -> tuple[Capability, ...]:
-    """Append, change, delete and restore, with the operator's limits."""
+    """Build append, update, delete and restore with the operator's limits."""
     return _append(limits), _update(limits), _delete(), _restore()
 
 

@@ -1,9 +1,8 @@
-"""Reading rows that were asked for: searched, filtered, ordered, or counted in groups.
+"""Queries on rows: search, filter, sort, and aggregate in groups.
 
-Unlike a page of rows in their places, this may look at every row of the dataset. A hundred
-thousand small ones take some tenths of a second, so a screen asks for it in large pages. A
-search whose word stands in most rows would take much longer: rows in their places are looked
-at only until the page is full, and no more of them are counted than somebody would read.
+Unlike a plain page, a query may scan the whole dataset. A hundred thousand small rows take some
+tenths of a second, so the page asks for large pages. For a search word that occurs in most rows,
+the scan in append order stops when the page is full, and the total is only counted up to a limit.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Which rows of a dataset are meant, and in which order: what a person asks of a table.
+# Filters and sort order of a table view.
 
 MOST_FILTERS: Final = 10
 LONGEST_WORDS: Final = 200
-# Each filter in SQL; {f} is the field and {v} the value, both parameters.
+# The SQL of each filter; {f} is the field and {v} the value, both parameters.
 _OPS: Final[Mapping[str, str]] = {
     "is": "lower(data ->> {f}) = lower({v})",
     "is_not": "lower(data ->> {f}) IS DISTINCT FROM lower({v})",
@@ -49,15 +48,15 @@ OPS: Final = tuple(_OPS)
 _NUMBERS: Final = frozenset({"above", "below"})
 _ALONE: Final = frozenset({"empty", "filled"})
 _SEARCH: Final = "EXISTS (SELECT FROM jsonb_each_text(data) AS cell WHERE cell.value ILIKE {v})"
-# A row as one text is looked at much faster than its values one by one, and rules out most rows.
+# Matching the row as one text is much faster than matching its values, and excludes most rows.
 _PERHAPS: Final = "data::text ILIKE {v} AND "
-# What JSON writes in another way than it stands in a value.
+# Characters that JSON escapes.
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 @dataclass(slots=True)
 class RowQuery:
-    """Conditions with the values they speak of, and the names of the keys of an order."""
+    """SQL conditions with their parameters, and the sort keys."""
 
     values: list[Any]
     conditions: list[str] = field(default_factory=list)
@@ -72,12 +71,12 @@ class RowQuery:
 
 
 def is_asked(arguments: Mapping[str, Any]) -> bool:
-    """Whether anything but the rows in their places is wanted."""
+    """Whether the arguments ask for anything beyond a plain page."""
     return any(arguments.get(name) for name in ("sort", "search", "filters"))
 
 
 def look(arguments: Mapping[str, Any], values: list[Any]) -> RowQuery:
-    """The conditions that the arguments ask for, after the values that stand first."""
+    """Build the conditions for the arguments; their parameters follow the given ones."""
     made = RowQuery(values)
     words = str(arguments.get("search") or "").strip()
     if words:
@@ -124,7 +123,7 @@ def _find_condition_problem(one: Mapping[str, Any]) -> str | None:
 
 
 def order_keys(made: RowQuery, name: str | None) -> str:
-    """The two values that rows are ordered by: as a number, and else as text."""
+    """The two sort values of a row: as a number, and otherwise as text."""
     if name is None:
         return ""
     given = made.parameter(name)
@@ -135,7 +134,7 @@ def order_keys(made: RowQuery, name: str | None) -> str:
 
 
 def order_of(name: str | None, *, descending: bool) -> str:
-    """Rows that nobody sorts stay in their places, which an index knows: it can stop early."""
+    """Unsorted rows stay in append order, which is indexed, so the scan can stop early."""
     if name is None:
         return "position"
     way = "DESC" if descending else "ASC"
@@ -143,20 +142,18 @@ def order_of(name: str | None, *, descending: bool) -> str:
 
 
 def _escape_like(text: str) -> str:
-    """Words to be found as they are written, signs included."""
+    """Escape LIKE wildcards."""
     for sign in ("\\", "%", "_"):
         text = text.replace(sign, "\\" + sign)
     return f"%{text}%"
 
 
 MOST_GROUPS: Final = 500
-# How many rows are counted behind a page: whether there are 12 or 200 is of use to somebody,
-# whether there are 61,204 or 73,987 hardly, and it would be asked of every row.
+# The total is counted up to this: exact large totals are not worth a scan of every row.
 COUNTED: Final = 10_000
 LONGEST_GROUP: Final = 200
 
-# The rows are found by their keys first and fetched afterwards, so that only a page of them
-# is carried through the sorting.
+# Select the keys first and fetch the rows afterwards, so that only a page of rows is sorted.
 _FOUND = """
     SELECT row_id, data, src, updated_at, deleted_at, chosen FROM (
         SELECT rows.row_id, rows.data, rows.src, rows.updated_at, rows.deleted_at, place,
@@ -204,7 +201,7 @@ _HOW: Final[Mapping[str, str]] = {
     "largest": "max(one)",
 }
 HOW: Final = tuple(_HOW)
-# A date is text that begins with its year: what is left of it says the day, month or year.
+# A date is text that starts with its year; its prefix is the day, month or year.
 _PER: Final[Mapping[str, int]] = {"day": 10, "month": 7, "year": 4}
 PER: Final = tuple(_PER)
 _NUMERIC: Final = r"CASE WHEN value ~ '^-?\d{1,15}(\.\d{1,15})?$' THEN value::numeric END"
@@ -216,7 +213,7 @@ ORDERS: Final = tuple(_ORDERS)
 
 
 def check_start(arguments: Mapping[str, Any]) -> None:
-    """A place after a row is a place in the order in which rows were appended, and no other."""
+    """Reject ``after`` with another sort order: it is a position in append order."""
     if arguments.get("after") is not None and is_asked(arguments):
         detail = "Rows that are searched, filtered or sorted are read by offset, not after a row."
         raise Invalid(
@@ -226,11 +223,11 @@ def check_start(arguments: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """One page of the rows that are meant, and how many there are at least."""
+    """One page of matching rows, and the total, which may be a lower bound."""
 
     rows: list[Any]
     total: int
-    # More than the total are there, and nobody counted them.
+    # There are more than ``total``, not counted.
     more: bool = False
 
 
@@ -253,7 +250,7 @@ async def query_rows(
         return RowPage(rows, dataset.appended if every else dataset.live)
     chosen = int(rows[0]["chosen"]) if rows else 0
     if chosen < limit and (chosen or not offset):
-        # The last page: what stands before it is known.
+        # The last page: the number of rows before it is known.
         return RowPage(rows, offset + chosen)
     enough = offset + limit + COUNTED
     counted = look(arguments, [space, dataset.id, every, enough + 1])

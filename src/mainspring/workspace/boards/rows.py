@@ -1,7 +1,7 @@
-"""Changing rows: some fields of them, taking them away, and bringing them back.
+"""Changing rows: append, update, delete and restore.
 
-Rows are named by their ids. One that is not there is named in the answer, and then nothing
-is changed at all. A deleted row keeps its place and its values until it is restored.
+Rows are identified by id. An unknown id is reported and nothing is changed. A deleted row keeps its
+position and values until it is restored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Appending rows: thousands at a time, and each one once.
+# Bulk append with deduplication.
 
 _KEYS = """
     SELECT board_key($1, data) AS key
@@ -37,8 +37,8 @@ _KEYS = """
     ) AS given
     ORDER BY n
 """
-# Joined, here and wherever thousands are named: a remembered plan would compare each row
-# with each member of an array.
+# A join, here and in every bulk statement: a cached generic plan would compare each row with each
+# array element.
 _TAKEN = """
     SELECT k.key FROM unnest($3::text[]) AS k(key)
     WHERE EXISTS (
@@ -47,7 +47,7 @@ _TAKEN = """
           AND r.dedupe_key IS NOT NULL AND r.deleted_at IS NULL
     )
 """
-# Another field than the dataset's own has no index; all rows are looked at.
+# Another field than the dataset's key has no index, so all rows are scanned.
 _TAKEN_IN = """
     SELECT k.key FROM unnest($3::text[]) AS k(key)
     JOIN board_rows r ON board_key($4, r.data) = k.key
@@ -111,7 +111,7 @@ def _validate_rows(
 async def _select_new_rows(
     ctx: CallContext, dataset: Dataset, given: str | None, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[list[int], Sequence[str | None]]:
-    """Which rows are not there yet, by their number, and the key of every row."""
+    """Select the rows that are not stored yet, by index, and compute every row's key."""
     own = dataset.dedupe_key_field
     space = ctx.actor.workspace_id
     chosen = list(range(len(rows)))
@@ -130,7 +130,7 @@ async def _select_new_rows(
 async def compute_row_keys(
     ctx: CallContext, field: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[str | None]:
-    """By what each row is recognised; the database spells it, so there is one spelling."""
+    """Compute each row's dedup key in the database, so that it has one spelling."""
     texts = [orjson.dumps({field: row.get(field)}).decode() for row in rows]
     return [row["key"] for row in await ctx.tx.fetch(_KEYS, field, texts)]
 
@@ -151,7 +151,7 @@ def _filter_fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[s
 
 
 def check_row_capacity(dataset: Dataset, more: int, limits: Limits) -> None:
-    """Refuses more rows than a dataset ever takes."""
+    """Reject more rows than a dataset may have."""
     if dataset.appended + more > limits.board_rows:
         raise LimitExceeded(
             f"The dataset {dataset.name!r} has room for {limits.board_rows:,} rows, deleted ones "
@@ -170,7 +170,7 @@ async def write_rows(
     keys: Sequence[str | None],
     src: str | None = None,
 ) -> None:
-    """Puts rows that were judged behind the last one of a held dataset."""
+    """Append validated rows to a locked dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
         _APPEND,
@@ -186,7 +186,7 @@ async def write_rows(
     await ctx.tx.execute(_COUNT_APPENDED, space, dataset.id, len(rows))
 
 
-# How many positions one count of deleted rows covers.
+# How many positions one counter of deleted rows covers.
 BLOCK: Final = 1_000
 
 _ROWS = """
@@ -205,7 +205,7 @@ _HOLDERS = """
     WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.dedupe_key IS NOT NULL
       AND r.deleted_at IS NULL
 """
-# Two rows may exchange their keys; an index judges one row after the other.
+# Two rows may swap keys; the unique index checks one row after the other.
 _FREE_KEYS = """
     UPDATE board_rows r SET dedupe_key = NULL FROM unnest($3::uuid[]) AS named(row_id)
     WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.row_id = named.row_id
@@ -317,7 +317,7 @@ async def change_rows(
     rows: Sequence[EncodedRow],
     keys: Sequence[str | None],
 ) -> None:
-    """Gives rows of a held dataset other values; whoever calls has judged them."""
+    """Update rows of a locked dataset; the caller has validated them."""
     await ctx.tx.execute(
         _CHANGE,
         ctx.actor.workspace_id,
@@ -331,13 +331,13 @@ async def change_rows(
 
 
 async def take_away(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
-    """Deletes live rows of a held dataset."""
+    """Delete live rows of a locked dataset."""
     rows = await ctx.tx.fetch(_DELETE, ctx.actor.workspace_id, dataset.id, list(row_ids))
     await _count(ctx, dataset, rows, 1)
 
 
 async def bring_back(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
-    """Restores deleted rows of a held dataset; nobody has their keys."""
+    """Restore deleted rows of a locked dataset; their keys are free."""
     rows = await ctx.tx.fetch(_RESTORE, ctx.actor.workspace_id, dataset.id, list(row_ids))
     await _count(ctx, dataset, rows, -1)
 
@@ -360,7 +360,7 @@ def _format_moved(
 
 
 def _read_patches(rows: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
-    """What changes, by row."""
+    """Parse the changes, by row."""
     found: dict[UUID, dict[str, Any]] = {}
     findings = []
     for number, row in enumerate(rows):
@@ -432,7 +432,7 @@ async def _compute_new_keys(
     changed: Mapping[UUID, tuple[dict[str, Any], EncodedRow]],
     places: Sequence[str],
 ) -> list[str | None]:
-    """The keys of the changed rows; those that move must not meet another row's."""
+    """Compute the keys of updated rows, which must not collide with another row's."""
     if dataset.dedupe_key_field is None:
         return [None] * len(changed)
     rows = [merged for merged, _ in changed.values()]
@@ -453,7 +453,7 @@ async def _check_free(
     keys: Sequence[str | None],
     places: Sequence[str],
 ) -> None:
-    """No two live rows may have one key."""
+    """Reject duplicate keys among live rows."""
     present = [key for key in keys if key is not None]
     found = await ctx.tx.fetch(_HOLDERS, ctx.actor.workspace_id, dataset.id, present)
     own = set(row_ids)
@@ -477,7 +477,7 @@ async def _check_free(
 
 
 async def _count(ctx: CallContext, dataset: Dataset, rows: Sequence[Any], sign: int) -> None:
-    """Keeps the counts by which offsets find their place."""
+    """Update the block counters that locate offsets."""
     blocks = Counter(row["position"] // BLOCK for row in rows)
     space = ctx.actor.workspace_id
     counts = [sign * number for number in blocks.values()]

@@ -1,4 +1,4 @@
-"""The shapes of links and recipes, as boards and their capabilities show them."""
+"""JSON schemas of links and recipes, shared by the board capabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Effect
 from mainspring.workspace.boards.columns import FIELD_TYPES, LONGEST_KEY
 
-# Pieces of schema that the capabilities of boards share.
+# Schema fragments that the board capabilities share.
 
 JsonSchema = dict[str, Any]
 
@@ -34,7 +34,7 @@ NAME: Final[JsonSchema] = {
     "pattern": r"\S",
     "x-mainspring-says": "A name has something in it besides blanks.",
 }
-# It may stand in an address.
+# It may be part of a URL.
 PART_NAME: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
@@ -60,7 +60,7 @@ TOLD_ROW_IDS: Final[JsonSchema] = {"type": "array", "items": {"type": "string"}}
 
 
 def object_of(properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
-    """An object that has these properties and no others."""
+    """An object schema with these properties and no others."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -76,7 +76,7 @@ def schema_with_examples(
     *wrong: tuple[Any, str],
     **more: Any,
 ) -> JsonSchema:
-    """The schema of a capability's arguments or answer, with values that fit and do not."""
+    """A schema of arguments or results with examples and counter-examples."""
     return {
         "$schema": _DIALECT,
         **object_of(properties, required),

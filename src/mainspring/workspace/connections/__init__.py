@@ -1,5 +1,5 @@
-"""Connections: the servers outside whose tools a workspace may use.
+"""MCP connections: external servers whose tools a workspace may use.
 
-``rows`` keeps where they are and how they fare, ``sign_ins`` whoever has been sent to sign in
-there, ``tool_rows`` what tools they have.
+``rows`` stores addresses and health, ``sign_ins`` pending OAuth sign-ins, and ``tool_rows`` the
+servers' tools.
 """

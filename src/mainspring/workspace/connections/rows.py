@@ -1,6 +1,6 @@
-"""The connections of a workspace: where each server is, how it is signed in to, how it fares.
+"""A workspace's MCP connections: address, authentication and health of each server.
 
-No secret stands in a row: what lets a connection in is in its drawer of the vault, and goes
+Rows hold no secrets. Credentials are in the connection's secret scope of the vault and are deleted
 with it.
 """
 
@@ -43,8 +43,8 @@ _NAMED = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 AND al
 _HOLD = f"{_FIND} FOR UPDATE"
 _LIST = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 ORDER BY alias"
 _REMOVE = "DELETE FROM mcp_connections WHERE workspace_id = $1 AND id = $2 RETURNING id"
-# Of many calls within a minute one writes. A token that was given by hand and is taken again
-# needs nobody to sign in.
+# At most one write per minute. A success with a manually entered token also clears the need to sign
+# in.
 _OK = """
     UPDATE mcp_connections SET last_ok_at = now(), failures_in_row = 0, last_error = NULL,
         state = CASE WHEN auth = 'oauth' THEN state ELSE 'ready' END
@@ -52,7 +52,7 @@ _OK = """
         AND (failures_in_row > 0 OR last_ok_at IS NULL OR (state <> 'ready' AND auth <> 'oauth')
             OR last_ok_at < now() - interval '1 minute')
 """
-# One that waits to be signed in is not asked, so nothing more can be said of it.
+# A connection that waits for sign-in is not called, so its state is kept.
 _FAILED = """
     UPDATE mcp_connections
     SET last_failed_at = now(), last_error = $3, failures_in_row = failures_in_row + 1,
@@ -78,7 +78,7 @@ _LEARN = """
 
 @dataclass(frozen=True, slots=True)
 class McpConnection:
-    """One connection, without anything secret."""
+    """An MCP connection, without secrets."""
 
     workspace_id: UUID
     id: UUID
@@ -87,7 +87,7 @@ class McpConnection:
     server_url: str | None
     command: tuple[str, ...]
     auth: ConnectionAuth
-    # What was found out about where tokens come from.
+    # The discovered OAuth metadata of the server.
     oauth: Mapping[str, Any]
     expires_at: datetime | None
     state: ConnectionState
@@ -103,7 +103,7 @@ class McpConnection:
 
     @property
     def sign_in(self) -> str:
-        """Which signing in its tokens come from; renewing them does not change it."""
+        """The sign-in that its tokens come from; refreshing them does not change it."""
         return str(self.oauth.get("sign_in") or "")
 
 
@@ -117,7 +117,7 @@ async def add_http(
     auth: ConnectionAuth = "none",
     oauth: Mapping[str, Any] | None = None,
 ) -> McpConnection:
-    """A connection over HTTP; with OAuth it waits for somebody to sign in."""
+    """Add a connection over HTTP; with OAuth it waits for a sign-in."""
     state: ConnectionState = "sign_in" if auth == "oauth" else "ready"
     given = (alias, "http", server_url, None, auth, oauth and dict(oauth), state)
     return await _add(tx, workspace_id, created_by, given)
@@ -126,9 +126,9 @@ async def add_http(
 async def add_stdio(
     tx: Transaction, workspace_id: UUID, created_by: UUID, alias: str, command: Sequence[str]
 ) -> McpConnection:
-    """A connection to a program on this machine: for the operator's own command alone.
+    """Add a connection to a local program, for the operator's CLI only.
 
-    No capability and no route calls this, as whoever names a program runs it.
+    No capability or route calls this: naming a program means running it.
     """
     if not command or not command[0] or any("\0" in word for word in command):
         raise _invalid_connection_error(
@@ -139,7 +139,7 @@ async def add_stdio(
 
 
 async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpConnection:
-    """One connection by its id."""
+    """Load a connection by id."""
     row = await tx.fetchrow(_FIND, workspace_id, connection_id)
     if row is None:
         raise _connection_missing_error()
@@ -147,7 +147,7 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpC
 
 
 async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpConnection:
-    """One connection as it is until the transaction ends."""
+    """Load and lock a connection until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
         raise _connection_missing_error()
@@ -155,7 +155,7 @@ async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpC
 
 
 async def find_named(tx: Transaction, workspace_id: UUID, alias: str) -> McpConnection:
-    """One connection by its alias."""
+    """Find a connection by its alias."""
     row = await tx.fetchrow(_NAMED, workspace_id, alias)
     if row is None:
         raise NotFound(f"There is no connection called {alias}.", code="connection_missing")
@@ -163,12 +163,12 @@ async def find_named(tx: Transaction, workspace_id: UUID, alias: str) -> McpConn
 
 
 async def list_connections(tx: Transaction, workspace_id: UUID) -> tuple[McpConnection, ...]:
-    """All connections of a workspace, by alias."""
+    """List a workspace's connections, by alias."""
     return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id))
 
 
 async def remove(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> bool:
-    """Forgets a connection with its tools and all that let it in; False when there was none."""
+    """Delete a connection with its tools and credentials; False when there was none."""
     if await tx.fetchrow(_REMOVE, workspace_id, connection_id) is None:
         return False
     scope = connection_scope(workspace_id, connection_id)
@@ -178,7 +178,7 @@ async def remove(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> bo
 
 
 async def mark_ok(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
-    """The server has answered."""
+    """Record a successful response."""
     await tx.execute(_OK, workspace_id, connection_id)
 
 
@@ -191,9 +191,9 @@ async def mark_failed(
     sign_in: bool = False,
     seen_with: str | None = None,
 ) -> None:
-    """The server could not be used; ``sign_in`` when it waits for a person now.
+    """Record a failure; ``sign_in`` when it now waits for a person.
 
-    What was seen with the tokens of one signing in says nothing about a later one.
+    A failure observed with the tokens of an earlier sign-in is ignored.
     """
     told = problem.as_dict()
     await tx.execute(_FAILED, workspace_id, connection_id, told, sign_in, seen_with)
@@ -206,19 +206,19 @@ async def mark_signed_in(
     expires_at: datetime | None,
     learnt: Mapping[str, Any],
 ) -> None:
-    """There are new tokens, until then."""
+    """Record new tokens and their expiry."""
     await tx.execute(_SIGNED_IN, workspace_id, connection_id, expires_at, dict(learnt))
 
 
 async def take_token(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
-    """It is let in by a token that somebody gives; what was seen before says nothing about it."""
+    """Switch to a manually entered token and clear the health observed before."""
     await tx.execute(_BEARER, workspace_id, connection_id)
 
 
 async def keep_oauth(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, learnt: Mapping[str, Any]
 ) -> None:
-    """Adds to what is known about where tokens come from."""
+    """Merge into the stored OAuth metadata."""
     await tx.execute(_LEARN, workspace_id, connection_id, dict(learnt))
 
 

@@ -1,9 +1,9 @@
-"""Somebody who was sent to sign in at a server, from leaving until coming back.
+"""Pending OAuth sign-ins at MCP servers.
 
-What comes back is told by a state that works once, for ten minutes, for the member who left and
-for the connection they left for: whoever else brings it could give their account away, or take
-somebody's, and what one server hands out must not come to another. What the exchange needs is
-sealed meanwhile.
+The callback is matched by a single-use state that expires after ten minutes and is bound to the
+member and the connection. Otherwise an attacker could link their own account or take over
+another's, and a code from one server could be sent to another (mix-up attack). The PKCE verifier is
+encrypted at rest.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EXPIRED = """
 
 @dataclass(frozen=True, slots=True)
 class McpSignIn:
-    """What was kept since somebody left."""
+    """A pending sign-in with what was stored when it began."""
 
     connection_id: UUID
     kept: Mapping[str, Any]
@@ -65,9 +65,9 @@ async def leave(
     member_id: UUID,
     kept: Mapping[str, Any],
 ) -> str:
-    """Remembers that a member left to sign in; answers the state that brings them back.
+    """Store a pending sign-in and return its state.
 
-    Somebody who begins again comes back from the later beginning alone.
+    A new sign-in replaces the member's earlier one.
     """
     left = await seal_leaving(vault, workspace_id, member_id, kept)
     await tx.execute(_TIDY, workspace_id, connection_id, member_id)
@@ -93,7 +93,7 @@ async def redeem_sign_in(
     connection_id: UUID,
     state: str,
 ) -> McpSignIn:
-    """What was kept for this state, once, for whoever left with it and comes back there."""
+    """Consume a state once, for the member and connection that started the sign-in."""
     hashed = hash_of_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None or row["connection_id"] != connection_id:
@@ -102,7 +102,7 @@ async def redeem_sign_in(
 
 
 async def expire_sign_ins(database: Database, now: datetime) -> int:
-    """Forgets whoever left and did not come back in time."""
+    """Delete sign-ins that were not completed in time."""
 
     async def batch(tx: Transaction, most: int) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))

@@ -1,7 +1,7 @@
-"""The tools of a connection as they are kept: what was agreed to, and what is offered now.
+"""Stored tools of MCP connections: what was approved, and what the server offers now.
 
-A row is what an automation relies on, so it is written in one transaction with the number that
-counts the changes of its connection: whoever remembers tools compares that number.
+Automations rely on these rows, so they are written in one transaction with the connection's
+generation number, which caches compare.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 ToolState = Literal["agreed", "new", "changed", "gone", "refused"]
-# Whoever harvests has this long before somebody else may.
+# The lease of a tool listing.
 LEASE_MINUTES: Final = 10
 _COLUMNS = """
     id, connection_id, name, state, title, description, input_schema, output_schema, hints,
@@ -39,7 +39,7 @@ _NAMED = f"""
         (SELECT t.connection_id, t.name FROM unnest($2::uuid[], $3::text[])
             AS t(connection_id, name))
 """
-# Also what is held back for now: it may be offered again as it was agreed to.
+# Includes withheld tools: they may be offered again as approved.
 _AGREED_BYTES = """
     SELECT coalesce(sum(octet_length(title) + octet_length(description)
         + octet_length(input_schema::text) + coalesce(octet_length(output_schema::text), 0)
@@ -49,7 +49,7 @@ _AGREED_BYTES = """
 _ONE = f"""
     SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 AND name = $3
 """
-# Of many rows each column is a list; JSON travels as text.
+# Bulk insert with one array per column; JSON is passed as text.
 _PUT = """
     INSERT INTO mcp_tools (workspace_id, id, connection_id, name, state, title, description,
         input_schema, output_schema, hints, pinned_hash, offered, reason, side_effects, effect,
@@ -94,7 +94,7 @@ _NOT_HARVESTED = """
 _LOOK_FIRST = """
     UPDATE mcp_connections SET looks_first = true WHERE workspace_id = $1 AND id = $2
 """
-# It crosses workspaces on purpose: one watch serves all.
+# Crosses workspaces on purpose: one poller serves all.
 _TAKE_DUE = """
     UPDATE mcp_connections c SET harvest_due_at = now() + $1 * interval '1 minute'
     FROM (
@@ -136,7 +136,7 @@ _USERS_OF_ALIAS = """
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """One tool; what stands in the columns is what was agreed to, if anybody has."""
+    """A tool; the columns hold the approved version, if there is one."""
 
     id: UUID
     connection_id: UUID
@@ -148,26 +148,26 @@ class ToolRow:
     output_schema: Any
     hints: Mapping[str, Any]
     pinned_hash: bytes
-    # What the server says now, whole, where that is something else.
+    # The server's current version, when it differs from the approved one.
     offered: Mapping[str, Any] | None = None
-    # Why it cannot be used at all; a person's refusal needs none.
+    # Why it cannot be used at all; None when a person rejected it.
     reason: str | None = None
     side_effects: tuple[str, ...] = ()
-    # What a person says that its effect is.
+    # The effect that a person assigned.
     effect: str | None = None
     agreed_by: UUID | None = None
     agreed_at: datetime | None = None
 
     @property
     def size(self) -> int:
-        """How long what stands in the columns is, as text."""
+        """The size of the stored columns, as text."""
         schemas = orjson.dumps([self.input_schema, self.output_schema])
         return len(self.title) + len(self.description) + len(schemas)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionGeneration:
-    """A connection as far as tools are remembered by it."""
+    """A connection's generation number, by which tools are cached."""
 
     connection_id: UUID
     alias: str
@@ -176,7 +176,7 @@ class ConnectionGeneration:
 
 @dataclass(frozen=True, slots=True)
 class LockedConnection:
-    """A connection that nobody else changes until the transaction ends."""
+    """A connection locked until the transaction ends."""
 
     alias: str
     looks_first: bool
@@ -186,25 +186,25 @@ class LockedConnection:
 async def list_connection_tools(
     tx: Transaction, workspace_id: UUID, connection_id: UUID
 ) -> list[ToolRow]:
-    """Every tool of a connection, by name."""
+    """List every tool of a connection, by name."""
     return [_read(row) for row in await tx.fetch(_TOOLS, workspace_id, connection_id)]
 
 
 async def list_agreed_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
-    """Every tool of a workspace that can be called."""
+    """List every callable tool of a workspace."""
     return [_read(row) for row in await tx.fetch(_AGREED, workspace_id)]
 
 
 async def find_tools_by_name(
     tx: Transaction, workspace_id: UUID, names: Sequence[tuple[UUID, str]]
 ) -> list[ToolRow]:
-    """Some tools, by their connections and names, in whichever state."""
+    """Load tools by connection and name, in any state."""
     connections, tools = [one for one, _ in names], [name for _, name in names]
     return [_read(row) for row in await tx.fetch(_NAMED, workspace_id, connections, tools)]
 
 
 async def count_agreed_bytes(tx: Transaction, workspace_id: UUID) -> int:
-    """How long all that a workspace has agreed to is, as text."""
+    """Sum the size of a workspace's approved tools, as text."""
     row = await tx.fetchrow(_AGREED_BYTES, workspace_id)
     return int(row["size"])
 
@@ -212,13 +212,13 @@ async def count_agreed_bytes(tx: Transaction, workspace_id: UUID) -> int:
 async def find_tool(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, name: str
 ) -> ToolRow | None:
-    """One tool as it stands at this moment."""
+    """Load a tool in its current state."""
     row = await tx.fetchrow(_ONE, workspace_id, connection_id, name)
     return None if row is None else _read(row)
 
 
 async def put_tools(tx: Transaction, workspace_id: UUID, rows: Sequence[ToolRow]) -> None:
-    """Keeps rows as they are given; those that were there under a name give way."""
+    """Upsert tool rows."""
     if not rows:
         return
     columns = [
@@ -248,7 +248,7 @@ async def put_tools(tx: Transaction, workspace_id: UUID, rows: Sequence[ToolRow]
 async def drop_tools(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, names: Sequence[str]
 ) -> None:
-    """Forgets tools that nobody ever agreed to."""
+    """Delete tools that were never approved."""
     if names:
         await tx.execute(_DROP, workspace_id, connection_id, list(names))
 
@@ -256,7 +256,7 @@ async def drop_tools(
 async def hold_connection(
     tx: Transaction, workspace_id: UUID, connection_id: UUID
 ) -> LockedConnection:
-    """Whoever changes the tools of a connection holds it first."""
+    """Lock a connection; required before changing its tools."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
         raise NotFound("There is no such connection here.", code="connection_missing")
@@ -264,31 +264,31 @@ async def hold_connection(
 
 
 async def count_on(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
-    """What its tools are to the workspace has changed."""
+    """Increment the generation number after a change of its tools."""
     await tx.execute(_COUNT_ON, workspace_id, connection_id)
 
 
 async def set_harvested(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, seconds: float
 ) -> None:
-    """Its tools were seen just now; they are looked at again after so many seconds."""
+    """Record a successful tool listing; the next one is due after this many seconds."""
     await tx.execute(_HARVESTED, workspace_id, connection_id, seconds)
 
 
 async def set_not_harvested(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, problem: Problem, seconds: float
 ) -> None:
-    """Its tools could not be seen; they stay as they were."""
+    """Record a failed tool listing; the stored tools stay."""
     await tx.execute(_NOT_HARVESTED, workspace_id, connection_id, problem.as_dict(), seconds)
 
 
 async def look_first(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
-    """Whoever connects wants to see its tools before any of them can be called."""
+    """Require a review of a new connection's tools before any can be called."""
     await tx.execute(_LOOK_FIRST, workspace_id, connection_id)
 
 
 async def take_due(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
-    """Connections whose tools are due to be looked at; nobody else takes them for a while."""
+    """Claim connections whose tool listing is due, under a lease."""
     rows = await tx.fetch(_TAKE_DUE, LEASE_MINUTES, most)
     return [(row["workspace_id"], row["id"]) for row in rows]
 
@@ -296,13 +296,13 @@ async def take_due(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
 async def list_connection_generations(
     tx: Transaction, workspace_id: UUID
 ) -> tuple[ConnectionGeneration, ...]:
-    """The connections of a workspace, and the numbers that count their changes."""
+    """List a workspace's connections with their generation numbers."""
     rows = await tx.fetch(_STANDS, workspace_id)
     return tuple(ConnectionGeneration(row["id"], row["alias"], row["generation"]) for row in rows)
 
 
 async def count_tools_by_state(tx: Transaction, workspace_id: UUID) -> dict[UUID, dict[str, int]]:
-    """How many tools of each connection are in which state."""
+    """Count the tools of each connection by state."""
     found: dict[UUID, dict[str, int]] = {}
     for row in await tx.fetch(_COUNTS, workspace_id):
         found.setdefault(row["connection_id"], {})[row["state"]] = row["tools"]
@@ -312,7 +312,7 @@ async def count_tools_by_state(tx: Transaction, workspace_id: UUID) -> dict[UUID
 async def list_capability_users(
     tx: Transaction, workspace_id: UUID, capabilities: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The names of the automations that were granted each of these."""
+    """Name the automations that have a grant for each of these capabilities."""
     found: dict[str, list[str]] = {}
     for row in await tx.fetch(_USERS, workspace_id, list(capabilities)):
         found.setdefault(row["capability"], []).append(row["name"])

@@ -1,12 +1,11 @@
-"""Clients that connect by themselves (OAuth 2.1).
+"""OAuth 2.1 authorization server for MCP clients.
 
-A client that is given nothing but the address of the MCP server registers, asks for something,
-and a member who is signed in says how much of it: a scope is a plain word for a role, and no
-client is ever given more than an editor may do, or more than the member may. What it then holds
-is an access token like any other, with an end, which works at the MCP server alone, and a
-renewal token that works once.
+A client that only knows the MCP server's URL registers, requests authorization, and a signed-in
+member decides how much to grant: a scope maps to a role, at most editor and at most the member's
+own. The client gets an access token that expires and is only valid at the MCP server, and a
+single-use refresh token.
 
-``scopes`` and ``redirects`` decide about plain values. ``clients``, ``requests``, ``consents``
-and ``exchange`` each keep their own tables. Nothing that lets anybody in is kept as it is: of
-codes, renewal tokens and secrets there are hashes.
+``scopes`` maps scopes to roles. ``clients`` registers clients, ``authorization`` stores requests,
+codes and consents, and ``token_exchange`` issues tokens. Codes, refresh tokens and client secrets
+are stored as hashes only.
 """

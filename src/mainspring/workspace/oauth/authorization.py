@@ -1,8 +1,8 @@
-"""What members have agreed that clients may do as them, and the end of it.
+"""Authorization requests, codes, and members' consents to OAuth clients.
 
-Agreement is kept for one client, one member and one workspace, with the address for which it was
-given: at any other the member is asked again. Less than before applies at once to whatever the
-client holds; more waits until the member is asked again.
+A consent covers one client, member and workspace, with the redirect URI it was given for: another
+URI asks again. A reduced role applies at once to the client's tokens; a larger one needs consent
+again.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Requests of clients that wait for a person: checked before, and answered once.
+# Pending authorization requests: validated before they are stored, and answered once.
 
-# Whoever tidies leaves alone what somebody else is about to remove.
+# SKIP LOCKED: a concurrent request may be deleting the same rows.
 _TIDY = """
     DELETE FROM client_requests WHERE hash IN (
         SELECT hash FROM client_requests WHERE expires_at < now()
@@ -69,7 +69,7 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationParameters:
-    """What a client asks for, found good."""
+    """A valid authorization request of a client."""
 
     role: Role | None
     challenge: str
@@ -78,7 +78,7 @@ class AuthorizationParameters:
 
 @dataclass(frozen=True, slots=True)
 class PendingAuthorization:
-    """A request that a person has opened."""
+    """A pending request that a person has opened."""
 
     client_id: UUID
     client_name: str
@@ -89,14 +89,14 @@ class PendingAuthorization:
     challenge: str
     issuer: str
     expires_at: datetime
-    # The most that a person may give.
+    # The largest role that can be granted.
     limit: Role = Role.EDITOR
 
 
 def read_asked(
     given: Mapping[str, str | None], resources: frozenset[str]
 ) -> AuthorizationParameters:
-    """What is asked for, or the error that the client is told; who asks is known by now."""
+    """Validate the parameters, or raise the error for the client; the client is known by now."""
     if given.get("response_type") != "code":
         raise OAuthError("unsupported_response_type", "The only response type is code.")
     if given.get("response_mode") not in (None, "query"):
@@ -113,7 +113,7 @@ def read_asked(
 
 
 def check_resource(given: str | None, resources: frozenset[str]) -> None:
-    """Refuses a token for another server (RFC 8707); left out, it is for this one."""
+    """Reject a token request for another resource (RFC 8707); omitted, it is for this server."""
     if given is not None and given not in resources:
         raise OAuthError("invalid_target", "Tokens for this resource are not given here.")
 
@@ -121,7 +121,7 @@ def check_resource(given: str | None, resources: frozenset[str]) -> None:
 async def keep_request(
     tx: Transaction, client_id: UUID, redirect_uri: str, asked: AuthorizationParameters, issuer: str
 ) -> str:
-    """Keeps a request until a person answers it; answers what stands in the address."""
+    """Store a request until a person answers it; return its handle for the URL."""
     plain = secrets.token_urlsafe(32)
     await tx.execute(_TIDY)
     await tx.execute(
@@ -139,12 +139,12 @@ async def keep_request(
 
 
 async def open_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
-    """The request, for the first person who opens it."""
+    """Open a request, bound to the first person who opens it."""
     return _build_pending_authorization(await tx.fetchrow(_OPEN, hash_of(plain), user_id))
 
 
 async def take_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
-    """The request, which nobody can answer again."""
+    """Consume a request, so that nobody can answer it again."""
     return _build_pending_authorization(await tx.fetchrow(_TAKE, hash_of(plain), user_id))
 
 
@@ -177,7 +177,7 @@ _ADD_CODE = """
         challenge, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8)
 """
-# Used ones are kept for a day, to know them again.
+# Used codes are kept for a day, to detect reuse.
 _TIDY_CODES = """
     DELETE FROM client_codes WHERE hash IN (
         SELECT hash FROM client_codes WHERE expires_at < now() - interval '1 day'
@@ -206,7 +206,7 @@ _FORGET_CODES = """
 """
 _FORGET_ALL = "DELETE FROM client_consents WHERE workspace_id = $1 AND member_id = $2"
 _FORGET_ALL_CODES = "DELETE FROM client_codes WHERE workspace_id = $1 AND member_id = $2"
-# A person is themselves in every workspace, so this looks over the walls.
+# Across workspaces: a person is the same in all of them.
 _FORGET_CODES_EVERYWHERE = "DELETE FROM client_codes WHERE member_id = $1"
 _ANYBODY = "SELECT EXISTS (SELECT FROM client_consents WHERE client_id = $1) AS agreed"
 
@@ -215,7 +215,7 @@ CODE_LIFETIME: Final = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class ClientConsent:
-    """What a member has agreed to before."""
+    """A member's earlier consent."""
 
     role: Role
     redirect_uri: str
@@ -223,7 +223,7 @@ class ClientConsent:
 
 
 def check_role(role: Role | None, limit: Role, own: Role) -> Role:
-    """Refuses to give more than the limit of the request, or than the member has."""
+    """Reject a role above the request's limit or the member's own."""
     if role is None:
         detail = "Say how much the client may do."
         raise Invalid(detail, findings=[Finding("/role", detail, "required")])
@@ -241,7 +241,7 @@ def check_role(role: Role | None, limit: Role, own: Role) -> Role:
 async def find_agreed(
     tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
 ) -> ClientConsent | None:
-    """What this member has agreed to for this client."""
+    """Load this member's consent for this client."""
     row = await tx.fetchrow(_FIND, workspace_id, member_id, client_id)
     if row is None:
         return None
@@ -249,7 +249,7 @@ async def find_agreed(
 
 
 async def is_trusted(tx: Transaction, client_id: UUID) -> bool:
-    """Whether anybody here has agreed to this client."""
+    """Report whether any member here has consented to this client."""
     row = await tx.fetchrow(_ANYBODY, client_id)
     return row is not None and bool(row["agreed"])
 
@@ -257,10 +257,10 @@ async def is_trusted(tx: Transaction, client_id: UUID) -> bool:
 def is_consent_sufficient(
     agreed: ClientConsent | None, waiting: PendingAuthorization, own_host: str
 ) -> bool:
-    """Whether a person need not be asked again: as much, and at this very address, was agreed to.
+    """Report whether an earlier consent covers this request: the role and the exact redirect URI.
 
-    On somebody's own machine any program may say that it is this client, and what is answered
-    by this server itself is nobody's; there they are always asked.
+    Always ask for loopback redirects, where any local program can claim to be this client, and for
+    redirects that this server answers itself.
     """
     place = describe_redirect(waiting.redirect_uri)
     if agreed is None or place.kind != "web" or place.name.strip("[]") == own_host:
@@ -278,13 +278,13 @@ async def agree(
     role: Role,
     own: Role,
 ) -> str:
-    """Writes the agreement down; answers the address that brings the client its code."""
+    """Store the consent; return the redirect URL with the code."""
     plain = "msc_" + secrets.token_urlsafe(32)
     who = workspace_id, member_id, waiting.client_id
     before = await find_agreed(tx, *who)
     most = list_role_choices(waiting.limit, own)[-1]
     stands = merge_agreed_role(role, most, None if before is None else before.role)
-    # What is greater than this answer was agreed to before, and for the address of then.
+    # A larger earlier role was given for the redirect URI of that time.
     where = waiting.redirect_uri if before is None or stands is role else before.redirect_uri
     await tx.execute(_AGREE, *who, stands.value, where)
     await narrow_tokens_of_client(tx, *who, stands)
@@ -304,7 +304,7 @@ async def agree(
 
 
 def refuse(waiting: PendingAuthorization) -> str:
-    """The address that tells the client no."""
+    """Return the redirect URL with the denial."""
     told = {"error": "access_denied", "error_description": "The member said no."}
     return _build_redirect_answer(waiting, told)
 
@@ -312,14 +312,14 @@ def refuse(waiting: PendingAuthorization) -> str:
 async def list_connected(
     tx: Transaction, workspace_id: UUID, member_id: UUID
 ) -> list[dict[str, Any]]:
-    """The clients that a member has agreed to, the latest first."""
+    """List the clients that a member has consented to, latest first."""
     return [_format_connected_client(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
 
 
 async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID) -> None:
-    """Forgets the agreement and ends everything that the client holds of this member, at once."""
+    """Delete a consent and revoke everything the client holds for this member."""
     who = workspace_id, member_id, client_id
-    # Codes come first: whoever exchanges one holds it, and then looks at the agreement.
+    # Codes first: the exchange locks its code and then reads the consent.
     await tx.execute(_FORGET_CODES, *who)
     if await tx.fetchrow(_FORGET, *who) is None:
         raise NotFound("There is no such client connected.", code="no_client")
@@ -327,12 +327,12 @@ async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, clien
 
 
 async def forget_codes_everywhere(tx: Transaction, member_id: UUID) -> None:
-    """Ends every code that a person's agreement has brought, in whichever workspace."""
+    """Delete every code of a person, across workspaces."""
     await tx.execute(_FORGET_CODES_EVERYWHERE, member_id)
 
 
 async def forget_agreements(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
-    """Forgets all that a member has agreed to, so that who comes back is asked anew."""
+    """Delete a member's consents, so that a returning member is asked again."""
     await tx.execute(_FORGET_ALL_CODES, workspace_id, member_id)
     await tx.execute(_FORGET_ALL, workspace_id, member_id)
 

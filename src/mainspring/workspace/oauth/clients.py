@@ -1,7 +1,7 @@
-"""Clients: what they say of themselves when they register (RFC 7591), and how they are known.
+"""OAuth client registration (RFC 7591) and client authentication.
 
-Anybody may register, so what is taken is small, what was never used is forgotten, and of those
-there is only room for so many: the oldest make room.
+Anybody may register, so the metadata is limited in size, unused clients expire, and their number is
+capped: the oldest unused ones are deleted first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Where a client may be answered: addresses that it registered, and nothing that resembles them.
+# Redirect URIs: exact matches with the registered ones only.
 
 LONGEST: Final = 2_000
 MOST: Final = 10
@@ -36,11 +36,11 @@ MOST: Final = 10
 _SIGNS: Final = re.compile(r"[!-~]+")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,62}")
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-# A browser takes a host that ends so for an address in numbers, in many spellings.
+# Browsers parse a host that ends like this as an IPv4 number, in many spellings.
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-# Apps that have a scheme without a dot. Any other could be one on which a browser, or the machine
-# under it, acts by itself.
+# Known app schemes without a dot. Any other could be one that the browser or the operating system
+# handles itself.
 _APPS: Final = frozenset(
     {
         "chatgpt",
@@ -72,7 +72,7 @@ RedirectKind = Literal["web", "loopback", "app"]
 
 @dataclass(frozen=True, slots=True)
 class RedirectTarget:
-    """Where an address leads, as a person may judge it."""
+    """Where a redirect URI leads, for a person to review."""
 
     kind: RedirectKind
     # The host of a page, this machine, or the scheme of an app.
@@ -80,7 +80,7 @@ class RedirectTarget:
 
 
 def find_redirect_fault(uri: object) -> str | None:
-    """Why nobody is sent to this address; None when it is good."""
+    """Explain why a redirect URI is rejected; None when it is valid."""
     if not isinstance(uri, str) or not 0 < len(uri) <= LONGEST or not _SIGNS.fullmatch(uri):
         return f"A redirect URI is a text of 1 to {LONGEST} printable signs without spaces."
     parts = _split(uri)
@@ -111,14 +111,14 @@ def _find_app_redirect_fault(uri: str, scheme: str) -> str | None:
 
 
 def is_registered(uri: str, registered: Iterable[str]) -> bool:
-    """Whether a client may be answered here."""
+    """Report whether the client registered this redirect URI."""
     return find_redirect_fault(uri) is None and any(
         _is_same_redirect(uri, known) for known in registered
     )
 
 
 def share_one_host(uris: Iterable[str]) -> bool:
-    """Whether all addresses on the web have one host, or lie below one of theirs."""
+    """Report whether all web redirect URIs share one host or are subdomains of one of them."""
     hosts = {_get_host(parts) for parts in map(urlsplit, uris) if parts.scheme == "https"}
     if len(hosts) < 2:
         return True
@@ -127,7 +127,7 @@ def share_one_host(uris: Iterable[str]) -> bool:
 
 
 def describe_redirect(uri: str) -> RedirectTarget:
-    """Where an address that was found good leads."""
+    """Describe where a valid redirect URI leads."""
     parts = urlsplit(uri)
     if parts.scheme == "https":
         return RedirectTarget("loopback" if _is_here(_get_host(parts)) else "web", _get_host(parts))
@@ -137,7 +137,7 @@ def describe_redirect(uri: str) -> RedirectTarget:
 
 
 def add_query(uri: str, answer: Mapping[str, str | None]) -> str:
-    """The address with an answer in its query; what stood there stays."""
+    """Add the response to a redirect URI's query, keeping existing parameters."""
     query = urlencode({name: value for name, value in answer.items() if value is not None})
     return f"{uri}{'&' if '?' in uri else '?'}{query}"
 
@@ -157,10 +157,10 @@ def _is_same_redirect(given: str, known: str) -> bool:
 def _split(uri: str) -> SplitResult | None:
     try:
         parts = urlsplit(uri)
-        _ = parts.port  # a port that is none is found only by asking
+        _ = parts.port  # an invalid port raises only on access
     except ValueError:
         return None
-    # What Python reads in small letters was perhaps written otherwise, and is compared as it is.
+    # urlsplit lowercases the scheme; the URI must match as written.
     return parts if parts.scheme and uri.startswith(parts.scheme + ":") else None
 
 
@@ -173,7 +173,7 @@ def _has_host(parts: SplitResult) -> bool:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is the machine of whoever goes there."""
+    """Report whether a host is the loopback interface."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     found = _parse_ip(host.strip("[]"))
@@ -201,7 +201,7 @@ _ADD = f"""
 """
 _FIND = f"SELECT {_COLUMNS} FROM mcp_clients WHERE id = $1"
 _USED = "UPDATE mcp_clients SET used_at = now() WHERE id = $1"
-# One that somebody has agreed to is in use, even if it has not come back yet.
+# A client with a consent is in use, even before its first token request.
 _FORGET = """
     DELETE FROM mcp_clients WHERE id IN (
         SELECT c.id FROM mcp_clients c WHERE c.used_at IS NULL
@@ -224,19 +224,19 @@ _METADATA: Final = "invalid_client_metadata"
 
 @dataclass(frozen=True, slots=True)
 class ClientMetadata:
-    """What a client says of itself, checked."""
+    """Validated client metadata."""
 
     name: str
     redirect_uris: tuple[str, ...]
     auth_method: str
     renews: bool
-    # The most that it will ask for; None: it did not say.
+    # The largest role that it will request; None: not given.
     most: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredClient:
-    """A client that has registered."""
+    """A registered client."""
 
     id: UUID
     name: str
@@ -245,12 +245,12 @@ class RegisteredClient:
     secret_hash: bytes | None
     renews: bool
     created_at: datetime
-    # The most that it may ask for, as it said when it registered; None: it did not say.
+    # The largest role that it may request, from its registration; None: not given.
     most: Role | None = None
 
 
 def read_description(value: Any) -> ClientMetadata:
-    """What is taken of a registration; whatever else it says is passed over."""
+    """Parse a registration; unknown fields are ignored."""
     if not isinstance(value, Mapping):
         raise OAuthError(_METADATA, "A registration is a JSON object.")
     uris = _validate_redirect_uris(value.get("redirect_uris"))
@@ -272,7 +272,7 @@ def read_description(value: Any) -> ClientMetadata:
 
 
 def as_registered(client: RegisteredClient, secret: str | None) -> dict[str, Any]:
-    """The answer to a registration; the secret is shown once."""
+    """The registration response, which shows the secret once."""
     shown = {
         "client_id": str(client.id),
         "client_id_issued_at": int(client.created_at.timestamp()),
@@ -292,9 +292,9 @@ def as_registered(client: RegisteredClient, secret: str | None) -> dict[str, Any
 async def register(
     tx: Transaction, described: ClientMetadata, *, told: bool = True
 ) -> tuple[RegisteredClient, str | None]:
-    """A new client, and its secret if it keeps one, which cannot be had again.
+    """Register a client; return it and its secret, if it has one, which is not stored.
 
-    ``told`` says whether the audit log has room for it: anybody may register, at any rate.
+    ``told`` says whether to write an audit entry: anybody may register, at any rate.
     """
     secret = None if described.auth_method == "none" else "mss_" + secrets.token_urlsafe(32)
     await tx.execute(_FORGET, UNUSED_FOR, MOST_UNUSED - 1)
@@ -319,23 +319,23 @@ async def register(
 
 
 async def find_client(tx: Transaction, client_id: str | None) -> RegisteredClient | None:
-    """The client that calls itself so."""
+    """Find a client by its id."""
     try:
         named = UUID(client_id or "")
     except ValueError:
         return None
-    # An id has one spelling here, as every other text that is compared.
+    # Only the canonical spelling of the id matches.
     row = await tx.fetchrow(_FIND, named) if str(named) == client_id else None
     return None if row is None else _build_client(row)
 
 
 async def note_use(tx: Transaction, client_id: UUID) -> None:
-    """Writes down that a client was given something, so that it is kept."""
+    """Record that a client was issued something, so that it is kept."""
     await tx.execute(_USED, client_id)
 
 
 def is_authentic(client: RegisteredClient, method: str, secret: str | None) -> bool:
-    """Whether a client has shown what it said it would, in the way it said."""
+    """Report whether a client authenticated with its registered method."""
     if method != client.auth_method:
         return False
     if client.secret_hash is None:
@@ -344,7 +344,7 @@ def is_authentic(client: RegisteredClient, method: str, secret: str | None) -> b
 
 
 def hash_of(plain: str) -> bytes:
-    """Whatever is made here is random enough that a plain hash gives nothing away."""
+    """Hash a random token; its entropy makes an unsalted hash safe."""
     return hashlib.sha256(plain.encode("utf-8", "replace")).digest()
 
 
@@ -363,7 +363,7 @@ def _validate_redirect_uris(value: Any) -> tuple[str, ...]:
 
 
 def _name(value: Any, first: str) -> str:
-    """What people are shown; a name that is none is where the client is answered."""
+    """The display name; without a valid one, the redirect host."""
     text = value if isinstance(value, str) else ""
     shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return shown[:LONGEST_NAME] or describe_redirect(first).name

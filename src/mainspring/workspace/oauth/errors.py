@@ -1,15 +1,15 @@
-"""What a client is told when it may not have what it asks for, in the words of RFC 6749."""
+"""OAuth error responses (RFC 6749)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# The errors of the standards that are used here, with the status that goes with each.
+# The error codes used here, with their HTTP status.
 _STATUS: Final = {"invalid_client": 401, "temporarily_unavailable": 429}
 
 
 class OAuthError(Exception):
-    """A request of a client that is not granted; the error is for programs."""
+    """A rejected client request with its OAuth error code."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(description)

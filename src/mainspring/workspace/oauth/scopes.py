@@ -1,7 +1,7 @@
-"""Scopes: three plain words for how much a client may do, each the name of a role.
+"""OAuth scopes, each mapped to a role.
 
-Whoever may more may also do what the words before it say, as with roles. A client is never an
-admin or an owner: who needs that makes a token by hand.
+Scopes are cumulative, as roles are. A client never gets the admin or owner role: those need a
+manually created token.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from mainspring.workspace.oauth.errors import OAuthError
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {"read": Role.VIEWER, "operate": Role.OPERATOR, "edit": Role.EDITOR}
 )
-# What the 401 of the MCP server names, so that no client asks for everything by default.
+# The scope named in the MCP server's 401, so that clients do not request everything by default.
 LEAST: Final = "read"
-# Clients that want to be renewed may say so; whether they are was said when they registered.
+# Accepted and ignored: refresh tokens depend on the registered grant types.
 _OF_NO_ACCOUNT: Final = frozenset({"offline_access"})
 _LONGEST: Final = 1_000
 
 
 def parse_requested_role(scope: str | None) -> Role | None:
-    """The least role that covers a scope; None when nothing was asked for."""
+    """Return the smallest role that covers a scope; None when no scope was requested."""
     words = (scope or "")[:_LONGEST].split(" ")
     named = [word for word in words if word and word not in _OF_NO_ACCOUNT]
     if not named:
@@ -35,17 +35,17 @@ def parse_requested_role(scope: str | None) -> Role | None:
 
 
 def parse_registered_role(scope: Any) -> Role | None:
-    """The role of the scope that a client registers with; words of other servers do not count."""
+    """Return the role of a registered scope; scopes of other servers are ignored."""
     words = scope[:_LONGEST].split(" ") if isinstance(scope, str) else []
     named = [ROLES[word] for word in words if word in ROLES]
     return max(named, key=lambda role: role.rank) if named else None
 
 
 def limit_to_registration(requested_role: Role | None, registered: Role | None) -> Role | None:
-    """What a request asks for, at most what its client registered for; None: the person chooses.
+    """Return the requested role, at most the registered one; None: the person chooses.
 
-    Clients register and ask for what the 401 names, so the least scope is no limit that they
-    chose: it is preselected, and the person may give more, within ``limit_of``.
+    Clients register and request what the 401 names, so the smallest scope is not a limit that they
+    chose: it is preselected, and the person may grant more, within ``limit_of``.
     """
     role = (
         requested_role if registered is None else min_role(requested_role or registered, registered)
@@ -54,9 +54,9 @@ def limit_to_registration(requested_role: Role | None, registered: Role | None) 
 
 
 def limit_of(requested_role: Role | None, registered: Role | None) -> Role:
-    """The most that a person may give: what was asked for, else what the client registered for.
+    """Return the largest role that can be granted: the requested one, else the registered one.
 
-    A registration for nothing or for the least scope sets no limit.
+    A registration with no scope or the smallest one sets no limit.
     """
     if requested_role is not None:
         return requested_role
@@ -66,28 +66,28 @@ def limit_of(requested_role: Role | None, registered: Role | None) -> Role:
 
 
 def format_scope(role: Role) -> str:
-    """What a client is told it was given."""
+    """Format the granted role as a scope."""
     return " ".join(word for word, given in ROLES.items() if given.rank <= role.rank)
 
 
 def list_role_choices(requested_role: Role | None, own: Role) -> list[Role]:
-    """How much a person may give: no more than was asked for, and no more than they have."""
+    """List the roles that a person may grant: at most the requested one and their own."""
     most = min_role(requested_role or Role.EDITOR, own)
     return [role for role in ROLES.values() if role.rank <= most.rank]
 
 
 def suggest_role(requested_role: Role | None, own: Role, agreed: Role | None) -> Role:
-    """What is chosen until the person chooses: what they agreed to, or the least that was meant."""
+    """Preselect a role: the one consented to before, or the smallest that was requested."""
     if agreed is not None and requested_role is None:
         return min_role(agreed, own)
     return min_role(requested_role or Role.VIEWER, own)
 
 
 def merge_agreed_role(given: Role, most: Role, agreed: Role | None) -> Role:
-    """What stands as agreed after an answer; ``most`` is the most that could have been given.
+    """Merge an answer into the stored consent; ``most`` is the largest role that was on offer.
 
-    Who gives all of it has taken nothing back: a client that asks for less on one day may have
-    more on another. Who gives less than that means it for all that the client holds.
+    Granting the full offer revokes nothing: a client that requests less one day may use more
+    another day. Granting less than the offer reduces everything the client holds.
     """
     if agreed is None or given.rank < most.rank:
         return given
@@ -95,12 +95,12 @@ def merge_agreed_role(given: Role, most: Role, agreed: Role | None) -> Role:
 
 
 def is_role_sufficient(agreed: Role | None, requested_role: Role | None) -> bool:
-    """Whether what a person agreed to is enough for what is asked; a wider request is not."""
+    """Report whether the consented role covers the requested one."""
     return agreed is not None and (requested_role is None or requested_role.rank <= agreed.rank)
 
 
 def describe_role(role: Role) -> list[str]:
-    """What a client may do with a role, in sentences. An account is out of its reach."""
+    """Describe in sentences what a client may do with a role. Account settings are excluded."""
     return [
         permission.meaning
         for permission in Permission

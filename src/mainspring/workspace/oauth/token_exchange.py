@@ -1,8 +1,8 @@
-"""Codes and renewal tokens become access tokens.
+"""The OAuth token endpoint: codes and refresh tokens become access tokens.
 
-Each works once. One that comes a second time has been seen by somebody it was not meant for,
-and nobody knows who came first, so whatever it gave ends. What a client holds is one access
-token; renewing it gives it another text and another end, and the one before stops at once.
+Each works once. Reuse means that it leaked, and which use was legitimate is unknown, so everything
+issued from it is revoked. A client holds one access token; refreshing replaces its text and expiry,
+and the previous text stops working at once.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _TIDY_RENEWALS = """
         SELECT hash FROM client_renewals WHERE expires_at < now()
         LIMIT 1000 FOR UPDATE SKIP LOCKED)
 """
-# Whoever left, was shut out, or took their agreement back has no client. The agreement is held
-# until the token is there, so that whoever narrows or ends it at this moment finds the token.
+# Former or disabled members and withdrawn consents get no tokens. The consent row is locked until
+# the token exists, so that a concurrent reduction or revocation sees the token.
 _STANDING = """
     SELECT m.role AS own, o.role AS agreed
     FROM members m JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL
@@ -79,26 +79,26 @@ _HELD = """
 TOKEN_LIFETIME: Final = timedelta(hours=1)
 RENEWAL_LIFETIME: Final = timedelta(days=30)
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
-# For every reason the same: whoever holds what is not theirs learns nothing.
+# The same error for every reason, so that it reveals nothing.
 _NO_CODE: Final = OAuthError("invalid_grant", "This code is not good, or not any more.")
 _NO_RENEWAL: Final = OAuthError("invalid_grant", "This refresh token is not good, or not any more.")
 
 
 class CodeVerdict(Enum):
-    """What is to be done with a code or a renewal token."""
+    """What to do with a code or a refresh token."""
 
     GOOD = auto()
-    # Not theirs, or ended; nothing changes.
+    # Another client's, or expired; nothing changes.
     STRANGE = auto()
-    # Theirs, and not to be used again.
+    # The client's own, but invalidated.
     SPOILT = auto()
-    # Used before: what it gave ends.
+    # Reused: everything issued from it is revoked.
     AGAIN = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCodeGrant:
-    """What a client brings for its first token."""
+    """A client's token request with an authorization code."""
 
     code: str
     redirect_uri: str | None
@@ -107,7 +107,7 @@ class AuthorizationCodeGrant:
 
 @dataclass(frozen=True, slots=True)
 class _MemberRoles:
-    """What a member may do themselves, and what they have agreed that a client may."""
+    """A member's own role, and the role they granted to a client."""
 
     own: Role
     agreed: Role
@@ -115,7 +115,7 @@ class _MemberRoles:
 
 @dataclass(frozen=True, slots=True)
 class IssuedTokens:
-    """What a client is handed."""
+    """The token response."""
 
     access: str
     renewal: str | None
@@ -132,7 +132,7 @@ class IssuedTokens:
 
 
 def is_verifier_valid(verifier: str | None, challenge: str) -> bool:
-    """Whether whoever brings the verifier made the challenge (RFC 7636, S256)."""
+    """Verify the PKCE challenge (RFC 7636, S256)."""
     if verifier is None or not _VERIFIER.fullmatch(verifier):
         return False
     made = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
@@ -140,7 +140,7 @@ def is_verifier_valid(verifier: str | None, challenge: str) -> bool:
 
 
 def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> CodeVerdict:
-    """A code is good once, in time, for its client, its address and its verifier."""
+    """A code is valid once, in time, for its client, redirect URI and verifier."""
     if row["client_id"] != client_id:
         return CodeVerdict.STRANGE
     if row["used"]:
@@ -151,7 +151,7 @@ def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> Code
 
 
 def judge_renewal(row: Any, client_id: UUID) -> CodeVerdict:
-    """A renewal token is good once, in time, for its client, while what it renews is."""
+    """A refresh token is valid once, in time, for its client, while its access token is."""
     if row["client_id"] != client_id or not row["alive"]:
         return CodeVerdict.STRANGE
     if row["used"]:
@@ -162,7 +162,7 @@ def judge_renewal(row: Any, client_id: UUID) -> CodeVerdict:
 async def exchange_code(
     database: Database, client: RegisteredClient, shown: AuthorizationCodeGrant, now: datetime
 ) -> IssuedTokens | OAuthError:
-    """What a code is worth. A refusal is an answer, so that what it ended stays ended."""
+    """Exchange a code. A rejection is returned, not raised, so that its revocations commit."""
     hashed = hash_of(shown.code)
     async with database.transaction() as tx:
         row = await tx.fetchrow(_CODE, hashed)
@@ -178,7 +178,7 @@ async def exchange_code(
         standing = await _load_roles(tx, row)
         if standing is None:
             return _NO_CODE
-        # The member may have agreed to less since the code was made.
+        # The member may have reduced the role since the code was made.
         role = min_role(Role(row["role"]), standing.agreed)
         bounds = TokenLimits(role, None, now + TOKEN_LIFETIME)
         name = f"{client.name} (connected)"
@@ -195,7 +195,7 @@ async def exchange_code(
 async def refresh_tokens(
     database: Database, client: RegisteredClient, renewal: str, now: datetime
 ) -> IssuedTokens | OAuthError:
-    """The next access token for a renewal token, and the next renewal token."""
+    """Exchange a refresh token for a new access token and refresh token."""
     hashed = hash_of(renewal)
     async with database.transaction() as tx:
         row = await tx.fetchrow(_RENEWAL, hashed)
@@ -217,7 +217,7 @@ async def refresh_tokens(
 
 
 async def give_up(database: Database, client: RegisteredClient, token: str) -> None:
-    """Ends what a client holds, by either of its tokens (RFC 7009); another's is not there."""
+    """Revoke a client's tokens by either of them (RFC 7009); unknown tokens are ignored."""
     async with database.transaction() as tx:
         row = await tx.fetchrow(_HELD, client.id, hash_token(token))
         if row is not None:

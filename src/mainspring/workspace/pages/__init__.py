@@ -1,7 +1,6 @@
-"""Pages: what a workspace knows.
+"""Pages: a workspace's documents.
 
-A page is a text with a title, a type, values in its front matter, and a record of where it
-came from and what happened to it. People and runs write pages; integrations bring them in.
-They are found by their words, by the likeness of their titles and, where the installation
-has a model for it, by their meaning.
+A page has a title, a type, front matter, a body, its provenance and a timeline. People and runs
+write pages; integrations import them. Search is by full text, by title similarity and, when an
+embedding model is configured, by meaning.
 """

@@ -1,9 +1,8 @@
-"""Pages that tell what can be done with the integrations, for whoever looks for them.
+"""Generated reference pages for the actions of integrations.
 
-Each action of an installed integration has one, of a type of its own. They are written when
-somebody first asks for that type, and again when what they say has changed: a workspace in
-which nobody asks has none. What needs a connection that no member here has is not offered; its
-page goes, and comes back with the connection.
+Each action of an installed integration has a page of a type of its own. They are written on the
+first query for that type and updated when their content changes. Actions that need a connection
+which no member here has are not listed; their page returns with the connection.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 ACTION_TYPE: Final = "integration_action"
-# Nobody in particular wrote them.
+# The author of generated pages.
 _HOUSE: Final = UUID(int=0)
 _ENGINE: Final = "engine"
 
-# Who deleted it last tells whether it comes back: what a person took away stays away.
+# The last deletion decides whether a page returns: pages deleted by a person stay deleted.
 _KNOWN = """
     SELECT id, slug, content_hash, deleted_at IS NOT NULL AS deleted,
         (SELECT t.actor_kind FROM page_timeline t
@@ -43,7 +42,7 @@ _CONNECTED = """
 
 @dataclass(frozen=True, slots=True)
 class ActionReferencePage:
-    """The page of one action, and the integration that somebody must have connected for it."""
+    """The page of an action, and the integration that must be connected for it."""
 
     page: PageDraft
     needs: str | None = None
@@ -56,7 +55,7 @@ def build_action_page(
     body: str,
     more: Mapping[str, Any] | None = None,
 ) -> PageDraft:
-    """The page of one action; its slug holds the id of the install."""
+    """Build the page of an action; its slug contains the install's id."""
     return PageDraft(
         slug=f"{HOUSE_SLUG}{install_id}.{action}",
         type=ACTION_TYPE,
@@ -74,13 +73,13 @@ def build_action_page(
 
 
 class ActionPages:
-    """The pages of this installation's actions."""
+    """The reference pages of this installation's actions."""
 
     def __init__(self, pages: Sequence[ActionReferencePage] = ()) -> None:
         self._pages = {one.page.slug: one for one in pages}
 
     async def ensure(self, ctx: CallContext, wanted: object) -> None:
-        """Writes what is missing or says something else now, if somebody asks for that type."""
+        """Write missing and changed pages when a caller queries that type."""
         if wanted != ACTION_TYPE or not self._pages:
             return
         space, tx = ctx.actor.workspace_id, ctx.tx
@@ -90,7 +89,7 @@ class ActionPages:
         by = PageWriter(space, _ENGINE, _HOUSE, "mainspring")
         for slug, one in self._pages.items():
             if one.needs is None or one.needs in connected:
-                # A page of somebody else that has its name from before keeps no other away.
+                # A person's older page with the same slug does not block the others.
                 with suppress(Conflict):
                     await _write_action_page(tx, one.page, known.get(slug), by)
             elif slug in known and not known[slug]["deleted"]:

@@ -1,4 +1,4 @@
-"""What can be done with pages, the same for people, clients and runs."""
+"""The page capabilities, shared by people, clients and runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
 _KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1)
-# A text grows when it is spelled as JSON: a line break becomes two characters.
+# JSON encoding lengthens a text: a line break becomes two characters.
 _SPELLED: Final = 2
 
 Arguments = Mapping[str, Any]
@@ -40,7 +40,7 @@ Arguments = Mapping[str, Any]
 def capabilities(
     limits: Limits, embedder: Embedder | None = None, discovery: ActionPages | None = None
 ) -> tuple[Capability, ...]:
-    """Everything about pages, with the operator's limits and the installation's model."""
+    """Build the page capabilities with the operator's limits and the embedding model."""
     finder, actions = PageSearch(embedder), discovery or ActionPages()
     return (
         *_build_write_capabilities(limits),
@@ -93,7 +93,7 @@ def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
 
 
 def _build_text_annotations(limits: Limits) -> Annotations:
-    """For a call that may bring a whole page along."""
+    """Annotations for a call that may carry a whole page."""
     room = _SPELLED * limits.page_bytes + 2 * limits.page_values_bytes
     return replace(_KEEPS, arguments_bytes=max(room, limits.call_arguments_bytes))
 
@@ -214,7 +214,7 @@ def _update(limits: Limits) -> CapabilityHandler:
         told = {"id": str(row["id"]), "slug": row["slug"], "became": "unchanged"}
         if not changed:
             return Unchanged(told)
-        # What stands before the body no longer says what the page says.
+        # The stored front matter text no longer matches the page.
         head = row["head"] if changed.keys() <= {"body"} else None
         page = replace(before, head=head, **changed)
         named = name_findings(page.title, "/title") if "title" in changed else []
@@ -324,7 +324,7 @@ def _parse_query(arguments: Arguments) -> PageQuery:
 
 
 def _resolve_workspace(ctx: CallContext, arguments: Arguments) -> UUID:
-    """The caller's workspace. Any other one that is named looks as if it were not there."""
+    """Return the caller's workspace; any other one is reported as not found."""
     here = ctx.actor.workspace_id
     for name in ("search_space_id", "brain_id"):
         if name in arguments and UUID(arguments[name]) != here:

@@ -1,4 +1,4 @@
-"""What a page is made of, judged before anything of it is kept."""
+"""The content of a page, validated before it is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mainspring.definition.strict_json import (
 )
 from mainspring.workspace.pages.front_matter import format_front_matter, is_name, split
 
-# Slugs: the name of a page in its workspace, the same on every surface.
+# Slugs: a page's name in its workspace, the same in every interface.
 
 LONGEST_SLUG: Final = 200
 SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$"
@@ -35,7 +35,7 @@ def is_slug(text: str) -> bool:
 
 
 def build_slug(title: str) -> str:
-    """A slug made from a title: the same title always makes the same one."""
+    """Build a slug from a title, deterministically."""
     plain = unicodedata.normalize("NFKD", title.replace("ß", "ss"))
     mails = plain.encode("ascii", "ignore").decode().lower()
     made = _OTHER.sub("-", mails).strip("-")
@@ -43,24 +43,24 @@ def build_slug(title: str) -> str:
         # Long titles often differ only at their end.
         made = f"{made[:_ROOM].rstrip('-')}-{mark_of(title)}"
     elif sum(letter.isalnum() for letter in plain) > 2 * len(made.replace("-", "")):
-        # Most of the title is in letters that a slug does not have.
+        # Most of the title has letters that a slug cannot contain.
         made = f"{made or 'page'}-{mark_of(title)}"
     return made or f"page-{mark_of(title)}"
 
 
 def build_source_slug(slug: str, source_ref: str) -> str:
-    """Another slug, for a page of another source that has the same title."""
+    """Build another slug for a page of another source with the same title."""
     return f"{slug[: LONGEST_SLUG - 9]}-{mark_of(source_ref)}"
 
 
 def list_numbered_slugs(slug: str, title: str) -> list[str]:
-    """Other slugs, for a page with another title that makes the same one."""
+    """List numbered slugs, for a page with another title that yields the same slug."""
     made = [f"{slug[: LONGEST_SLUG - 2]}-{number}" for number in range(2, 10)]
     return [*made, build_source_slug(slug, title)]
 
 
 def is_same_title(one: str, other: str) -> bool:
-    """Whether two titles are one, however they are spaced and in whatever case."""
+    """Compare titles, ignoring case and whitespace."""
     return _read_out(one) == _read_out(other)
 
 
@@ -78,14 +78,14 @@ LONGEST_TYPE: Final = 64
 MOST_VALUES: Final = 100
 _VALUES_DEPTH: Final = 4
 TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*$"
-# Brought in by integrations alone: whoever reads one may rely on where it came from.
+# Only integrations write these types: readers rely on their origin.
 RESERVED: Final = frozenset(
     {"email", "calendar_event", "gdrive_file", "chat_session", "gh_pr", "integration_action"}
 )
-# Names that the house gives to its own pages: nobody else may stand in their place.
+# The slug prefix of generated pages, which nobody else may use.
 HOUSE_SLUG: Final = "integration-action."
 HOUSE_REF: Final = "install:"
-# Kept in front matter too, where a text brings them along.
+# Also read from front matter, when a text contains them.
 _OWN_NAMES: Final = ("slug", "type", "title", "source_ref")
 _STARTS: Final = ("start", "start_time", "starts_at", "start_at", "date")
 _ENDS: Final = ("end", "end_time", "ends_at", "end_at")
@@ -93,30 +93,30 @@ _ENDS: Final = ("end", "end_time", "ends_at", "end_at")
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
-    """A page as somebody wants it to be."""
+    """A page to be written."""
 
     slug: str
     type: str
     title: str
     body: str
     frontmatter: Mapping[str, Any] = field(default_factory=dict)
-    # The front matter as it was written; None when it came as values.
+    # The front matter as written; None when it was given as values.
     head: str | None = None
     source_ref: str | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the slug was asked for, or made from the title.
+    # Whether the slug was given, or built from the title.
     named: bool = False
 
     @property
     def hash(self) -> bytes:
-        """Equal for pages that say the same, wherever they came from."""
+        """A hash that is equal for pages with the same content, whatever their origin."""
         return hash_content(
             [self.type, self.title, self.body, dict(self.frontmatter), self.head or ""]
         )
 
 
 def format_page(row: Mapping[str, Any]) -> str:
-    """The page as one text, with its front matter before it."""
+    """Render the page as one text with its front matter."""
     head = row["head"]
     if head is None:
         shown = {"title": row["title"], "type": row["type"], **row["frontmatter"]}
@@ -127,10 +127,10 @@ def format_page(row: Mapping[str, Any]) -> str:
 def read_writing(
     arguments: Mapping[str, Any], limits: Limits, *, in_run: bool = False
 ) -> PageDraft:
-    """A page from the arguments of a call; what cannot be kept is refused with its place.
+    """Parse a page from call arguments; problems are reported with their pointers.
 
-    A run makes titles of what came in, such as the subject of a mail: those are made plain, so
-    that nobody outside can make it fail.
+    A run may build titles from external input, such as a mail's subject: those are cleaned instead
+    of rejected, so that outsiders cannot make it fail.
     """
     check_value(dict(arguments), limits)
     head: str | None = None
@@ -161,7 +161,7 @@ def read_writing(
 
 
 def _find_reserved_names(page: PageDraft) -> Iterator[Finding]:
-    """The names that pages of the house itself have."""
+    """Find slugs that are reserved for generated pages."""
     if page.slug.startswith(HOUSE_SLUG):
         detail = f"Slugs that begin with {HOUSE_SLUG} are those of the house's own pages."
         yield Finding("/slug", detail, "reserved_page_name", "Choose another slug.")
@@ -171,7 +171,7 @@ def _find_reserved_names(page: PageDraft) -> Iterator[Finding]:
 
 
 def _find_heading(body: str) -> str:
-    """The first heading of the first order, without the signs that may close it."""
+    """Return the first level-one heading, without closing marks."""
     for line in body.split("\n"):
         if not line.startswith(("# ", "#\t")):
             continue
@@ -184,7 +184,7 @@ def _find_heading(body: str) -> str:
 
 
 def find_page_problems(page: PageDraft, limits: Limits) -> list[Finding]:
-    """Everything that is wrong with a page, each with its place."""
+    """Find every problem of a page, each with its pointer."""
     return [
         *_name_findings(page),
         *_find_text_problems(page, limits),
@@ -240,7 +240,7 @@ def _find_text_problems(page: PageDraft, limits: Limits) -> list[Finding]:
 
 
 def find_front_matter_problems(values: Mapping[str, Any], at: str, limits: Limits) -> list[Finding]:
-    """What is wrong with front matter, or with provenance."""
+    """Find problems in front matter or provenance."""
     if len(values) > MOST_VALUES:
         return [Finding(at, f"There are more than {MOST_VALUES} values.", "page_values")]
     found = [
@@ -285,7 +285,7 @@ def refuse(findings: Sequence[Finding]) -> None:
 
 
 def refuse_reserved(kind: str) -> None:
-    """Types that integrations alone may write."""
+    """Reject types that only integrations may write."""
     if kind in RESERVED:
         detail = f"Pages of the type {kind} are brought in by integrations and not written here."
         raise Invalid(
@@ -300,14 +300,14 @@ def refuse_reserved(kind: str) -> None:
 
 
 def read_event_times(values: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
-    """When the event of a calendar begins and ends, as far as its front matter says so."""
+    """Return the start and end of a calendar event from its front matter, if present."""
     start = next((found for name in _STARTS if (found := parse_event_time(values.get(name)))), None)
     end = next((found for name in _ENDS if (found := parse_event_time(values.get(name)))), None)
     return start, None if start is None or end is None or end < start else end
 
 
 def parse_event_time(value: Any) -> datetime | None:
-    """A moment from text or from a calendar's own way to say one; a day begins in UTC."""
+    """Parse a time from text or a calendar's own format; a date starts at midnight UTC."""
     if isinstance(value, Mapping):
         value = value.get("dateTime", value.get("date"))
     if not isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Vectors of pages, made in the background by the one model of the installation.
+"""Background job that embeds pages with the installation's model.
 
-A page that comes in or changes waits for its vectors and can be found by its words at once.
-Each vector is kept with the name of its model; under another model every page waits anew.
+A new or changed page is queued for embedding and can be found by full text at once. Each vector is
+stored with its model's name; changing the model queues every page again.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _DONE = """
 
 
 class PageEmbeddingJob:
-    """The duty that gives every page its vectors."""
+    """Background job that embeds every page."""
 
     def __init__(self, database: Database, model: Embedder) -> None:
         self._database = database
         self._model = model
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Works until told to stop; what cannot be done now is tried again later."""
+        """Run until stopped; failures are retried later."""
         opened = False
         while not stop.is_set():
             pause = _POLL_SECONDS
@@ -82,7 +82,7 @@ class PageEmbeddingJob:
                 await asyncio.wait_for(stop.wait(), pause)
 
     async def open(self) -> bool:
-        """Makes room for vectors, and sets aside those of another model."""
+        """Prepare the vector column, and mark vectors of another model for replacement."""
         async with self._database.transaction() as tx:
             row = await tx.fetchrow(_OPEN, self._model.dimensions)
             if row is None or not row["there"]:
@@ -92,15 +92,15 @@ class PageEmbeddingJob:
         return True
 
     async def embed_some(self) -> int:
-        """Embeds the next few pages; answers how many there were.
+        """Embed the next few pages; return how many there were.
 
-        They are held meanwhile: a change of one of them waits, and makes it wait anew.
+        They are locked meanwhile: a concurrent change waits, and queues its page again.
         """
         async with self._database.transaction() as tx:
             rows = await tx.fetch(_WAITING, BATCH, PIECE * MOST_PIECES)
             if not rows:
                 return 0
-            # Each workspace's pages for themselves: a model that costs is paid by whose they are.
+            # Grouped by workspace, so that the cost of a paid model is booked to the right one.
             rows.sort(key=lambda row: row["workspace_id"])
             for space, own in groupby(rows, key=lambda row: row["workspace_id"]):
                 await self._embedded(tx, space, list(own))
@@ -136,7 +136,7 @@ class PageEmbeddingJob:
 
 
 def split_page(title: str, body: str) -> Iterator[str]:
-    """The parts of a page that are embedded, each under its title; cut between words."""
+    """Split a page into the parts to embed, each with the title; cut between words."""
     text, made = body.strip(), 0
     while made < MOST_PIECES and (text or not made):
         cut = text[:PIECE]

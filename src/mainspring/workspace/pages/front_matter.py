@@ -20,7 +20,7 @@ from mainspring.definition.strict_json import read_json
 
 _MARK: Final = "---"
 _OPENING: Final = re.compile(r"---[ \t\r]*\n")
-# One empty line after the mark belongs to it.
+# One empty line after the closing mark belongs to it.
 _CLOSING: Final = re.compile(r"\n(?:---|\.\.\.)[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)")
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_. -]{0,99}"
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?")
@@ -46,9 +46,9 @@ _LOADER: Final = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[str, Any]]:
-    """The front matter as written, the body after it, and its values.
+    """Split a text into its front matter as written, its body, and the values.
 
-    The head and the body together are the text, to the character.
+    Front matter and body concatenate to the exact text.
     """
     opening = _OPENING.match(markdown)
     if opening is None:
@@ -67,12 +67,12 @@ def split(markdown: str, limits: Limits | None = None) -> tuple[str, str, dict[s
 
 
 def join(values: Mapping[str, Any], body: str) -> str:
-    """A text with its front matter."""
+    """Join front matter and body."""
     return format_front_matter(values) + body
 
 
 def format_front_matter(values: Mapping[str, Any]) -> str:
-    """The head of a text, marks included; none for no values."""
+    """Render front matter with its marks; empty for no values."""
     if not values:
         return ""
     lines = [f"{name}: {_format_value(value)}" for name, value in values.items()]

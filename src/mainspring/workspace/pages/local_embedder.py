@@ -1,7 +1,7 @@
-"""The local model: all-MiniLM-L6-v2, computed here, with nothing sent anywhere.
+"""Local embedding model: all-MiniLM-L6-v2, computed in this process.
 
-Its weights come from a package of their own and its arithmetic from NumPy; both are an
-optional extra, so they are looked for when the setting asks for them and not before.
+The weights come from a separate package and the arithmetic from NumPy; both are an optional extra,
+imported only when the setting enables it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 
-# Text to the pieces of words that the local model knows (BERT's uncased WordPiece).
+# Tokenizer of the local model (BERT's uncased WordPiece).
 
 _UNKNOWN: Final = "[UNK]"
 _FIRST: Final = "[CLS]"
 _LAST: Final = "[SEP]"
 _LONGEST_WORD: Final = 100
-# Signs of writing systems that put no spaces between words stand alone.
+# Characters of scripts without spaces are tokens of their own.
 _ALONE: Final = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -43,7 +43,7 @@ _ASCII_SIGNS: Final = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 class WordPieces:
-    """A vocabulary and how text is cut along it."""
+    """A WordPiece tokenizer with its vocabulary."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._known = vocabulary
@@ -55,7 +55,7 @@ class WordPieces:
         return cls({line: number for number, line in enumerate(lines) if line})
 
     def encode(self, text: str, most: int) -> list[int]:
-        """The numbers of the pieces between the two marks, at most so many in all."""
+        """Encode a text as token ids between the two marks, truncated."""
         found: list[int] = []
         for word in split_words(text):
             found += self._pieces(word)
@@ -72,7 +72,7 @@ class WordPieces:
         return made
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """The longest known beginning, then the longest known continuation, to the end."""
+        """Greedy longest-match tokenization of a word."""
         if len(word) > _LONGEST_WORD:
             return (self._known[_UNKNOWN],)
         found: list[int] = []
@@ -89,7 +89,7 @@ class WordPieces:
 
 
 def split_words(text: str) -> list[str]:
-    """Lower case, without accents, signs as words of their own."""
+    """Split into lower-case words without accents; punctuation is separate."""
     plain = "".join(map(_clean_character, text))
     plain = unicodedata.normalize("NFD", plain.lower())
     return "".join(map(_space_character, plain)).split()
@@ -128,7 +128,7 @@ _EPSILON: Final = 1e-12
 
 
 def open_local_model() -> LocalEmbedder:
-    """The model; a missing package is said at once, with the way out."""
+    """Open the model; a missing package raises an error with the remedy."""
     missing = [name for name in ("numpy", _WEIGHTS) if find_spec(name) is None]
     if missing:
         raise Invalid(
@@ -143,7 +143,7 @@ def open_local_model() -> LocalEmbedder:
 
 
 class LocalEmbedder:
-    """Reads its weights at the first text; one thread computes at a time."""
+    """Loads its weights on the first text; one thread computes at a time."""
 
     name = NAME
     dimensions = DIMENSIONS
@@ -155,12 +155,12 @@ class LocalEmbedder:
         self._net: _MiniLmNetwork | None = None
 
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, in the order of the texts; beside the loop."""
+        """Return one vector per text, in order, computed in a thread."""
         del workspace_id
         return await asyncio.to_thread(self.computed, texts)
 
     def computed(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors, by whoever waits for them."""
+        """Compute the vectors in the calling thread."""
         with self._one_at_a_time:
             if self._net is None:
                 self._net = _MiniLmNetwork(self._folder)
@@ -168,7 +168,7 @@ class LocalEmbedder:
 
 
 class _MiniLmNetwork:
-    """The network itself: six layers of attention over 384 numbers for each piece."""
+    """The network: six attention layers with 384 dimensions."""
 
     def __init__(self, folder: Path) -> None:
         self._np: Any = importlib.import_module("numpy")
@@ -176,7 +176,7 @@ class _MiniLmNetwork:
         self._weights = self._read(folder / "model.safetensors")
 
     def _read(self, path: Path) -> Mapping[str, Any]:
-        """The tensors of a safetensors file: a header in JSON, then the numbers."""
+        """Read the tensors of a safetensors file: a JSON header, then the data."""
         np = self._np
         raw = np.memmap(path, dtype=np.uint8, mode="r")
         length = int.from_bytes(raw[:8].tobytes(), "little")
@@ -193,7 +193,7 @@ class _MiniLmNetwork:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         numbers = [self._pieces.encode(text, _LONGEST) for text in texts]
-        # Texts of one length together: nothing is computed for empty places.
+        # Batches of equal length avoid computing padding.
         order = sorted(range(len(texts)), key=lambda index: len(numbers[index]))
         made: list[list[float]] = [[] for _ in texts]
         for start in range(0, len(order), _BATCH):
@@ -250,7 +250,7 @@ class _MiniLmNetwork:
         return centred / spread * self._weights[f"{at}.weight"] + self._weights[f"{at}.bias"]
 
     def _gelu(self, x: Any) -> Any:
-        """By the hyperbolic tangent, which differs from the exact one in the fourth digit."""
+        """GELU by the tanh approximation, which differs in the fourth digit."""
         np = self._np
         inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
         return np.float32(0.5) * x * (1.0 + np.tanh(inner))

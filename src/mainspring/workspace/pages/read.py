@@ -1,4 +1,4 @@
-"""Reading pages: one of them whole, lists by the time they came in, events by their time."""
+"""Reading pages: one page, lists by arrival time, events by start time."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ async def find_page(
     deleted: bool = False,
     hold: bool = False,
 ) -> Mapping[str, Any]:
-    """A page by its slug or its id; a deleted one is there only for who asks for it.
+    """Find a page by slug or id; deleted ones only on request.
 
-    Whoever is about to change it holds it, so that no change is made to what it was before.
+    Callers that change it lock it, so that they see its current content.
     """
     row = None
     held = _HELD if hold else ""
@@ -88,7 +88,7 @@ def _parse_id(text: Any) -> UUID | None:
 async def load_timeline(
     tx: Transaction, workspace_id: UUID, page_id: UUID, most: int, before: UUID | None = None
 ) -> list[dict[str, Any]]:
-    """What happened to a page, the newest first."""
+    """List a page's timeline, newest first."""
     rows = await tx.fetch(_TIMELINE, workspace_id, page_id, before, most)
     return [
         {
@@ -107,7 +107,7 @@ async def load_timeline(
 async def list_pages(
     tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any], most: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """A page of pages, the last to come in first, and where the next one begins."""
+    """List pages, latest first, with the cursor of the next page."""
     after, before = (
         parse_moment(arguments, name) if name in arguments else None
         for name in ("ingested_after", "ingested_before")
@@ -124,7 +124,7 @@ async def list_pages(
 async def list_events(
     tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any], most: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Events of calendars that take place between two moments, the first one first."""
+    """List calendar events between two times, earliest first."""
     start, end = parse_moment(arguments, "start"), parse_moment(arguments, "end")
     if end <= start:
         detail = "The end must be after the start."
@@ -144,7 +144,7 @@ async def list_events(
 
 
 def parse_moment(arguments: Mapping[str, Any], name: str) -> datetime:
-    """A moment from an argument; a date alone is the beginning of that day in UTC."""
+    """Parse a time argument; a date alone is midnight UTC."""
     found = parse_event_time(arguments[name])
     if found is None:
         detail = f"{name} must be a date or a moment, such as 2026-01-31T09:00:00Z."
@@ -155,7 +155,7 @@ def parse_moment(arguments: Mapping[str, Any], name: str) -> datetime:
 
 
 def summarize_page(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a list shows of a page."""
+    """The fields of a page in lists."""
     return {
         "id": str(row["id"]),
         "slug": row["slug"],
@@ -170,7 +170,7 @@ def summarize_page(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_page(row: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Everything there is to say of a page."""
+    """All fields of a page."""
     return {
         **summarize_page(row),
         "markdown": format_page(row),
@@ -194,7 +194,7 @@ def _build_next_cursor(rows: Sequence[Any], most: int, column: str) -> str | Non
 
 
 def read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
-    """Where the page before ended, as ``next`` said it."""
+    """Parse the cursor that ``next`` returned."""
     if cursor is None:
         return None, None
     try:

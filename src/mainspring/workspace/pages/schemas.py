@@ -1,4 +1,4 @@
-"""The shapes of what the capabilities about pages take and answer."""
+"""JSON schemas of the page capabilities."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def shape(
     wrong: list[tuple[Any, str]],
     **more: Any,
 ) -> JsonSchema:
-    """An object that has these properties and no others."""
+    """An object schema with these properties and no others."""
     return {
         "$schema": _DIALECT,
         "type": "object",
@@ -303,7 +303,7 @@ LIST_INPUT: Final = shape(
 
 
 def pages_output(entry: JsonSchema, example: JsonSchema, **more: JsonSchema) -> JsonSchema:
-    """A list of pages and what is said beside it."""
+    """The schema of a page list with its other fields."""
     return shape(
         {"pages": {"type": "array", "items": entry, "maxItems": MOST_PAGES}, **more},
         required=("pages", *more),
@@ -383,7 +383,7 @@ _ASKED_TWICE: Final[JsonSchema] = {
     "not": {},
     "x-mainspring-says": "The question is asked under one name: give only one of q, query or text.",
 }
-# One question at most; none only where tags or a moment say which pages are meant.
+# At most one query; none only when tags or a time select the pages.
 _ONE_QUESTION: Final[JsonSchema] = {
     "anyOf": [{"required": [name]} for name in _ASKED],
     "dependentSchemas": {

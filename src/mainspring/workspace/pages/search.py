@@ -1,7 +1,7 @@
-"""Finding pages: by their words, by the likeness of their titles, by their meaning.
+"""Page search: full text, title similarity and embeddings.
 
-``search`` looks for words and nothing else. ``query`` takes every way that this installation
-has and makes one order of what they find; its answer says which ways were taken.
+``search`` uses full text only. ``query`` uses every method that is available and fuses the results
+into one ranking; its answer names the methods used.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from mainspring.contracts.embedding import Embedder
 
 
-# One order out of several: each way of looking gives a page points for its place.
+# Reciprocal rank fusion of the methods' rankings.
 
-# With it the first places count for more, and none for everything.
+# The damping constant: it favours high ranks without letting one rank decide.
 _DAMPING: Final = 60
 
 Hits = Sequence[tuple[UUID, float]]
@@ -34,16 +34,16 @@ Hits = Sequence[tuple[UUID, float]]
 
 @dataclass(slots=True)
 class FusedResult:
-    """One page, with its points and where they are from."""
+    """A page with its fused score and the rankings it came from."""
 
     id: UUID
     score: float = 0.0
-    # For each way that found it: its place there, from 1, and its score there.
+    # For each method that found it: its rank, from 1, and its score.
     parts: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
 def fuse_results(ways: Mapping[str, Hits], weights: Mapping[str, float]) -> list[FusedResult]:
-    """The pages of all ways, the best first; a page found twice stands higher."""
+    """Fuse the rankings, best first; a page found by several methods ranks higher."""
     found: dict[UUID, FusedResult] = {}
     for way, hits in ways.items():
         for place, (page_id, score) in enumerate(hits, start=1):
@@ -53,30 +53,30 @@ def fuse_results(ways: Mapping[str, Hits], weights: Mapping[str, float]) -> list
     return sorted(found.values(), key=lambda page: (-page.score, str(page.id)))
 
 
-# Snippets: the few lines of a page in which the asked words stand, as plain text.
+# Snippets: a short plain-text excerpt around the matched words.
 
 SNIPPET: Final = 240
 _WORD: Final = re.compile(r"\w+")
 _SPACES: Final = re.compile(r"\s+")
-# How much of a word must be there for a longer or a shorter one to be shown as found.
+# The minimal common prefix for a highlighted match.
 _STEM: Final = 4
 _MOST_MARKS: Final = 20
 
 
 def split_query_words(asked: str) -> list[str]:
-    """The words of a question, each once, without its operators."""
+    """Split a query into its unique words, without operators."""
     return list(dict.fromkeys(word.lower() for word in _WORD.findall(asked)))
 
 
 def build_snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
-    """A part of the text around the first of the words, and where words stand in it.
+    """Cut an excerpt around the first match, with the match positions.
 
-    The places are [start, end) in characters of the snippet.
+    Positions are [start, end) in characters of the snippet.
     """
     wanted = _StemMatcher(words)
     first = next(wanted.places(body), None)
     start = 0 if first is None else max(0, first[0] - SNIPPET // 3)
-    # The cut goes between two words.
+    # Cut between two words.
     if start:
         space = re.search(r"\s", body[start : first[0] if first else start])
         start += space.end() if space else 0
@@ -90,14 +90,14 @@ def build_snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]
 
 
 class _StemMatcher:
-    """The beginnings that are looked for, so that a long text and many words cost their sum."""
+    """Prefix matcher whose cost is the text length plus the number of words."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._stems = {word[: max(_STEM, len(word) - 3)].lower() for word in words if word}
         self._lengths = sorted({len(stem) for stem in self._stems})
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the words of the text stand that begin with one of them."""
+        """Return the positions of words that start with one of the prefixes."""
         if not self._stems:
             return
         for found in _WORD.finditer(text):
@@ -119,25 +119,25 @@ TEXT: Final = "text"
 LIKENESS: Final = "trigram"
 MEANING: Final = "embedding"
 
-# A title that is only like the question is a weaker sign than the words themselves.
+# A similar title is a weaker signal than matching words.
 _WEIGHTS: Final[Mapping[str, float]] = {TEXT: 1.0, LIKENESS: 0.5, MEANING: 1.0}
 _LEAST_DEPTH, _MOST_DEPTH = 50, 200
-# As many as the functions of the database weigh: filters come after them.
+# As many as the database functions rank: filters are applied after them.
 _MOST_FILTERED: Final = 2_000
 _NO_QUESTION: Final = "No question was asked, so the newest pages are listed."
 _ENOUGH: Final = 5
-# The part of a question that is held against titles.
+# The part of a query that is compared with titles.
 _TITLE_QUESTION: Final = 200
-# How much of a body a snippet is looked for in.
+# How much of a body is searched for a snippet.
 _OPENING: Final = 20_000
 _LAST_WORD: Final = re.compile(r"(?P<before>(?:^|.*[^\w'\"-]))(?P<word>\w+)\Z", re.DOTALL)
 _SHORTEST_BEGINNING: Final = 3
-# Signs that mean nothing here, and a minus that stands before nothing.
+# Characters without meaning here, and a minus before nothing.
 _NO_SIGNS: Final = re.compile(r"[!|&():*<>\\'`^~]|-(?![\w\"])")
 _MINUS: Final = re.compile(r"(?<![\w])-")
 _MOST_SIGNS: Final = 20
 
-# Words as they stand, as English, and with the last one taken for a beginning.
+# Words as written, stemmed as English, and with the last one as a prefix.
 _BY_WORDS = """
     SELECT id, score FROM pages_by_words(
         websearch_to_tsquery('simple', $1) || websearch_to_tsquery('english', $1)
@@ -145,7 +145,7 @@ _BY_WORDS = """
            ELSE websearch_to_tsquery('simple', $2) && to_tsquery('simple', $3) END,
         $4, $5)
 """
-# Any of the words. The text of a query of plain words has no operator but this one.
+# Any of the words. A plain-word tsquery has no other operator to replace.
 _BY_ANY_WORD = """
     SELECT id, score FROM pages_by_words(
         replace(coalesce(nullif(plainto_tsquery('english', $1)::text, ''),
@@ -158,7 +158,7 @@ _WAYS = """
         (SELECT atttypmod FROM pg_attribute
          WHERE attrelid = to_regclass('page_vectors') AND attname = 'embedding') AS dimensions
 """
-# The tags of a page are a list in its front matter, or a text with commas between.
+# A page's tags are a list in its front matter, or comma-separated text.
 _FITS = """
     workspace_id = $1 AND deleted_at IS NULL
       AND ($2::timestamptz IS NULL OR ingested_at >= $2 OR updated_at >= $2)
@@ -185,13 +185,13 @@ _SHOWN = """
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """What is looked for, and where."""
+    """The search text and filters."""
 
-    # Empty where tags or a moment alone say which pages are meant.
+    # Empty when tags or a time alone select the pages.
     text: str
     type: str | None
     most: int
-    # In lower case; a page has to have one of them.
+    # Lower case; a page needs at least one of them.
     tags: tuple[str, ...] = ()
     since: datetime | None = None
 
@@ -201,18 +201,18 @@ class PageQuery:
 
 
 class PageSearch:
-    """All ways to find a page that this installation has."""
+    """All search methods of this installation."""
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
 
     @property
     def outward(self) -> bool:
-        """Whether a question by meaning leaves the house."""
+        """Whether semantic search sends the query to an external provider."""
         return self._embedder is not None and self._embedder.outward
 
     async def search(self, tx: Transaction, workspace_id: UUID, query: PageQuery) -> dict[str, Any]:
-        """By words alone, ranked."""
+        """Search by full text only, ranked."""
         if not query.text:
             return {"pages": await _list_newest(tx, workspace_id, query), "used": []}
         most = _MOST_FILTERED if query.filtered else query.most
@@ -226,7 +226,7 @@ class PageSearch:
         return {"pages": shown, "used": [TEXT]}
 
     async def query(self, tx: Transaction, workspace_id: UUID, asked: PageQuery) -> dict[str, Any]:
-        """By every way there is, in one order."""
+        """Search by every available method, in one ranking."""
         if not asked.text:
             newest = await _list_newest(tx, workspace_id, asked)
             pages = [{**page, "parts": {}} for page in newest]
@@ -238,8 +238,7 @@ class PageSearch:
         note = await self._by_meaning(tx, workspace_id, asked, depth, ways, there["dimensions"])
         ways[TEXT] = await _search_words(tx, asked, depth)
         await _leave_out(tx, workspace_id, asked, ways)
-        # Pages with only some of the words are noise beside those that mean the same, and
-        # beside enough of those that have all words.
+        # Partial matches are noise next to semantic matches, and next to enough full matches.
         if MEANING not in ways and len(ways[TEXT]) < min(_ENOUGH, asked.most):
             ways[TEXT] = await _search_any_word(tx, asked, depth, ways[TEXT])
         if there["likeness"]:
@@ -267,7 +266,7 @@ class PageSearch:
         ways: dict[str, Hits],
         dimensions: int | None,
     ) -> str | None:
-        """Adds what is near in meaning; answers why not, where that way is closed."""
+        """Add semantic matches; return the reason when that method is unavailable."""
         model = self._embedder
         if model is None:
             return "No embedding model is set, so pages were found by words and titles alone."
@@ -288,7 +287,7 @@ class PageSearch:
 
 
 def as_text(vector: Sequence[float]) -> str:
-    """A vector as the database reads it."""
+    """Format a vector for the database."""
     return f"[{','.join(f'{number:.6g}' for number in vector)}]"
 
 
@@ -299,10 +298,10 @@ async def _search_words(tx: Transaction, query: PageQuery, most: int) -> Hits:
 
 
 def clean_query(text: str) -> str:
-    """A question with no more signs than the database can follow.
+    """Reduce the operators of a query to what the database can parse.
 
-    Its reader of questions fails where minus signs are heaped, so a question that is mostly
-    signs is taken for its words alone.
+    Its query parser fails on repeated minus signs, so a query that is mostly punctuation is reduced
+    to its words.
     """
     plain = _NO_SIGNS.sub(" ", text)
     if plain.count('"') + len(_MINUS.findall(plain)) > _MOST_SIGNS:
@@ -311,10 +310,9 @@ def clean_query(text: str) -> str:
 
 
 def split_last_word(text: str) -> tuple[str, str]:
-    """What stands before the last word, and the word as a beginning of words.
+    """Split off the last word as a prefix.
 
-    None where the last word is not one that somebody may still be typing: inside quotes,
-    after a minus, or too short to begin anything.
+    None when the last word is not being typed: inside quotes, after a minus, or too short.
     """
     found = _LAST_WORD.match(text)
     if found is None or text.count('"') % 2:
@@ -326,7 +324,7 @@ def split_last_word(text: str) -> tuple[str, str]:
 
 
 async def _search_any_word(tx: Transaction, query: PageQuery, most: int, strict: Hits) -> Hits:
-    """The pages with all words first, then those with some of them."""
+    """Rank pages with all words first, then pages with some of them."""
     known = {page_id for page_id, _ in strict}
     more = _build_hits(await tx.fetch(_BY_ANY_WORD, query.text, query.type, most))
     return [*strict, *(hit for hit in more if hit[0] not in known)][:most]
@@ -335,7 +333,7 @@ async def _search_any_word(tx: Transaction, query: PageQuery, most: int, strict:
 async def _leave_out(
     tx: Transaction, workspace_id: UUID, query: PageQuery, ways: dict[str, Hits]
 ) -> None:
-    """Takes out of what was found the pages that the tags or the moment leave out."""
+    """Drop results that the tags or the time exclude."""
     if not query.filtered:
         return
     found = list({page_id for hits in ways.values() for page_id, _ in hits})
@@ -348,7 +346,7 @@ async def _leave_out(
 async def _list_newest(
     tx: Transaction, workspace_id: UUID, query: PageQuery
 ) -> list[dict[str, Any]]:
-    """The pages that fit the filters, the last to come in or change first."""
+    """List pages that match the filters, last changed first."""
     rows = await tx.fetch(
         _NEWEST, workspace_id, query.since, list(query.tags), query.type, query.most
     )
@@ -366,7 +364,7 @@ async def _format_results(
     wanted = [page.id for page in found]
     rows = {row["id"]: row for row in await tx.fetch(_SHOWN, workspace_id, wanted, _OPENING)}
     openings = [rows[page_id]["opening"] for page_id in wanted]
-    # A hundred long pages are read through here, and others wait for the loop meanwhile.
+    # In a thread: a hundred long pages would block the event loop.
     found_in = await asyncio.to_thread(_build_snippets, openings, split_query_words(query.text))
     return [
         {**summarize_page(rows[page_id]), "snippet": text, "highlights": places}

@@ -1,7 +1,7 @@
-"""Writing pages: once for each slug and each source, with a timeline and an event.
+"""Writing pages: one per slug and source, with a timeline and an event.
 
-Whoever writes holds the names it writes under until its transaction ends, so of many that
-come at once one creates the page and the others find it there.
+A writer locks the slugs it writes until its transaction ends, so of several concurrent writers one
+creates the page and the others update it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 
-# The event that a page leaves in the log when it comes in or comes in anew.
+# The event of a page that arrived or changed.
 
 _PAYLOAD: Final[dict[str, Any]] = {
     "type": "object",
@@ -61,7 +61,7 @@ EVENTS: Final = (PAGE_INGESTED,)
 
 WriteStatus = Literal["created", "updated", "ingested_again", "unchanged"]
 
-# The same content of the same page counts as one arrival for so long.
+# The same content of a page counts as one arrival within this window.
 SAME_FOR: Final = timedelta(hours=24)
 
 _LOCK = """
@@ -113,12 +113,12 @@ _RESTORE = """
 
 @dataclass(frozen=True, slots=True)
 class PageWriter:
-    """Whoever writes a page, as its record names them."""
+    """The author of a write, as recorded in the timeline."""
 
     workspace_id: UUID
     kind: str
     id: UUID
-    # Who brought it: member, client, automation, or the name of an integration.
+    # The origin: member, client, automation, or an integration's name.
     source: str
     run_id: UUID | None = None
     automation_id: UUID | None = None
@@ -126,7 +126,7 @@ class PageWriter:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What became of a page that was written."""
+    """The result of a write."""
 
     id: UUID
     slug: str
@@ -134,7 +134,7 @@ class WriteResult:
 
 
 def get_page_writer(ctx: CallContext) -> PageWriter:
-    """The caller of a capability."""
+    """The writer for the caller of a capability."""
     actor, run = ctx.actor, ctx.run
     if run is None:
         return PageWriter(actor.workspace_id, actor.kind, actor.id, actor.kind)
@@ -144,7 +144,7 @@ def get_page_writer(ctx: CallContext) -> PageWriter:
 
 
 async def write_page(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResult:
-    """Keeps what a person or a run wrote; a page that was deleted comes back by it."""
+    """Write a page for a person or a run; a deleted page is restored by it."""
     found = await _find(tx, page, by)
     if found is not None and found["type"] in RESERVED:
         raise _page_conflict_error(
@@ -154,9 +154,9 @@ async def write_page(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteR
 
 
 async def ingest(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResult:
-    """Keeps what an integration brought, of any type, in the integration's transaction.
+    """Import a page of any type, in the integration's transaction.
 
-    A page that somebody deleted stays away, however often its source brings it.
+    A page that a person deleted stays deleted, however often its source sends it.
     """
     found = await _find(tx, page, by)
     if found is not None and found["deleted_at"] is not None:
@@ -165,7 +165,7 @@ async def ingest(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResul
 
 
 async def _find(tx: Transaction, page: PageDraft, by: PageWriter) -> Mapping[str, Any] | None:
-    """The page that stands for this slug or this source, held until the end."""
+    """Find and lock the page with this slug or source."""
     slugs = _list_candidate_slugs(page)
     names = [f"pages/{by.workspace_id}/{slug}" for slug in slugs]
     if page.source_ref is not None:
@@ -176,7 +176,7 @@ async def _find(tx: Transaction, page: PageDraft, by: PageWriter) -> Mapping[str
 
 
 def _list_candidate_slugs(page: PageDraft) -> list[str]:
-    """Where the page may stand, the best first. A slug that was asked for is the only one."""
+    """List the possible slugs, best first. A given slug is the only one."""
     if page.named:
         return [page.slug]
     if page.source_ref is not None:
@@ -204,11 +204,11 @@ def _select_existing(rows: list[Any], page: PageDraft) -> Mapping[str, Any] | No
 
 
 def _is_for(row: Any, page: PageDraft) -> bool:
-    """Whether a page that has the slug is the one that is written, and not another's."""
+    """Report whether a page with the slug is the one being written."""
     elsewhere = page.source_ref is not None and row["source_ref"] is not None
     if page.named and elsewhere:
         raise _page_conflict_error("/slug", f"The page {page.slug} was made from another source.")
-    # A slug that was made from a title says less than the title.
+    # A slug built from a title is less specific than the title.
     return page.named or (not elsewhere and is_same_title(row["title"], page.title))
 
 
@@ -277,7 +277,7 @@ async def _create(tx: Transaction, page: PageDraft, by: PageWriter) -> WriteResu
 
 
 def build_provenance(page: PageDraft, by: PageWriter) -> dict[str, Any]:
-    """What the writer says of the origin, and what is known of the writer."""
+    """Combine the given provenance with what is known about the writer."""
     known = {"source": by.source, f"{by.kind}_id": str(by.id)}
     if by.automation_id is not None:
         known["automation_id"] = str(by.automation_id)
@@ -285,7 +285,7 @@ def build_provenance(page: PageDraft, by: PageWriter) -> dict[str, Any]:
 
 
 async def change(tx: Transaction, page_id: UUID, page: PageDraft, by: PageWriter) -> None:
-    """Puts new content in the place of the old."""
+    """Replace the content."""
     times = read_event_times(page.frontmatter if page.type == "calendar_event" else {})
     await tx.execute(
         _CHANGE,
@@ -302,7 +302,7 @@ async def change(tx: Transaction, page_id: UUID, page: PageDraft, by: PageWriter
 
 
 async def delete(tx: Transaction, page_id: UUID, by: PageWriter) -> bool:
-    """Takes a page away from every list and search; it can be restored."""
+    """Soft-delete a page: hidden from lists and search, restorable."""
     if await tx.fetchrow(_DELETE, by.workspace_id, page_id) is None:
         return False
     await note(tx, page_id, "deleted", by)
@@ -310,7 +310,7 @@ async def delete(tx: Transaction, page_id: UUID, by: PageWriter) -> bool:
 
 
 async def restore(tx: Transaction, page_id: UUID, by: PageWriter) -> bool:
-    """Brings a deleted page back as it was."""
+    """Restore a deleted page."""
     if await tx.fetchrow(_RESTORE, by.workspace_id, page_id) is None:
         return False
     await note(tx, page_id, "restored", by)
@@ -324,7 +324,7 @@ async def note(
     by: PageWriter,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
-    """Adds one entry to a page's timeline."""
+    """Add an entry to a page's timeline."""
     await tx.execute(
         _NOTE,
         by.workspace_id,
@@ -345,7 +345,7 @@ async def _tell(
 
 
 def build_page_event(kept: WriteResult, page: PageDraft, by: PageWriter, at: datetime) -> EventRow:
-    """The event of a page that came in."""
+    """Build the event of a page that arrived."""
     payload: dict[str, Any] = {
         "page_id": str(kept.id),
         "slug": kept.slug,
@@ -364,9 +364,9 @@ def build_page_event(kept: WriteResult, page: PageDraft, by: PageWriter, at: dat
     )
 
 
-# Pages that come in by the hundred, from an integration.
+# Bulk import from integrations.
 
-# Of those who bring many pages into one workspace, one writes at a time.
+# Bulk imports into one workspace are serialized.
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('pages come in ' || $1, 0))"
 _KNOWN = """
     SELECT id, slug, source_ref, content_hash, deleted_at IS NOT NULL AS deleted
@@ -394,16 +394,16 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def build_ingested_slug(title: str, source_ref: str) -> str:
-    """The slug of a page that came from outside; no page of a person has it by chance."""
+    """Build the slug of an imported page, which cannot collide with a person's page."""
     return build_source_slug(build_slug(title), source_ref)
 
 
 async def ingest_all(
     tx: Transaction, pages: Sequence[PageDraft], by: PageWriter
 ) -> list[WriteResult]:
-    """Keeps what an integration brought, in its transaction; what became of each, in order.
+    """Import pages in the integration's transaction; return each result, in order.
 
-    Each has a source_ref; of several with the same one the last is kept.
+    Each has a source_ref; of duplicates the last is kept.
     """
     wanted = {page.source_ref: page for page in pages if page.source_ref is not None}
     known = await _load_known_pages(tx, list(wanted), by)
@@ -430,7 +430,7 @@ async def _load_known_pages(
 
 
 def _match_unchanged(page: PageDraft, row: Mapping[str, Any] | None) -> WriteResult | None:
-    """A page that is there and needs nothing: it says the same, or somebody deleted it."""
+    """Match a stored page that needs no write: unchanged, or deleted by a person."""
     if row is None or not (row["deleted"] or row["content_hash"] == page.hash):
         return None
     return WriteResult(row["id"], row["slug"], "unchanged")
@@ -439,7 +439,7 @@ def _match_unchanged(page: PageDraft, row: Mapping[str, Any] | None) -> WriteRes
 async def _add_pages(
     tx: Transaction, pages: Sequence[PageDraft], by: PageWriter
 ) -> dict[str, WriteResult]:
-    """New pages with their timelines and events; those that met somebody are left out."""
+    """Insert new pages with timelines and events, skipping conflicts."""
     if not pages:
         return {}
     made = {generate_id(): page for page in pages}

@@ -1,9 +1,8 @@
-"""People: who they are, how they prove it, and where they may go.
+"""People: accounts, authentication and membership.
 
-A person is one row of ``users`` and has a workspace of their own from the start. They sign in
-with a password (``passwords``) or a link that works once (``links``), and a browser keeps
-what it was given (``sessions``). Being in a workspace is a row of ``members``; whoever is
-asked in joins by an invitation, which only the person it names can use. ``signing_in`` puts
-these together and slows down whoever guesses; ``administration`` is what somebody may do who
-looks after the installation.
+A person is one row of ``users`` with a workspace of their own. They sign in with a password
+(``passwords``) or a single-use link (``sign_in_links``); browsers and terminals hold sessions
+(``sessions``). Membership is a row of ``members``; new members join by an invitation that only its
+addressee can use. ``sign_in`` combines these and rate-limits failed attempts; ``administration``
+has the administrator's capabilities.
 """

@@ -1,7 +1,7 @@
-"""What somebody may do who looks after the installation: people come, go and get back in.
+"""Administrator capabilities: create, disable, enable and reset users.
 
-None of it shows what a workspace keeps, and none of it can be granted to an automation. These
-capabilities reach over the walls, so they are given the whole database and stand nowhere else.
+None of them shows workspace data, and none can be granted to an automation. They cross tenant
+isolation, so they get the unrestricted database.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KEEPS: Final = Annotations(
 
 
 def administration(database: Database | None, address: str) -> tuple[Capability, ...]:
-    """Every capability of an administrator. Without a database they can only be described."""
+    """Build the administrator capabilities. Without a database they can only be described."""
     office = _AdministrationHandlers(database, address)
     return (
         build_capability(
@@ -112,7 +112,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
 
 @dataclass(frozen=True, slots=True)
 class _AdministrationHandlers:
-    """The handlers, over the whole database."""
+    """The handlers, on the unrestricted database."""
 
     database: Database | None
     address: str
@@ -159,7 +159,7 @@ class _AdministrationHandlers:
         return {"user": _format_user(user)}
 
     async def enable_user(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        # Somebody who was disabled gets back the role in which they agree.
+        # Enabling a member restores the role in which they consent.
         _check_person(ctx, "A person enables users", "Sign in at the page and do it there.")
         async with require_part(self.database).transaction() as tx:
             user = await enable_user(tx, _parse_id(arguments, "user_id"))
@@ -183,7 +183,7 @@ def _check_person(
     way: str = "Sign in at the page and do it there, or use `mainspring sign-in` on the machine of "
     "the server.",
 ) -> None:
-    """Refuses a program: a link that it is answered would sign it in as a person."""
+    """Reject programs: the returned link would sign them in as a person."""
     if not ctx.actor.is_person:
         raise PersonRequired(f"{detail}; a program cannot.", suggestion=way)
 

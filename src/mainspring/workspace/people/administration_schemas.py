@@ -1,4 +1,4 @@
-"""What the capabilities of an administrator take and answer."""
+"""JSON schemas of the administrator capabilities."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A fresh start: what ends when somebody gets a new password.
+"""Credential reset: what a new password revokes.
 
-Whoever sets a password may do so because somebody else got into the account, and cannot know
-what that somebody made there. So everything ends that lets anybody in as this person: every
-session but the one in use, every link, every token. The token in the data folder of this
-machine stays: whoever can read that file needs no token.
+A password may be reset because the account was compromised, and what the attacker created is
+unknown. So every credential of the person is revoked: all sessions except the current one, all
+links, all tokens. The owner's token in the local data folder stays: reading that file already needs
+full access.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# Whoever makes something that lets them in holds this beside others; a fresh start is alone.
+# Creating a credential takes this lock shared; a reset takes it exclusively.
 _MAKE = "SELECT pg_advisory_xact_lock_shared(hashtextextended('ways in ' || $1, 0))"
 _END = "SELECT pg_advisory_xact_lock(hashtextextended('ways in ' || $1, 0))"
 _LEFT = """
@@ -31,7 +31,7 @@ _LEFT = """
         OR EXISTS (SELECT FROM access_tokens
             WHERE member_id = $1 AND id = $3 AND revoked_at IS NULL) AS there
 """
-# What somebody has confirmed and no terminal has collected yet.
+# Confirmed terminal sign-ins that no terminal has collected yet.
 _FORGET_TERMINALS = "DELETE FROM terminal_sign_ins WHERE user_id = $1"
 
 
@@ -42,9 +42,9 @@ async def hold_ways_in(
     session_id: UUID | None,
     token_id: UUID | None,
 ) -> None:
-    """Makes a fresh start wait for this transaction, or refuses whoever came before one.
+    """Take the shared lock, and reject callers whose credential predates a reset.
 
-    ``everything`` sees sessions, which stand on no side of a wall.
+    ``everything`` is the unrestricted database, because sessions belong to no workspace.
     """
     await tx.execute(_MAKE, str(user_id))
     row = await everything.fetchrow(_LEFT, user_id, session_id, token_id)
@@ -60,13 +60,14 @@ async def start_afresh(
     session_id: UUID | None = None,
     local: bytes | None = None,
 ) -> None:
-    """A new password, or none; with the session and the local owner's token that stay."""
+    """Set or clear the password and revoke credentials, except the given session and local
+    token."""
     await tx.execute(_END, str(user_id))
     await set_password(tx, user_id, hashed)
     await end_sessions(tx, user_id, but=session_id)
     await drop_links(tx, user_id)
     await tx.execute(_FORGET_TERMINALS, user_id)
-    # Codes come before tokens: whoever exchanges one holds it until the token is there.
+    # Codes before tokens: an exchange locks its code until the token exists.
     await forget_codes_everywhere(tx, user_id)
     ended = await revoke_tokens_everywhere(tx, user_id, but=local)
     await append_audit(

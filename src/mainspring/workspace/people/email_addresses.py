@@ -1,8 +1,8 @@
-"""Verifying a member's email address with a code that is mailed to it.
+"""Verifying a member's email address with a mailed code.
 
-Mail to "myself" goes to an address whose mailbox the member has shown to read. While a new
-address waits for its code, the old one stays in force, and it is notified once it is replaced.
-Without a mail server nothing can be verified: the address is then only what one signs in with.
+Mail to "myself" goes to a verified address. While a new address is pending, the old one stays in
+use, and it is notified once it is replaced. Without a mail server nothing can be verified: the
+address is then only a sign-in name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 
-# Where mail about an automation goes: to the person who made it, and to nobody else.
+# Mail about an automation goes to its author only.
 
 _REACHED = """
     FROM users u JOIN members m ON m.user_id = u.id
@@ -48,7 +48,7 @@ _OF_MAKER: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class MailAddressState:
-    """Where mail to a person goes, and whether they have shown that the mailbox is theirs."""
+    """A person's mail address, and whether it is verified."""
 
     email: str
     verified: bool
@@ -57,7 +57,7 @@ class MailAddressState:
 async def find_member_address(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> str | None:
-    """A member's own address; ``first`` is the one for the first person, who may have none."""
+    """Return a member's address; ``first`` is the configured one for the first member."""
     found = await reach_member(tx, workspace_id, user_id, first)
     return None if found is None else found.email
 
@@ -65,14 +65,14 @@ async def find_member_address(
 async def reach_member(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> MailAddressState | None:
-    """The same, and whether the address is verified."""
+    """Return a member's address, and whether it is verified."""
     return get_mail_address(await tx.fetchrow(_OF_MEMBER, workspace_id, user_id), first)
 
 
 async def find_author_address(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> str | None:
-    """The address of whoever made an automation, while they are a member."""
+    """Return the address of an automation's author, while they are a member."""
     found = await reach_maker(tx, workspace_id, automation_id, first)
     return None if found is None else found.email
 
@@ -80,18 +80,18 @@ async def find_author_address(
 async def reach_maker(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> MailAddressState | None:
-    """The same, and whether the address is verified."""
+    """Return the author's address, and whether it is verified."""
     return get_mail_address(await tx.fetchrow(_OF_MAKER, workspace_id, automation_id), first)
 
 
 def get_mail_address(row: Any, first: str | None) -> MailAddressState | None:
-    """Where a row of a user is reached: ``id``, ``email`` and ``email_state``."""
+    """Return the mail address of a user row: ``id``, ``email`` and ``email_state``."""
     if row is None or row["email"] is None:
         return None
     email, state = str(row["email"]), row["email_state"]
     if state != "unverified" and email.lower() != PLACEHOLDER:
         return MailAddressState(email, state == "verified")
-    # The operator set this one, for the first member alone.
+    # The operator configured this one, for the first member only.
     return (
         MailAddressState(first, True) if first is not None and row["id"] == FIRST_MEMBER else None
     )
@@ -100,10 +100,10 @@ def get_mail_address(row: Any, first: str | None) -> MailAddressState | None:
 log = logging.getLogger(__name__)
 
 LIFETIME: Final = timedelta(hours=1)
-# Five codes at once, then one in ten minutes; ten tries at once, then one a minute.
+# Five codes in a burst, then one per ten minutes; ten attempts, then one per minute.
 _CODES: Final = LeakyBucket(5, 1 / 600)
 _TRIES: Final = LeakyBucket(10, 1 / 60)
-# Without characters that are easily confused; ten of them are 50 bits.
+# No easily confused characters; ten of them have 50 bits.
 _ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _GROUP: Final = 5
 
@@ -126,7 +126,7 @@ _VERIFIED = """
 
 @dataclass(frozen=True, slots=True)
 class VerificationCode:
-    """A code, and the address that it is mailed to; the code is kept nowhere."""
+    """A code and the address it is mailed to; the code itself is not stored."""
 
     email: str
     text: str
@@ -134,7 +134,7 @@ class VerificationCode:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedUser:
-    """A person whose address was verified, and the address that it replaces, if any."""
+    """A verified person, and the address that was replaced, if any."""
 
     user: User
     replaced: str | None
@@ -143,7 +143,7 @@ class VerifiedUser:
 async def request_change(
     tx: Transaction, user_id: UUID, email: str, *, has_mail: bool
 ) -> VerificationCode | None:
-    """Sets a new address, or leaves it pending where the old one gets mail; None: no code."""
+    """Set a new address, or leave it pending while the old one gets mail; None: no code needed."""
     email, user = clean_email(email), await read_user(tx, user_id)
     await check_email_free(tx, user_id, email)
     same = email.lower() == user.email.lower()
@@ -160,7 +160,7 @@ async def request_change(
 
 
 async def request_code(tx: Transaction, user_id: UUID) -> VerificationCode:
-    """A new code for the address that waits for one; the code before it ends."""
+    """Issue a new code for the pending address; earlier codes expire."""
     user, waiting = await read_user(tx, user_id), await load_pending_email(tx, user_id)
     email = waiting or user.email
     if waiting is None and (user.email_state == "verified" or email.lower() == PLACEHOLDER):
@@ -173,25 +173,25 @@ async def request_code(tx: Transaction, user_id: UUID) -> VerificationCode:
 
 
 async def load_pending_email(tx: Transaction, user_id: UUID) -> str | None:
-    """The address that waits for its code."""
+    """Return the address that waits for its code."""
     row = await tx.fetchrow(_PENDING, user_id)
     return None if row is None else str(row["email"])
 
 
 async def count_code(database: Database, user_id: UUID) -> None:
-    """Counts a code before it is made; refused when there were too many."""
+    """Rate-limit issuing codes; call before making one."""
     await _count(database, f"email-code/{user_id}", _CODES, "Too many codes were asked for.")
 
 
 async def count_try(database: Database, user_id: UUID) -> None:
-    """Counts a code that is tried, before it is looked at; refused when there were too many."""
+    """Rate-limit attempts; call before checking a code."""
     await _count(database, _build_attempts_key(user_id), _TRIES, "Too many codes were tried.")
 
 
 async def verify(tx: Transaction, user_id: UUID, text: str) -> VerifiedUser:
-    """Accepts the code that was mailed: the address is verified, and in force from now on.
+    """Accept a mailed code: the address is verified and in use from now on.
 
-    The caller has counted the try.
+    The caller has counted the attempt.
     """
     before = await read_user(tx, user_id)
     row = await tx.fetchrow(_USE, user_id, _hash(user_id, text))
@@ -212,12 +212,12 @@ async def verify(tx: Transaction, user_id: UUID, text: str) -> VerifiedUser:
 
 
 def can_receive_mail(user: User) -> bool:
-    """Whether mail goes to the address that a person has set."""
+    """Report whether mail can be sent to a person's address."""
     return user.email_state != "unverified" and user.email.lower() != PLACEHOLDER
 
 
 async def mail_code(mailer: Mailer, address: str, code: VerificationCode) -> None:
-    """Mails a code with the link to the page that takes it."""
+    """Mail a code with the link to the page that accepts it."""
     text = (
         f"Your code is {code.text}\n\n"
         "Enter it in Mainspring under Settings, or with `mainspring email verify`. This link opens "
@@ -235,7 +235,7 @@ async def mail_code(mailer: Mailer, address: str, code: VerificationCode) -> Non
 
 
 async def mail_change(mailer: Mailer, done: VerifiedUser) -> None:
-    """Notifies the address that was replaced; a failure is logged and changes nothing."""
+    """Notify the replaced address; a failure is only logged."""
     if done.replaced is None:
         return
     text = (

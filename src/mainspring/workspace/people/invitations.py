@@ -1,10 +1,9 @@
-"""Invitations: asking somebody into a workspace by their email.
+"""Invitations to a workspace by email.
 
-Whoever is asked becomes a member by using the link, not before. The link of somebody who has
-an account already signs nobody in: they prove who they are as they always do, and the link
-lets them join. So whoever makes an invitation, and holds its link for a moment, cannot become
-the person that it names. An account that nobody can come back to and that has nothing in it
-counts as none, so that a link that was lost can be made again.
+The invited person becomes a member by using the link. For an existing account the link signs nobody
+in: they authenticate as usual and then join. So the inviter, who sees the link, cannot become the
+person it names. An empty account without credentials counts as none, so that a lost link can be
+replaced.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MEMBER = """
     SELECT 1 FROM users u JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
     WHERE lower(u.email) = lower($2)
 """
-# Asking again means the newer role and link.
+# A repeated invitation replaces role and link.
 _ADD = """
     INSERT INTO invitations (workspace_id, id, hash, email, role, invited_by, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, now() + $7)
@@ -45,7 +44,7 @@ _LIST = """
     WHERE workspace_id = $1 AND expires_at > now() ORDER BY id
 """
 _WITHDRAW = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2 RETURNING id"
-# Whoever asked must still be able to: a member who was removed leaves no way in behind.
+# The inviter must still have the permission: a removed member's invitations are void.
 _FIND = """
     SELECT i.workspace_id, i.id, i.email, i.role, m.role AS inviter_role, w.name AS workspace,
         coalesce(nullif(u.name, ''), u.email) AS invited_by
@@ -55,8 +54,8 @@ _FIND = """
     JOIN users u ON u.id = i.invited_by AND u.disabled_at IS NULL
     WHERE i.hash = $1 AND i.expires_at > now() FOR UPDATE OF i
 """
-# Nobody can sign in as them, and they have nothing beyond this workspace: neither a place in
-# another one that is shared or in use, nor a token or a secret anywhere.
+# No credentials, and nothing outside this workspace: no membership in a shared or used workspace,
+# no token, no secret.
 _UNSETTLED = """
     SELECT u.id FROM users u
     WHERE lower(u.email) = lower($1) AND u.password_hash IS NULL
@@ -83,13 +82,13 @@ LIFETIME: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Who is asked into which workspace, as what."""
+    """Who is invited to which workspace, in which role."""
 
     workspace_id: UUID
     id: UUID
     email: str
     role: Role
-    # The names that the person who was asked reads.
+    # Names shown to the invited person.
     workspace: str
     invited_by: str
 
@@ -97,9 +96,9 @@ class Invitation:
 async def invite(
     tx: Transaction, actor: Actor, email: str, role: Role, *, again: bool = False
 ) -> tuple[dict[str, Any], str]:
-    """An invitation, and the token of its link, which cannot be had again.
+    """Create an invitation; return it with its link token, which is not stored.
 
-    ``again`` says that the person is unsettled: a member who never came gets a fresh link.
+    ``again`` means that the account is unsettled: a member who never signed in gets a new link.
     """
     email = clean_email(email)
     held = await hold_members(tx, actor)
@@ -126,18 +125,18 @@ async def invite(
 
 
 async def list_invitations(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
-    """Who was asked in and has not come yet."""
+    """List pending invitations."""
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
 
 
 async def withdraw(tx: Transaction, workspace_id: UUID, invitation_id: UUID) -> None:
-    """Takes an invitation back; its link no longer works."""
+    """Withdraw an invitation; its link no longer works."""
     if await tx.fetchrow(_WITHDRAW, workspace_id, invitation_id) is None:
         raise NotFound("There is no such invitation.", code="no_invitation")
 
 
 async def find_invitation(tx: Transaction, plain: str) -> Invitation | None:
-    """The invitation behind a link, held until the transaction ends; None when it is over."""
+    """Find and lock the invitation of a link; None when it expired."""
     row = await tx.fetchrow(_FIND, link_hash(plain))
     if row is None:
         return None
@@ -150,13 +149,13 @@ async def find_invitation(tx: Transaction, plain: str) -> Invitation | None:
 
 
 async def is_unsettled(tx: Transaction, workspace_id: UUID, email: str) -> bool:
-    """Whether the account with this email has no way in and nothing in it but its place here.
+    """Report whether an account has no credentials and nothing but its membership here.
 
-    It looks over the walls, and is never answered to anybody as such.
+    It reads across workspaces, and its result is never returned to a caller as such.
     """
     return await tx.fetchrow(_UNSETTLED, clean_email(email), workspace_id, IDLE) is not None
 
 
 async def use_invitation(tx: Transaction, invitation: Invitation) -> None:
-    """Uses an invitation up."""
+    """Consume an invitation."""
     await tx.execute(_USE, invitation.workspace_id, invitation.id)

@@ -1,8 +1,8 @@
-"""Looking at a link before it is used: whom it is for, and what it would do.
+"""Previewing a link before it is used: its addressee and effect.
 
-Opening an address must not use up what stands in it: people open links to see what they are,
-and programs that read mail open all of them. So a page looks first, shows what it found, and
-uses the link when somebody says so. A look at what is no link counts like a failed sign-in.
+Opening a URL must not consume it: people open links to look, and mail scanners open all of them. So
+the page previews first and consumes the link on confirmation. A preview of an invalid link counts
+as a failed sign-in.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkPreview:
-    """What a link is."""
+    """What a link does."""
 
     purpose: LinkPurpose | Literal["invitation"]
     email: str
     name: str = ""
-    # Who made it, unless it was the person themselves.
+    # Its creator, unless it was the person themselves.
     made_by: str | None = None
-    # Where an invitation leads, and as what.
+    # The workspace and role of an invitation.
     workspace: str | None = None
     role: Role | None = None
-    # Whether it works only for somebody who has signed in with this email.
+    # Whether it requires signing in with this email first.
     sign_in_first: bool = False
 
 
 async def look_at_link(database: Database, visit: SignInOrigin, plain: str) -> LinkPreview:
-    """What a link is; it works as before afterwards."""
+    """Describe a link without consuming it."""
     if is_link(plain):
         async with database.transaction() as tx:
             found = await (_preview_invitation if plain.startswith("msi_") else _link)(tx, plain)

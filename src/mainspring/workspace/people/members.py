@@ -1,7 +1,7 @@
-"""Members: who is in a workspace and as what, and who may change that.
+"""Members of a workspace and their roles.
 
-Changes to one workspace's members happen one after the other, and each looks at the rows as
-they are then: two owners who lower each other at the same moment do not both succeed.
+Changes to one workspace's members are serialized and check the current rows: two owners who demote
+each other concurrently cannot both succeed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _REMOVE = "DELETE FROM members WHERE workspace_id = $1 AND user_id = $2"
 
 @dataclass(frozen=True, slots=True)
 class LockedMembers:
-    """The members of a workspace, who stay as they are until the transaction ends."""
+    """The locked members of a workspace."""
 
     roles: dict[UUID, Role]
     # Owners who can still sign in.
     owners: frozenset[UUID]
-    # What whoever asks may do: no more than their row says now, nor than their token gives.
+    # The actor's effective role: the smaller of their current role and their token's.
     own: Role
 
     def role_of(self, user_id: UUID) -> Role:
@@ -54,12 +54,12 @@ class LockedMembers:
 
 
 async def list_members(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
-    """Everybody in a workspace, in the order of their coming."""
+    """List a workspace's members in the order in which they joined."""
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
 
 
 async def hold_members(tx: Transaction, actor: Actor) -> LockedMembers:
-    """Locks the members of the actor's workspace, and looks again at what the actor is."""
+    """Lock the members of the actor's workspace, and reload the actor's role."""
     rows = await tx.fetch(_HOLD, actor.workspace_id)
     roles = {row["user_id"]: Role(row["role"]) for row in rows}
     if actor.id not in roles or actor.role is None:
@@ -72,7 +72,7 @@ async def hold_members(tx: Transaction, actor: Actor) -> LockedMembers:
 
 
 async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) -> Role:
-    """Makes a member something else; answers what they were."""
+    """Change a member's role; return the previous one."""
     held = await hold_members(tx, actor)
     before = held.role_of(user_id)
     if user_id == actor.id and role.rank > before.rank:
@@ -83,13 +83,13 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
         _check_owner_stays(held, user_id)
     await tx.execute(_SET, actor.workspace_id, user_id, role.value)
     if before.may(Permission.EDIT) and not role.may(Permission.EDIT):
-        # They may make no webhook tokens any more, and know those that they made.
+        # They can no longer create webhook tokens, and know the ones they created.
         await end_tokens_of(tx, user_id, actor.workspace_id)
     return before
 
 
 async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
-    """Takes somebody out of a workspace, with their tokens and roles; answers what they were.
+    """Remove a member with their tokens and roles; return their previous role.
 
     Their automations and webhook tokens stop until somebody takes them over.
     """
@@ -107,7 +107,7 @@ async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
 
 
 def check_may_name(own: Role, role: Role) -> None:
-    """Owners and admins are named, changed and removed by owners alone."""
+    """Only owners may appoint, change and remove owners and admins."""
     if not may_name(own, role):
         raise PermissionDenied(
             "Only an owner names, changes or removes owners and admins.",

@@ -1,7 +1,7 @@
-"""Passwords: kept as argon2 hashes, and judged in the same time whoever is asked about.
+"""Passwords: argon2 hashes, verified in constant time whether the account exists or not.
 
-A hash is slow on purpose and takes memory, so it is made on a thread, a few at a time; who
-comes when too many wait is told to come back.
+Hashing is slow and takes memory, so it runs in a few threads; when too many requests wait, further
+ones are rejected with a retry time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIFFERENT: Final = 4
 
 
 class PasswordVerifier:
-    """Makes and checks hashes; the hasher says how much work that is."""
+    """Makes and verifies hashes with the configured cost."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
@@ -36,15 +36,15 @@ class PasswordVerifier:
         self._nobodys: str | None = None
 
     async def hashed(self, password: str, pointer: str = "/password") -> str:
-        """The hash of a new password; one that is too easy or too long is refused."""
+        """Hash a new password; too simple or too long ones are rejected."""
         return await self._apart(self._hasher.hash, _validate_password(password, pointer))
 
     async def fits(self, hashed: str | None, password: str) -> bool:
-        """Whether a password is the one. No hash at all takes as long and never fits."""
+        """Verify a password. A missing hash takes as long and never matches."""
         return await self._apart(self._compare, hashed, _normalize_password(password))
 
     def is_dated(self, hashed: str) -> bool:
-        """Whether a hash was made with less work than is asked for now."""
+        """Whether a hash was made with a lower cost than the current one."""
         return self._hasher.check_needs_rehash(hashed)
 
     def _compare(self, hashed: str | None, password: str) -> bool:
@@ -85,5 +85,5 @@ def _validate_password(password: str, pointer: str) -> str:
 
 
 def _normalize_password(password: str) -> str:
-    """One spelling for what looks the same, whatever keyboard it was typed on."""
+    """Normalize Unicode, so that equal-looking passwords match across keyboards."""
     return unicodedata.normalize("NFC", password[: LONGEST + 1])

@@ -1,8 +1,8 @@
-"""Sessions: what a browser or a terminal was given when somebody signed in, and how long it counts.
+"""Sessions of browsers and terminals.
 
-It holds 32 random bytes, of which the hash alone is kept here. A session ends when
-its person signs out, when nobody has used it for a while, when its time is over, or when
-they are shut out or leave its workspace: every request asks anew.
+A session token has 32 random bytes; only its hash is stored. A session ends on sign-out, after
+inactivity, at its expiry, or when its person is disabled or leaves the workspace: every request
+checks.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _SWEEP = "DELETE FROM sessions WHERE expires_at < now() OR seen_at < now() - $1:
 
 IDLE: Final = timedelta(days=3)
 LIFETIME: Final = timedelta(days=30)
-# A file on a disk is read more easily than a browser's cookie.
+# Shorter: a file on disk is read more easily than a browser's cookie.
 TERMINAL_LIFETIME: Final = timedelta(days=7)
 SessionKind = Literal["browser", "terminal"]
-# A terminal's text has a form of its own, so that neither can be shown in place of the other.
+# Terminal tokens have their own format, so that neither kind can be used as the other.
 _FORMS: Final[Mapping[SessionKind, re.Pattern[str]]] = {
     "browser": re.compile(r"[A-Za-z0-9_-]{43}"),
     "terminal": SESSION_FORM,
@@ -66,21 +66,21 @@ _NOBODY: Final = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class LoginSession:
-    """A session that counts now, and what its person is in the workspace they look at."""
+    """A valid session, and the person's role in its current workspace."""
 
     id: UUID
     user_id: UUID
     workspace_id: UUID
     role: Role
     administrator: bool
-    # Whether its last use was written down some time ago.
+    # Whether its last use should be recorded again.
     stale: bool
 
 
 async def start_session(
     tx: Transaction, user_id: UUID, workspace_id: UUID, label: str, *, kind: SessionKind = "browser"
 ) -> tuple[UUID, str]:
-    """A new session and what its holder keeps of it. Never one that was there before."""
+    """Start a new session; return it with its token. Sessions are never reused."""
     plain, made = secrets.token_urlsafe(32), generate_id()
     lasts = LIFETIME
     if kind == "terminal":
@@ -95,7 +95,7 @@ async def start_session(
 async def find_session(
     tx: Transaction, plain: str, *, idle: timedelta = IDLE, kind: SessionKind = "browser"
 ) -> LoginSession | None:
-    """The session that a browser or a terminal shows, if it counts now."""
+    """Find the valid session of a token."""
     if _FORMS[kind].fullmatch(plain) is None:
         return None
     row = await tx.fetchrow(_FIND, hash_session_token(plain), idle, kind)
@@ -103,24 +103,24 @@ async def find_session(
 
 
 async def touch_session(tx: Transaction, session_id: UUID) -> None:
-    """Writes down that somebody is there."""
+    """Record activity."""
     await tx.execute(_TOUCH, session_id)
 
 
 async def move_session(tx: Transaction, session_id: UUID, workspace_id: UUID) -> None:
-    """Looks at another workspace. The caller has made sure that its person is in it."""
+    """Switch the current workspace. The caller has checked membership."""
     await tx.execute(_MOVE, session_id, workspace_id)
 
 
 async def list_sessions(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
-    """Where somebody is signed in."""
+    """List a person's sessions."""
     return [dict(row) for row in await tx.fetch(_LIST, user_id, IDLE)]
 
 
 async def end_session(tx: Transaction, user_id: UUID, session_id: UUID) -> None:
-    """Ends one session of somebody; another's is not there for them.
+    """End one of a person's sessions; others' are reported as not found.
 
-    Its browser gets no more notifications.
+    Its browser's push subscription ends too.
     """
     if await tx.fetchrow(_END, user_id, session_id) is None:
         raise NotFound("There is no such session.", code="no_session")
@@ -128,7 +128,7 @@ async def end_session(tx: Transaction, user_id: UUID, session_id: UUID) -> None:
 
 
 async def end_sessions(tx: Transaction, user_id: UUID, *, but: UUID | None = None) -> None:
-    """Ends every session of somebody, perhaps but one."""
+    """End a person's sessions, optionally except one."""
     await tx.execute(_END_ALL, user_id, but or _NOBODY)
     await end_pushes_of_others(tx, user_id, but or _NOBODY)
 
@@ -139,15 +139,14 @@ async def has_session(tx: Transaction, user_id: UUID) -> bool:
 
 
 async def delete_expired_sessions(tx: Transaction) -> None:
-    """Forgets sessions whose time is over."""
+    """Delete expired sessions."""
     await tx.execute(_SWEEP, IDLE)
 
 
 def build_csrf_token(plain: str) -> str:
-    """What a page of ours must send along to change anything.
+    """Derive the CSRF token that the page must send with changes.
 
-    It is made from what the cookie holds, which no script can read, so only an answer of
-    ours can have told it.
+    It is derived from the HttpOnly cookie, so only our own response can have revealed it.
     """
     return hashlib.sha256(b"mainspring csrf\0" + plain.encode()).hexdigest()
 
@@ -157,5 +156,5 @@ def is_csrf_token(plain: str, shown: str) -> bool:
 
 
 def hash_session_token(plain: str) -> bytes:
-    """What is kept of a random text that lets somebody in."""
+    """Hash a session token for storage."""
     return hashlib.sha256(plain.encode()).digest()

@@ -1,11 +1,9 @@
-"""Signing in: who somebody is, by a password or by a link, and what slows down a guesser.
+"""Sign-in by password or link, with rate limiting of failed attempts.
 
-Whatever is wrong with an email and its password, the answer is the same and takes the same
-time. Guesses are counted in the database, so that more processes do not allow more of them:
-narrowly for one email from one address, so that a guesser shuts out nobody but themselves,
-and widely for an email and for an address. A success is not held against anybody, and a link
-that works is taken whatever others tried. Every sign-in, failed ones too, is an entry of the
-audit log.
+An unknown email and a wrong password give the same answer in the same time. Attempts are counted in
+the database, so that more processes do not allow more: narrowly per email and address, so that an
+attacker only locks out themselves, and widely per email and per address. A success is not counted,
+and a valid link works regardless of others' attempts. Every sign-in is audited, failed ones too.
 """
 
 from __future__ import annotations
@@ -62,11 +60,11 @@ if TYPE_CHECKING:
     from mainspring.workspace.people.invitations import Invitation
     from mainspring.workspace.people.passwords import PasswordVerifier
 
-# Tries at once, and a second for long: at one email from one address, ten and then one a minute.
+# Burst and sustained rate per email and address: ten, then one per minute.
 PER_PAIR: Final = LeakyBucket(10, 1 / 60)
-# From wherever they come: a hundred in a quarter of an hour.
+# From any address: a hundred per quarter of an hour.
 PER_EMAIL: Final = LeakyBucket(100, 100 / 900)
-# Many people may share an address, and only what fails counts against it.
+# Many people may share an address; only failures count.
 PER_ADDRESS: Final = LeakyBucket(30, 1 / 10)
 _PERSON: Final = "sign-in/person/"
 _PAIR: Final = "sign-in/pair/"
@@ -76,17 +74,17 @@ _ADDRESS: Final = "sign-in/address/"
 
 @dataclass(frozen=True, slots=True)
 class SignInOrigin:
-    """Where a sign-in comes from: an address, what the browser calls itself, its old session."""
+    """Origin of a sign-in: client address, user agent, previous session."""
 
     address: str
     label: str = ""
-    # What the browser's cookie holds; a new sign-in never goes on with it.
+    # The browser's session token; a new sign-in never continues it.
     shown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A fresh session, and what the browser keeps of it."""
+    """A new session and its token."""
 
     user_id: UUID
     workspace_id: UUID
@@ -97,7 +95,7 @@ class NewSession:
 async def sign_in(
     database: Database, passwords: PasswordVerifier, visit: SignInOrigin, email: str, password: str
 ) -> NewSession:
-    """Somebody who knows their password."""
+    """Sign in with a password."""
     keys = (
         build_email_address_key(email, visit.address),
         build_email_key(email),
@@ -113,7 +111,7 @@ async def sign_in(
         renewed = await passwords.hashed(password)
     async with database.transaction() as tx:
         if await load_own_password_hash(tx, user_id) != hashed:
-            # It was changed in this very moment, and with it everything that it opened.
+            # The password was changed concurrently, which revoked everything.
             raise wrong_password_error()
         if renewed is not None:
             await set_password(tx, user_id, renewed)
@@ -128,9 +126,9 @@ async def sign_in(
 async def sign_in_by_link(
     database: Database, visit: SignInOrigin, plain: str, local: bytes | None = None
 ) -> NewSession:
-    """Somebody who holds a link that nobody has used.
+    """Sign in with an unused link.
 
-    ``local`` is the hash of the local owner's token, which outlives a lost password.
+    ``local`` is the hash of the local owner's token, which survives a password reset.
     """
     if is_link(plain):
         async with database.transaction() as tx:
@@ -144,7 +142,7 @@ async def sign_in_by_link(
 
 
 async def invalid_link_error(database: Database, visit: SignInOrigin) -> Problem:
-    """The answer to what is no link: counted against the address, and perhaps too many."""
+    """The error for an invalid link, counted against the address."""
     await count_tries(database, (build_address_key(visit.address),))
     await note_failure(database, visit, None, "link")
     return link_over()
@@ -153,9 +151,9 @@ async def invalid_link_error(database: Database, visit: SignInOrigin) -> Problem
 async def check_own_password(
     database: Database, passwords: PasswordVerifier, user_id: UUID, password: str | None
 ) -> bool:
-    """Whether somebody who is signed in also knows their password; true where there is none.
+    """Verify a signed-in person's password; true when they have none.
 
-    Tries are counted, as whoever found a browser open must not guess either.
+    Attempts are rate-limited, because an unattended browser must not allow guessing.
     """
     hashed = await load_own_password_hash(database, user_id)
     if hashed is None:
@@ -175,7 +173,7 @@ async def _sign_in_by_link(
     if used is None:
         return None
     if used.purpose == "reset":
-        # Whoever lost a password does not know who else has it.
+        # A lost password may be known to others, so all credentials are revoked.
         await start_afresh(tx, used.user_id, None, local=local)
     workspace_id = await find_home_workspace(tx, used.user_id)
     return await _begin_session(tx, visit, used.user_id, workspace_id, used.purpose)
@@ -196,7 +194,7 @@ async def _sign_in_by_invitation(
     user_id = (await create_user(tx, invitation.email)).id if known is None else known.id
     await _join(tx, invitation, user_id)
     if not settled:
-        # Where they were asked to is where they look first, until they choose otherwise.
+        # The inviting workspace becomes the default until they choose another.
         await describe_user(tx, user_id, default_workspace_id=invitation.workspace_id)
     return await _begin_session(tx, visit, user_id, invitation.workspace_id, "invitation")
 
@@ -240,9 +238,9 @@ async def _begin_session(
 
 
 async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
-    """Counts a try before anything is looked at; refused when there were too many.
+    """Count an attempt before checking it; rejected above the limit.
 
-    A try that is refused was none, and is not held against the keys before.
+    A rejected attempt is not counted against the earlier keys.
     """
     for place, key in enumerate(keys):
         wait = await count_try(database, key)
@@ -258,7 +256,7 @@ async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
 
 
 async def count_try(tx: Transaction, key: str) -> float | None:
-    """None when one more try is allowed; else the seconds until it is."""
+    """Return None when another attempt is allowed, else the seconds to wait."""
     wide = {_ADDRESS: PER_ADDRESS, _EMAIL: PER_EMAIL}
     found = (bucket for start, bucket in wide.items() if key.startswith(start))
     return await fill_bucket(tx, key, next(found, PER_PAIR))
@@ -267,7 +265,7 @@ async def count_try(tx: Transaction, key: str) -> float | None:
 async def note_failure(
     database: Database, visit: SignInOrigin, user_id: UUID | None, by: str
 ) -> None:
-    """What was typed is not kept: people type passwords into the wrong field."""
+    """Audit a failure without the input: people type passwords into the wrong field."""
     detail: dict[str, Any] = {"by": by, "address": visit.address}
     subject = None if user_id is None else str(user_id)
     entry = AuditRecord(INSTALLATION, "stranger", None, "sign_in_failed", subject, detail)
@@ -292,18 +290,18 @@ def link_over() -> Expired:
 
 
 def build_email_key(email: str) -> str:
-    """A key of one size, that does not tell what was typed."""
+    """A fixed-size key that does not reveal the email."""
     return _EMAIL + hashlib.sha256(normalize_email(email).casefold().encode()).hexdigest()
 
 
 def build_email_address_key(email: str, address: str) -> str:
-    """One email, tried from one address."""
+    """The key of one email from one address."""
     told = build_email_key(email) + build_address_key(address)
     return _PAIR + hashlib.sha256(told.encode()).hexdigest()
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is an address of a machine."""
+    """Report whether a text is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -312,7 +310,7 @@ def is_address(text: str) -> bool:
 
 
 def build_address_key(address: str) -> str:
-    """Whoever has one address of version 6 has the whole network of it."""
+    """The key of an address; an IPv6 address counts as its /64 network."""
     if not is_address(address):
         return _ADDRESS + "unknown"
     found = ipaddress.ip_address(address)

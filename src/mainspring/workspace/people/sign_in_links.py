@@ -1,8 +1,7 @@
-"""Links that sign somebody in, once: the first start, a new person, a lost password.
+"""Single-use sign-in links: first start, new person, lost password.
 
-The link's token stands in the part of the address that a browser keeps to itself, and only
-its hash is kept here. It is used up in the statement that finds it, so that of any number
-who come with it at once a single one gets in.
+The token is in the URL fragment, which browsers do not send, and only its hash is stored. It is
+consumed in the statement that finds it, so that of concurrent requests exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ADD = """
     INSERT INTO sign_in_links (hash, id, user_id, purpose, created_by, expires_at)
     VALUES ($1, $2, $3, $4, $5, now() + $6)
 """
-# A newer link takes the place of those before it.
+# A new link replaces earlier ones.
 _DROP = "DELETE FROM sign_in_links WHERE user_id = $1"
 _USE = """
     UPDATE sign_in_links l SET used_at = now()
@@ -53,7 +52,7 @@ _FORM: Final = re.compile(r"ms[il]_[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class RedeemedLink:
-    """Whom a link signs in, and why it was made."""
+    """The person a link signs in, and its purpose."""
 
     user_id: UUID
     purpose: LinkPurpose
@@ -62,7 +61,7 @@ class RedeemedLink:
 async def make_link(
     tx: Transaction, user_id: UUID, purpose: LinkPurpose, created_by: UUID | None = None
 ) -> str:
-    """The token of a new link, which cannot be had again; older links of the person end."""
+    """Create a link; return its token, which is not stored. Earlier links end."""
     plain = "msl_" + secrets.token_urlsafe(32)
     await tx.execute(_DROP, user_id)
     await tx.execute(
@@ -73,7 +72,7 @@ async def make_link(
 
 @dataclass(frozen=True, slots=True)
 class SignInLinkInfo:
-    """Whom a link would sign in, and who made it for them."""
+    """The person a link would sign in, and its creator."""
 
     purpose: LinkPurpose
     email: str
@@ -82,24 +81,24 @@ class SignInLinkInfo:
 
 
 async def find_link(tx: Transaction, plain: str) -> SignInLinkInfo | None:
-    """A link that works, which it still does afterwards; None when it does not."""
+    """Find a valid link without consuming it; None when invalid."""
     row = await tx.fetchrow(_FIND, link_hash(plain))
     return None if row is None else SignInLinkInfo(**dict(row))
 
 
 async def use_link(tx: Transaction, plain: str) -> RedeemedLink | None:
-    """Uses a link up; None when it is unknown, over, or was used before."""
+    """Consume a link; None when unknown, expired or used."""
     row = await tx.fetchrow(_USE, link_hash(plain))
     return None if row is None else RedeemedLink(row["user_id"], row["purpose"])
 
 
 async def drop_links(tx: Transaction, user_id: UUID) -> None:
-    """Ends the links of somebody."""
+    """Delete a person's links."""
     await tx.execute(_DROP, user_id)
 
 
 async def delete_expired_links(tx: Transaction) -> None:
-    """Forgets links that have long been over."""
+    """Delete links that expired long ago."""
     await tx.execute(_SWEEP)
 
 
@@ -108,10 +107,10 @@ def link_hash(plain: str) -> bytes:
 
 
 def is_link(text: str) -> bool:
-    """Whether a text has the form of a link's token."""
+    """Report whether a text has the format of a link token."""
     return _FORM.fullmatch(text) is not None
 
 
 def link_address(address: str, plain: str) -> str:
-    """The whole link. What follows the # is never sent to a server, so no log has it."""
+    """Build the link. The fragment is never sent to a server, so it is in no log."""
     return f"{address}/sign-in#{plain}"

@@ -1,4 +1,4 @@
-"""Who the people are: an email that is theirs alone, a name, perhaps a password."""
+"""User accounts: a unique email, a name, perhaps a password."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _HASH_OF = """
 """
 _OWN_HASH = "SELECT password_hash FROM users WHERE id = $1 FOR NO KEY UPDATE"
 _SET_HASH = "UPDATE users SET password_hash = $2 WHERE id = $1"
-# An email that somebody was asked in by is theirs before they have come.
+# An invited email is reserved before its person has joined.
 _TAKEN = """
     SELECT 1 FROM users WHERE lower(email) = lower($2) AND id <> $1
     UNION ALL
@@ -64,14 +64,14 @@ _SET_DEFAULT = "UPDATE users SET default_workspace_id = $2 WHERE id = $1"
 _DISABLE = "UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = $1"
 _ENABLE = "UPDATE users SET disabled_at = NULL WHERE id = $1"
 _LIST = f"SELECT {_COLUMNS} FROM users WHERE id > $1 ORDER BY id LIMIT $2"
-# Whoever changes who looks after the installation does so one after the other.
+# Changes of administrators are serialized.
 _ADMINISTRATORS = """
     SELECT id FROM users WHERE administrator AND disabled_at IS NULL ORDER BY id FOR UPDATE
 """
-# Two at once, each for a new email of the same spelling, become one and a refusal.
+# Of two concurrent creations with the same email, one is rejected.
 _HOLD_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring email', 0))"
 
-# What the first person is called until they say what their address is.
+# The email of the first person until they set one.
 PLACEHOLDER: Final = "owner@localhost"
 LONGEST_EMAIL: Final = 254
 LONGEST_NAME: Final = 200
@@ -80,7 +80,7 @@ _EMAIL: Final = re.compile(r"[^\s@<>\"(),:;\\\[\]]{1,64}@[^\s@<>\"(),:;\\/?#]{1,
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person, without anything that lets anybody in."""
+    """A person, without credentials."""
 
     id: UUID
     email: str
@@ -94,7 +94,7 @@ class User:
 
 
 async def ensure_first_person(tx: Transaction, user_id: UUID, workspace_id: UUID) -> None:
-    """Whoever starts an installation owns its first workspace and looks after the rest."""
+    """Create the first person, who owns the first workspace and is administrator."""
     await tx.execute(_FIRST, user_id, workspace_id, PLACEHOLDER)
     await tx.execute(_JOIN_FIRST, user_id, workspace_id)
 
@@ -102,7 +102,7 @@ async def ensure_first_person(tx: Transaction, user_id: UUID, workspace_id: UUID
 async def create_user(
     tx: Transaction, email: str, name: str = "", *, administrator: bool = False
 ) -> User:
-    """A new person, with a workspace of their own that is meant when none is named."""
+    """Create a person with a default workspace of their own."""
     email, name = clean_email(email), clean_name(name)
     made = await tx.fetchrow(_ADD, generate_id(), email, name, administrator)
     if made is None:
@@ -113,7 +113,7 @@ async def create_user(
 
 
 async def read_user(tx: Transaction, user_id: UUID) -> User:
-    """The person with this id."""
+    """Load a person by id."""
     row = await tx.fetchrow(_BY_ID, user_id)
     if row is None:
         raise NotFound("There is no such person.", code="no_user")
@@ -121,24 +121,24 @@ async def read_user(tx: Transaction, user_id: UUID) -> User:
 
 
 async def find_user(tx: Transaction, email: str) -> User | None:
-    """The person with this email, however it is written in capitals."""
+    """Find a person by email, case-insensitively."""
     row = await tx.fetchrow(_BY_EMAIL, email)
     return None if row is None else _build_user(row)
 
 
 async def list_users(tx: Transaction, after: UUID | None, most: int) -> list[User]:
-    """Everybody of the installation, in the order of their coming."""
+    """List everybody in the installation, in creation order."""
     return [_build_user(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
 
 
 async def load_password_hash(tx: Transaction, email: str) -> tuple[UUID | None, str | None]:
-    """Whom an email belongs to and the hash of their password, unless they are shut out."""
+    """Load the user and password hash of an email, unless disabled."""
     row = await tx.fetchrow(_HASH_OF, normalize_email(email))
     return (None, None) if row is None else (row["id"], row["password_hash"])
 
 
 async def load_own_password_hash(tx: Transaction, user_id: UUID) -> str | None:
-    """The hash of somebody's password, held until the transaction ends."""
+    """Load and lock a person's password hash."""
     row = await tx.fetchrow(_OWN_HASH, user_id)
     if row is None:
         raise NotFound("There is no such person.", code="no_user")
@@ -147,7 +147,7 @@ async def load_own_password_hash(tx: Transaction, user_id: UUID) -> str | None:
 
 
 async def set_password(tx: Transaction, user_id: UUID, hashed: str | None) -> None:
-    """Keeps the hash of a new password, or forgets the old one."""
+    """Store the hash of a new password, or remove the old one."""
     await tx.execute(_SET_HASH, user_id, hashed)
 
 
@@ -159,7 +159,7 @@ async def describe_user(
     email: str | None = None,
     default_workspace_id: UUID | None = None,
 ) -> User:
-    """Changes what is given. The caller has made sure that the workspace is one of theirs."""
+    """Update the given fields. The caller has checked membership of the workspace."""
     if email is not None:
         email = clean_email(email)
         await check_email_free(tx, user_id, email)
@@ -169,14 +169,14 @@ async def describe_user(
 
 
 async def check_email_free(tx: Transaction, user_id: UUID, email: str) -> None:
-    """Refuses an email of somebody else; it stays free until the transaction ends."""
+    """Reject an email in use; it is reserved until the transaction ends."""
     await tx.execute(_HOLD_EMAILS)
     if await tx.fetchrow(_TAKEN, user_id, email) is not None:
         raise email_taken_error()
 
 
 async def disable_user(tx: Transaction, user_id: UUID) -> User:
-    """Shuts somebody out: no sign-in, no session, no token works from now on.
+    """Disable a person: sign-ins, sessions and tokens stop working at once.
 
     Their automations and webhook tokens stop until they, or others, take them over.
     """
@@ -193,18 +193,18 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
 
 
 async def enable_user(tx: Transaction, user_id: UUID) -> User:
-    """Lets somebody in again."""
+    """Enable a disabled person."""
     await tx.execute(_ENABLE, user_id)
     return await read_user(tx, user_id)
 
 
 def normalize_email(email: str) -> str:
-    """One spelling for what looks the same, whatever keyboard it was typed on."""
+    """Normalize an email, so that equal-looking ones match across keyboards."""
     return unicodedata.normalize("NFC", email.strip())
 
 
 def clean_email(text: str, pointer: str = "/email") -> str:
-    """An email as it is kept; what cannot be one is refused."""
+    """Validate and normalize an email for storage."""
     email = normalize_email(text)
     if len(email) > LONGEST_EMAIL or not email.isprintable() or not _EMAIL.fullmatch(email):
         detail = "This is not an email address."
@@ -213,7 +213,7 @@ def clean_email(text: str, pointer: str = "/email") -> str:
 
 
 def clean_name(text: str, pointer: str = "/name") -> str:
-    """A person's name as it is kept: one line of text that shows itself."""
+    """Validate a person's name: one line of visible text."""
     check_plain_name(text, pointer)
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if len(name) > LONGEST_NAME or not name.isprintable():

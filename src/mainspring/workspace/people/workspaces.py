@@ -1,4 +1,4 @@
-"""Workspaces as people see them: which are theirs, and which is meant when none is named."""
+"""Workspaces as people see them: the list of their own, and the default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MINE = """
     FROM members m JOIN workspaces w USING (workspace_id)
     WHERE m.user_id = $1 ORDER BY w.workspace_id
 """
-# The one that is meant when none is named, while its owner is still in it; else the oldest.
+# The default workspace, while the person is still a member; else the oldest.
 _HOME = """
     SELECT m.workspace_id FROM members m JOIN users u ON u.id = m.user_id
     WHERE m.user_id = $1
@@ -48,12 +48,12 @@ _LIST = """
 
 LONGEST_NAME: Final = 200
 MOST_USD: Final = Decimal(1_000_000)
-# A finer amount could be written with more digits than a number of the database has.
+# Smaller amounts would exceed the numeric column's scale.
 LEAST_USD: Final = Decimal("0.000001")
 
 
 async def add_workspace(tx: Transaction, user_id: UUID, name: str, role: Role) -> UUID:
-    """A new workspace with its first member."""
+    """Create a workspace with its first member."""
     made = generate_id()
     await ensure_workspace(tx, made, clean_title(name))
     await join_workspace(tx, made, user_id, role)
@@ -61,24 +61,24 @@ async def add_workspace(tx: Transaction, user_id: UUID, name: str, role: Role) -
 
 
 async def join_workspace(tx: Transaction, workspace_id: UUID, user_id: UUID, role: Role) -> None:
-    """Makes somebody a member; whoever is one already stays what they are."""
+    """Add a member; an existing member keeps their role."""
     await tx.execute(_JOIN, workspace_id, user_id, role.value)
 
 
 async def list_user_workspaces(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
-    """Every workspace that somebody is in, with what they are there."""
+    """List a person's workspaces with their role in each."""
     return [dict(row) for row in await tx.fetch(_MINE, user_id)]
 
 
 async def name_if_several(tx: Transaction, actor: Actor) -> tuple[UUID, str] | None:
-    """The id and the name of the workspace, for a member who is in several of them."""
+    """Return the workspace's id and name, for a member of several workspaces."""
     found = await list_user_workspaces(tx, actor.id)
     here = [(one["id"], str(one["name"])) for one in found if one["id"] == actor.workspace_id]
     return here[0] if here and len(found) > 1 else None
 
 
 async def find_home_workspace(tx: Transaction, user_id: UUID) -> UUID:
-    """The workspace that somebody is shown first. Whoever is in none gets one of their own."""
+    """Find a person's default workspace; created when they are in none."""
     row = await tx.fetchrow(_HOME, user_id)
     if row is not None:
         found: UUID = row["workspace_id"]
@@ -87,7 +87,7 @@ async def find_home_workspace(tx: Transaction, user_id: UUID) -> UUID:
 
 
 async def load_role(tx: Transaction, workspace_id: UUID, user_id: UUID) -> Role:
-    """What somebody is in a workspace; one that they are not in looks as if it were not there."""
+    """Return a person's role; a workspace they are not in is reported as not found."""
     row = await tx.fetchrow(_ROLE, workspace_id, user_id)
     if row is None:
         raise no_workspace_error()
@@ -95,14 +95,14 @@ async def load_role(tx: Transaction, workspace_id: UUID, user_id: UUID) -> Role:
 
 
 async def rename_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
-    """Gives a workspace another name."""
+    """Rename a workspace."""
     await tx.execute(_RENAME, workspace_id, clean_title(name))
 
 
 async def set_cost_cap(
     tx: Transaction, workspace_id: UUID, usd: Decimal | None, actor: Actor
 ) -> None:
-    """What all automations of a workspace may spend in a day; None: no bound of its own.
+    """Set the daily budget of all automations of a workspace; None: no limit.
 
     A program may set or lower it; a person raises or removes it.
     """
@@ -122,7 +122,7 @@ async def set_cost_cap(
 
 
 async def read_workspace(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
-    """One workspace."""
+    """Load a workspace."""
     row = await tx.fetchrow(_READ, workspace_id)
     if row is None:
         raise no_workspace_error()
@@ -130,12 +130,12 @@ async def read_workspace(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
 
 
 async def list_workspaces(tx: Transaction, after: UUID | None, most: int) -> list[dict[str, Any]]:
-    """Every workspace of the installation: who owns it and how many are in it, no more."""
+    """List every workspace with its owner and member count, and nothing else."""
     return [dict(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
 
 
 def clean_title(text: str) -> str:
-    """A workspace's name as it is kept."""
+    """Validate a workspace's name."""
     check_plain_name(text)
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():

@@ -1,5 +1,5 @@
-"""Workflows: a piece of work with its numbers, its dates, its people, a board and automations.
+"""Workflows: KPIs, dates, people, a board and automations grouped together.
 
-A workflow holds together what is kept elsewhere. Its roles become roles on its board, and one
-change of its status sets all of its automations going or at rest.
+A workflow references resources stored elsewhere. Its roles apply to its board, and a status change
+activates or pauses all of its automations.
 """

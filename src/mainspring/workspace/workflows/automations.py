@@ -1,9 +1,8 @@
-"""The automations of a workflow: made from templates, attached, and set going or at rest as one.
+"""A workflow's automations: created from templates, attached, activated and paused together.
 
-What was active when the workflow came to rest is remembered and goes on with it; what a person
-paused by hand stays paused. One that cannot be activated now, because a person has not agreed to
-it yet, because a secret or its owner is missing, or because another workflow that it belongs to
-rests, is named with the reason and keeps its place in line.
+Automations that were active when the workflow was paused are recorded and resumed with it; manually
+paused ones stay paused. One that cannot be activated (missing consent, secret or owner, or another
+paused workflow) is reported with the reason and retried on the next resume.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ _ELSEWHERE = """
     SELECT DISTINCT automation_id FROM workflow_automations
     WHERE workspace_id = $1 AND workflow_id <> $2 AND automation_id = ANY($3::uuid[])
 """
-# What another workflow remembers counts too: it may be this one that it waited for.
+# Also recorded by another workflow, which may have waited for this one.
 _GOES_ON = """
     SELECT automation_id FROM workflow_automations
     WHERE workspace_id = $1 AND automation_id = ANY($2::uuid[]) AND resumes
@@ -102,7 +101,7 @@ _DOCUMENT = """
 
 
 class DefinitionJudge(Protocol):
-    """Where the words are that judge a definition; it is open once the house stands."""
+    """Holds the definition validator, which is set once the application is built."""
 
     @property
     def limits(self) -> Limits: ...
@@ -120,10 +119,10 @@ class DefinitionJudge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowDependencies:
-    """What workflows need of the house around them."""
+    """The dependencies of workflows."""
 
     words: DefinitionJudge
-    # Keeps on record the moments that schedules waited for and do not wait for any more.
+    # Records fire times that schedules no longer wait for.
     record: Callable[[Transaction, Sequence[WaitingSchedule], Limits], Awaitable[None]]
 
     @property
@@ -144,9 +143,9 @@ async def make_from_templates(
     templates: Sequence[str],
     timezone: str,
 ) -> None:
-    """Saves an automation for each template, paused; it goes with the workflow.
+    """Create a paused automation for each template; it follows the workflow.
 
-    One that the workflow has already is not made a second time.
+    Existing ones of the workflow are not created again.
     """
     assert workflow.board_id is not None
     rows = await list_attached(tx, workspace_id, workflow.id)
@@ -177,7 +176,7 @@ async def attach(
     automations: Sequence[UUID],
     at: str = "/automation_ids/{}",
 ) -> None:
-    """Ties automations that are there to a workflow; one that is at rest takes them along."""
+    """Attach existing automations; a paused workflow pauses them."""
     await hold_all(tx, workspace_id, automations)
     rows = await tx.fetch(_THERE, workspace_id, list(automations))
     states = {row["id"]: row["state"] for row in rows}
@@ -203,14 +202,14 @@ async def attach(
 async def follow(
     tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
 ) -> None:
-    """Automations that have never been active, and go with the workflow from its first day."""
+    """Mark automations that were never active to be activated with the workflow."""
     await tx.execute(_FOLLOW, workspace_id, workflow_id, list(automations))
 
 
 async def detach(
     tx: Transaction, workspace_id: UUID, workflow_id: UUID, automation_id: UUID
 ) -> bool:
-    """Unties an automation, which stays as it is; whether it was tied."""
+    """Detach an automation without changing it; return whether it was attached."""
     row = await tx.fetchrow(_UNTIE, workspace_id, workflow_id, automation_id)
     return row is not None
 
@@ -222,7 +221,7 @@ async def pause_attached(
     workflow_id: UUID,
     only: Collection[UUID] | None = None,
 ) -> list[UUID]:
-    """Pauses what is active and remembers that it was."""
+    """Pause active automations and record that they were active."""
     paused = []
     async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
         for row in rows:
@@ -237,7 +236,8 @@ async def pause_attached(
 async def resume(
     tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[UUID], list[dict[str, str]]]:
-    """Activates what goes with the workflow: which went, and which could not and why."""
+    """Activate the workflow's automations; return the activated ones, and the others with
+    reasons."""
     going: list[UUID] = []
     waiting = []
     async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
@@ -261,7 +261,7 @@ async def resume(
 async def _find_held_by_others(
     tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
 ) -> dict[UUID, Problem]:
-    """Automations that belong to another workflow too, which is at rest, and what to do."""
+    """Find automations that another paused workflow holds, with the remedy."""
     rows = await tx.fetch(_HOLDERS, workspace_id, workflow_id, list(automations))
     return {
         row["automation_id"]: Conflict(
@@ -277,7 +277,7 @@ async def _find_held_by_others(
 async def _start(
     tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, automation_id: UUID
 ) -> Problem | None:
-    """Activates one, or says why not; it is refused before anything of it is written."""
+    """Activate one, or return the reason; rejected before anything is written."""
     kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
     spoken = await dependencies.words.words(workspace_id, kept["document"])
     grants = read_grants(kept["grants"])
@@ -301,7 +301,7 @@ def _format_attach_problem(row: Any, problem: Problem) -> dict[str, str]:
 async def put_all_away(
     tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[str], list[str]]:
-    """Archives the automations of a workflow; those of another workflow too are left alone."""
+    """Archive a workflow's automations, except those that another workflow uses."""
     async with _lock_attached(tx, dependencies, workspace_id, workflow_id) as rows:
         ids = [row["automation_id"] for row in rows]
         others = await tx.fetch(_ELSEWHERE, workspace_id, workflow_id, ids)
@@ -316,7 +316,7 @@ async def put_all_away(
 async def _lock_attached(
     tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> AsyncIterator[list[Any]]:
-    """The automations of a workflow, all of them held, and what they waited for on record."""
+    """Lock a workflow's automations, and record the fire times they waited for."""
     ids = [row["automation_id"] for row in await list_attached(tx, workspace_id, workflow_id)]
     await hold_all(tx, workspace_id, ids)
     before = await schedules.list_waiting_schedules(tx, [(workspace_id, one) for one in ids])
@@ -325,7 +325,7 @@ async def _lock_attached(
 
 
 async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
-    """The name, or the first number behind it that is free; the names are held."""
+    """Return the name, with the first free numeric suffix if needed; the names are locked."""
     for number in range(1, _MOST_TRIED):
         tried = name if number == 1 else f"{name} ({number})"
         if not await find_automation_ids(tx, workspace_id, [tried]):
@@ -334,7 +334,7 @@ async def _choose_free_name(tx: Transaction, workspace_id: UUID, name: str) -> s
 
 
 def _attribute_to_zone(finding: Finding) -> Finding:
-    """What is wrong with a schedule was given as a time zone."""
+    """Attribute schedule problems to the given time zone."""
     if "timezone" not in finding.pointer:
         return finding
     return Finding("/timezone", finding.detail, finding.code, finding.suggestion)

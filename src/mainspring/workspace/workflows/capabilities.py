@@ -1,7 +1,7 @@
-"""What can be done with workflows, the same for every caller.
+"""The workflow capabilities, shared by all callers.
 
-To make one, to switch it and to change who is on it is for people and the programs that act for
-them: it makes automations and sets them going. A run may look at a workflow, and report a number.
+Creating and switching workflows and changing their members is for people and their clients, because
+it creates and activates automations. A run may read a workflow and report a KPI.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _IDS: Final = {"type": "array", "items": ID}
 
 
 def _get_workflow_id(arguments: Mapping[str, Any], answered: Any) -> str | None:
-    """The workflow, whichever side names it."""
+    """Return the workflow id from the arguments or the result."""
     told = answered if isinstance(answered, Mapping) else {}
     return arguments.get("workflow_id") or told.get("workflow_id") or told.get("id")
 
@@ -46,7 +46,7 @@ _REPORTS: Final[Annotations] = replace(KEEPS, subject=_get_workflow_id)
 
 
 def workflow_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
-    """Everything about workflows, with the house around them."""
+    """Build the workflow capabilities."""
     return (
         _create(dependencies),
         _get(),

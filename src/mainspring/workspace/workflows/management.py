@@ -1,4 +1,4 @@
-"""Workflows made and changed: everything in one transaction, and nothing kept by halves."""
+"""Creating and changing workflows, each in one transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UTC_ZONE: Final = "UTC"
 
 
 async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
-    """A new workflow with its board, its people and its automations; answers its id."""
+    """Create a workflow with its board, people and automations; return its id."""
     refuse([*find_workflow_problems(given), *_validate_new_names(given, "", ())])
     templates = list(given.get("templates", []))
     wants_board = given.get("make_board", True) or "board_id" in given
@@ -53,7 +53,7 @@ async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) 
 
 
 async def create(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
-    """The same, set going at once where that is asked for."""
+    """Create a workflow, and start it when requested."""
     workflow_id = await make(ctx, house, given)
     waiting: list[dict[str, str]] = []
     if given.get("status") == "active":
@@ -62,7 +62,7 @@ async def create(ctx: CallContext, house: WorkflowDependencies, given: Arguments
 
 
 async def describe_workflow(ctx: CallContext, workflow_id: UUID) -> dict[str, Any]:
-    """A workflow as it is now."""
+    """Describe a workflow's current state."""
     found = await find_workflow(ctx.tx, ctx.actor.workspace_id, workflow_id)
     return (await describe_workflows(ctx.tx, ctx.actor.workspace_id, [found]))[0]
 
@@ -70,7 +70,7 @@ async def describe_workflow(ctx: CallContext, workflow_id: UUID) -> dict[str, An
 async def update(
     ctx: CallContext, house: WorkflowDependencies, given: Arguments, *, starts: bool = True
 ) -> dict[str, Any] | Unchanged:
-    """Changes what is given and leaves the rest; ``starts``: new automations go at once."""
+    """Update the given fields; ``starts``: new automations are activated at once."""
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
@@ -103,7 +103,7 @@ async def update(
 
 
 def _validate_new_names(arguments: Arguments, title: str, kpis: Container[str]) -> list[Finding]:
-    """What is wrong with a title and with names of KPIs that it does not have already."""
+    """Validate a title and new KPI names."""
     found = (
         name_findings(arguments["title"], "/title")
         if arguments.get("title", title) != title
@@ -118,7 +118,7 @@ def _validate_new_names(arguments: Arguments, title: str, kpis: Container[str]) 
 def keep_currents(
     kpis: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """KPIs as they are asked for; one that says nothing of its value keeps the one it has."""
+    """Merge requested KPIs; one without a value keeps its current one."""
     known = {one["name"]: one["current"] for one in before if "current" in one}
     return [
         {**({"current": known[one["name"]]} if one["name"] in known else {}), **one} for one in kpis
@@ -126,7 +126,7 @@ def keep_currents(
 
 
 async def set_kpi(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-    """The value that one KPI has now; its target stays as it is."""
+    """Set a KPI's current value; its target is not changed."""
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
@@ -159,7 +159,7 @@ async def set_kpi(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Un
 async def _resolve_board(
     ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
 ) -> UUID:
-    """The board that is named, or a new one; whoever names one may say who writes to it."""
+    """Use the named board or create one; naming one needs permission to set its roles."""
     if "board_id" not in arguments:
         made = await create_handler(dependencies.limits)(
             ctx,
@@ -183,7 +183,7 @@ async def _use_named_board(
     *,
     new: bool,
 ) -> UUID:
-    """A board that is there; one that is ``new`` to the workflow comes under its roster."""
+    """Use an existing board; one ``new`` to the workflow gets its roles."""
     board = await open_board(ctx, {"board_id": board_id}, hold=True)
     if new:
         await check_may_bind(ctx, board.id, board.name, board.created_by)
@@ -197,7 +197,7 @@ async def _use_named_board(
 async def _resolve_other_board(
     ctx: CallContext, dependencies: WorkflowDependencies, workflow: Workflow, arguments: Arguments
 ) -> UUID | None:
-    """The board that it is to have; its own templates write to the one that it has."""
+    """Resolve a replacement board; the workflow's templates write to the current one."""
     asked = arguments.get("board_id", workflow.board_id)
     if asked is None or str(asked) == str(workflow.board_id):
         board_id = None if asked is None else UUID(str(asked))
@@ -229,7 +229,7 @@ async def _change_people(
     people = before
     if "roster" in arguments:
         people = await roster.read_asked(ctx, arguments["roster"])
-        # Its only owner may have left; what is written back as it was read changes nothing.
+        # Its only owner may have left; writing back what was read must not fail.
         if people != before:
             roster.check_owner_stays(people)
     if people != before or moved:
@@ -245,7 +245,7 @@ async def _bring_along(
     *,
     replacing: bool = False,
 ) -> None:
-    """The automations that are asked for: those that are there, and those of templates."""
+    """Attach the requested automations and create those from templates."""
     space = ctx.actor.workspace_id
     wanted = [UUID(one) for one in arguments.get("automation_ids", [])]
     rows = await automations.list_attached(ctx.tx, space, workflow.id)

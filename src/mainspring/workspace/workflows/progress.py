@@ -1,4 +1,4 @@
-"""Workflows read: one, with how it stands now where that is asked for, or all of them."""
+"""Reading workflows: one, with its current progress on request, or all of them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 
-# How a workflow stands at a moment: its numbers against the time that has passed, its days, its
-# tasks. Pure decisions over plain values; templates have no arithmetic of days, so it is done here.
+# Progress at a point in time: KPIs against elapsed time, deadlines, tasks. Pure functions of plain
+# values; templates have no date arithmetic, so it is done here.
 
 SLIP_THRESHOLD: Final = 0.5
 NUDGE_WINDOW: Final = timedelta(hours=24)
 WEEK: Final = timedelta(days=7)
 DONE: Final = ("done", "closed", "completed")
-# A number far beyond its target says no more than this.
+# The cap of a KPI's progress.
 _MOST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTask:
-    """A row of the board's tasks, as its people wrote it."""
+    """A row of the board's tasks dataset."""
 
     row_id: str
     data: Mapping[str, Any]
@@ -49,7 +49,7 @@ class WorkflowTask:
     def told(self, now: datetime, zone: tzinfo) -> dict[str, Any]:
         span = parse_due_span(self.due, zone)
         return {
-            # Another due day makes it another thing to be reminded of.
+            # A new due date makes a new reminder.
             "key": f"{self.row_id} {self.due}",
             "title": _to_text(self.data.get("title")) or "A task without a title",
             "owner": _to_text(self.data.get("owner")) or "nobody",
@@ -59,7 +59,7 @@ class WorkflowTask:
 
 
 def compute_progress(current: float | None, target: float) -> float:
-    """How far a number has come: 0 is nothing, 1 is all of it."""
+    """Compute a KPI's progress: 0 is none, 1 is complete."""
     reached = current or 0
     if target == 0:
         return 1.0 if reached == 0 and current is not None else 0.0
@@ -69,7 +69,7 @@ def compute_progress(current: float | None, target: float) -> float:
 def compute_elapsed(
     began: datetime, deadline: str | None, now: datetime, zone: tzinfo
 ) -> float | None:
-    """How much of the time has passed, 0 to 1; None where there is no deadline."""
+    """Compute the elapsed fraction of time, 0 to 1; None without a deadline."""
     day = None if deadline is None else read_day(deadline)
     if day is None:
         return None
@@ -91,7 +91,7 @@ def build_kpi_scores(
     now: datetime,
     zone: tzinfo,
 ) -> list[dict[str, Any]]:
-    """A row for each KPI as the board keeps it, one a day."""
+    """Build one row per KPI and day for the board."""
     day = now.astimezone(zone).date().isoformat()
     last = max((str(one["date"]) for one in deadlines), default=None)
     found = []
@@ -124,7 +124,7 @@ def build_status(
     done: Sequence[WorkflowTask],
     zone: tzinfo,
 ) -> dict[str, Any]:
-    """All of it, in the words that templates are filled with."""
+    """Build the status as template variables."""
     rows = build_kpi_scores(workflow_id, kpis, deadlines, began, now, zone)
     today = now.astimezone(zone).date()
     year, week, _ = today.isocalendar()
@@ -144,7 +144,7 @@ def build_status(
 
 
 def parse_due_span(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
-    """From when and until when something is due; a day alone is so from its begin to its end."""
+    """Parse a due date or time into a span; a date spans the whole day."""
     day = read_day(text)
     if day is not None:
         return datetime.combine(day, time.min, zone), datetime.combine(day, time.max, zone)
@@ -164,7 +164,7 @@ def _is_near(task: WorkflowTask, now: datetime, zone: tzinfo) -> bool:
 def _count_deadline_days(
     deadlines: Sequence[Mapping[str, Any]], today: date, first: int, last: int
 ) -> list[dict[str, Any]]:
-    """Deadlines by how many days there are to them."""
+    """Return the deadlines with the days that remain."""
     found = []
     for one in deadlines:
         day = read_day(str(one["date"]))
@@ -178,9 +178,9 @@ def _to_text(value: Any) -> str:
     return str(value).strip()[:200] if isinstance(value, (str, int, float)) else ""
 
 
-# The tasks of a workflow, read from the dataset of that name on its board.
+# A workflow's tasks, read from the dataset of that name on its board.
 
-# So many are told of at a time; those that nobody was reminded of come first.
+# At most this many are reported at a time; those without a reminder come first.
 MOST_TASKS: Final = 200
 
 _OPEN = """
@@ -210,8 +210,8 @@ _DONE = """
 async def open_tasks(
     tx: Transaction, workspace_id: UUID, board_id: UUID, now: datetime
 ) -> list[WorkflowTask]:
-    """Open tasks that are due within a day, or were due before."""
-    # Days are compared as they are written, and a moment may be written far east of here.
+    """List open tasks that are overdue or due within a day."""
+    # Dates are compared as text, and a time may be written in a zone far east of UTC.
     last = (now + 2 * NUDGE_WINDOW).date().isoformat()
     rows = await tx.fetch(
         _OPEN, workspace_id, board_id, TASKS, list(DONE), last, NUDGES, MOST_TASKS
@@ -222,7 +222,7 @@ async def open_tasks(
 async def list_done_tasks(
     tx: Transaction, workspace_id: UUID, board_id: UUID, now: datetime
 ) -> list[WorkflowTask]:
-    """Tasks that were done in the last seven days."""
+    """List tasks that were done in the last seven days."""
     rows = await tx.fetch(_DONE, workspace_id, board_id, TASKS, list(DONE), now - WEEK, MOST_TASKS)
     return [WorkflowTask(str(row["row_id"]), row["data"]) for row in rows]
 
@@ -242,7 +242,7 @@ async def get(ctx: CallContext, given: Arguments) -> dict[str, Any]:
 
 
 def read_zone(name: str) -> ZoneInfo:
-    """The time zone in which days are counted."""
+    """Return the time zone in which days are counted."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""The rows of workflows: found, held, written, and shown with all that belongs to them."""
+"""Workflow rows: found, locked, written, and described with their people and automations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _AUTOMATIONS = """
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow as its row says it is."""
+    """A workflow row."""
 
     id: UUID
     title: str
@@ -67,7 +67,7 @@ class Workflow:
     deadlines: list[dict[str, Any]]
     status: str
     board_id: UUID | None
-    # Whether its board was made for it, and not there before.
+    # Whether its board was created for it.
     made_board: bool
     version: int
     created_by: UUID
@@ -100,7 +100,7 @@ async def add_workflow(
     *,
     made_board: bool = False,
 ) -> None:
-    """A new row; its people and automations are written beside it."""
+    """Insert a workflow; its people and automations are written separately."""
     await tx.execute(
         _ADD,
         workspace_id,
@@ -130,7 +130,7 @@ async def find_workflow(
 
 
 def check_version(workflow: Workflow, expected: int | None) -> None:
-    """Refuses a change that was made to something older than what is there."""
+    """Reject a change that is based on a stale version."""
     if expected is not None and expected != workflow.version:
         raise Conflict(
             f"The workflow is at version {workflow.version}, and this change was made to "
@@ -150,20 +150,20 @@ async def list_all(
 async def change_workflow(
     tx: Transaction, workspace_id: UUID, before: Workflow, fields: Mapping[str, Any]
 ) -> None:
-    """Gives a held workflow other values; what is not named stays."""
+    """Update a locked workflow; omitted fields are not changed."""
     now = {name: fields.get(name, getattr(before, name)) for name in _FIELDS}
     await tx.execute(_CHANGE, workspace_id, before.id, *(now[name] for name in _FIELDS))
 
 
 async def remove_workflow(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> None:
-    """The row, and with it its people and what ties automations to it."""
+    """Delete a workflow with its people and automation links."""
     await tx.execute(_DELETE, workspace_id, workflow_id)
 
 
 async def find_other_workflow_on_board(
     tx: Transaction, workspace_id: UUID, board_id: UUID, workflow_id: UUID
 ) -> str | None:
-    """The title of another workflow that works on this board, if there is one."""
+    """Return the title of another workflow on this board, if there is one."""
     row = await tx.fetchrow(_ON_BOARD, workspace_id, board_id, workflow_id)
     return None if row is None else str(row["title"])
 
@@ -171,7 +171,7 @@ async def find_other_workflow_on_board(
 async def describe_workflows(
     tx: Transaction, workspace_id: UUID, workflows: Sequence[Workflow]
 ) -> list[dict[str, Any]]:
-    """Workflows with their people and automations."""
+    """Describe workflows with their people and automations."""
     ids = [one.id for one in workflows]
     people: dict[UUID, list[dict[str, Any]]] = {one: [] for one in ids}
     for row in await tx.fetch(_ROSTER, workspace_id, ids):

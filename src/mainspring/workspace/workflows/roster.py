@@ -1,9 +1,9 @@
-"""The people of a workflow: who is on it and as what, and what that is on its board.
+"""A workflow's people, their roles, and the board roles that follow.
 
-Roles bind persons and the programs that act for them; runs have grants instead. They never give
-more than the role in the workspace does. Whoever observes changes nothing, and the roster itself
-is changed by owners of the workflow and by those who look after members here: an observer must
-not be able to make themselves an owner.
+Roles apply to people and the programs that act for them; runs have grants instead. They never
+exceed the workspace role. Observers change nothing, and only owners of the workflow and members
+with permission to manage members change the roster: an observer must not be able to become an
+owner.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ADD_BOARD = """
 async def read_asked(
     ctx: CallContext, given: Sequence[Mapping[str, Any]]
 ) -> dict[UUID, WorkflowRole]:
-    """The roster that is asked for; everybody in it is a member of the workspace."""
+    """Parse the requested roster; everybody in it is a member of the workspace."""
     wanted: dict[UUID, WorkflowRole] = {UUID(str(one["user_id"])): one["role"] for one in given}
     rows = await ctx.tx.fetch(_MEMBERS, ctx.actor.workspace_id, list(wanted))
     refuse(find_non_members(given, {row["user_id"] for row in rows}), "not_a_member")
@@ -76,7 +76,7 @@ async def keep_roster(
     board_id: UUID | None,
     roster: Mapping[UUID, WorkflowRole],
 ) -> None:
-    """Writes who is on a workflow, and what they are on its board because of that."""
+    """Store the roster and the resulting board roles."""
     await tx.execute(_CLEAR, workspace_id, workflow_id)
     await tx.execute(_ADD, workspace_id, workflow_id, list(roster), list(roster.values()))
     await leave_board(tx, workspace_id, workflow_id)
@@ -86,22 +86,22 @@ async def keep_roster(
 
 
 async def leave_board(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> None:
-    """Takes back the roles on a board that this workflow gave."""
+    """Remove the board roles that this workflow set."""
     await tx.execute(_CLEAR_BOARD, workspace_id, workflow_id)
 
 
 async def leave_all(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
-    """Takes whoever leaves the workspace off every roster and board.
+    """Remove a departing member from every roster and board.
 
-    Should they come back, they are on none of them. A workflow that has no owner then is looked
-    after by the admins of the workspace.
+    If they rejoin, they are on none of them. A workflow left without an owner is managed by the
+    workspace's admins.
     """
     await tx.execute(_LEAVE, workspace_id, user_id)
     await tx.execute(_LEAVE_BOARDS, workspace_id, user_id)
 
 
 async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
-    """Refuses whoever only observes the workflow."""
+    """Reject observers of the workflow."""
     if await _load_own_role(ctx, workflow) == "observer" and not can_manage_members(ctx.actor):
         raise PermissionDenied(
             f"You observe the workflow {workflow.title!r}; observers do not change it.",
@@ -111,7 +111,7 @@ async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
 
 
 async def check_may_own(ctx: CallContext, workflow: Workflow, deed: str) -> None:
-    """Refuses everybody but owners of the workflow and those who look after members here."""
+    """Reject everybody but owners of the workflow and members with permission to manage members."""
     if await _load_own_role(ctx, workflow) == "owner" or can_manage_members(ctx.actor):
         return
     raise PermissionDenied(

@@ -1,4 +1,4 @@
-"""Pieces of schema that the capabilities of workflows share."""
+"""Schema fragments that the workflow capabilities share."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ SOME_STANDING: Final[dict[str, Any]] = {
 
 
 def build_workflow_schema(*, waiting: bool = False, standing: bool = False) -> JsonSchema:
-    """What is answered about one workflow."""
+    """The schema of a workflow in results."""
     fields, required, example = dict(TOLD), list(TOLD), dict(SOME_TOLD)
     if waiting:
         fields["waiting"] = WAITING

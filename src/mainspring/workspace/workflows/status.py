@@ -1,7 +1,7 @@
-"""The status of a workflow: one change of it is a change of all its automations.
+"""A workflow's status, which applies to all its automations.
 
-Also here: what is attached by hand, and how a workflow ends. A workflow that is put aside or
-deleted leaves its board as it is, unless somebody asks for more.
+Also: attaching automations manually, and archiving or deleting a workflow, which leaves its board
+in place unless the caller asks for more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mainspring.workspace.workflows.repository import Workflow
 
 
-# What a workflow tells the event log, in the transaction of the change.
+# Workflow events, published in the transaction of the change.
 
 STATUS_CHANGED: Final = EventType(
     "workflow.status_changed",
@@ -63,7 +63,7 @@ EVENTS: Final = (STATUS_CHANGED,)
 
 
 async def tell_status(ctx: CallContext, workflow: Workflow, after: str) -> None:
-    """One change of status; a run that made it begins or continues a chain."""
+    """Publish a status change; one made by a run continues its event chain."""
     run_id = None if ctx.run is None else ctx.run.id
     payload = {
         "workflow_id": str(workflow.id),
@@ -100,9 +100,9 @@ async def set_status(
 async def switch(
     ctx: CallContext, dependencies: WorkflowDependencies, workflow: Workflow, status: str
 ) -> dict[str, Any] | Unchanged:
-    """Gives a held workflow another status, and sets its automations going or at rest.
+    """Set a locked workflow's status and activate or pause its automations.
 
-    Asked for again it does what is still to be done: one that waited for consent goes on then.
+    Idempotent: a repeated call does what is left, such as activating after a consent.
     """
     space = ctx.actor.workspace_id
     going: list[UUID] = []
@@ -130,7 +130,7 @@ async def switch(
 async def delete(
     ctx: CallContext, dependencies: WorkflowDependencies, arguments: Arguments
 ) -> dict[str, Any]:
-    """Takes a workflow away with its automations; these can be restored, and so can its board."""
+    """Delete a workflow with its automations; these and its board can be restored."""
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_own(ctx, workflow, "deletes it")
@@ -166,7 +166,7 @@ async def attach_one(
 
 
 async def detach_one(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
-    """It stays as it is and goes its own way."""
+    """Detach an automation without changing it."""
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(arguments["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
@@ -180,7 +180,7 @@ async def detach_one(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
 
 
 async def _check_installed(ctx: CallContext, workflow: Workflow) -> None:
-    """What a recipe made and was uninstalled comes back whole or not at all."""
+    """Reject partially restoring an uninstalled recipe."""
     if await ctx.tx.fetchrow(_UNINSTALLED, ctx.actor.workspace_id, workflow.id) is not None:
         raise Conflict(
             f"{workflow.title!r} is uninstalled.",
@@ -190,7 +190,7 @@ async def _check_installed(ctx: CallContext, workflow: Workflow) -> None:
 
 
 async def _check_own_board(ctx: CallContext, workflow: Workflow) -> None:
-    """A board on which another workflow works is not taken away from it."""
+    """Reject deleting a board that another workflow uses."""
     assert workflow.board_id is not None
     board = await find_board(ctx, {"board_id": workflow.board_id})
     other = await find_other_workflow_on_board(

@@ -1,8 +1,8 @@
-"""The automations that a workflow can bring along, written as data.
+"""Automation templates for workflows, written as data.
 
-They are ordinary definitions: people read, pause and change them like any other, and each is
-granted its own workflow and its own board and nothing more. None of them asks a model. What
-they write carries a key of its day, week or task, so that a second run doubles nothing.
+They are ordinary definitions that people read, pause and edit, each granted its own workflow and
+board only. None of them calls a model. Their output carries a key of its day, week or task, so that
+a repeated run writes nothing twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PROGRESS: Final = "progress"
 TASKS: Final = "tasks"
 NUDGES: Final = "nudges"
 
-# What the board of a workflow holds; a dataset that is there already stays as it is.
+# Datasets of a workflow's board; existing ones are not changed.
 DATASETS: Final[tuple[dict[str, Any], ...]] = (
     {
         "name": TASKS,
@@ -85,7 +85,7 @@ _REVIEW: Final = (
 
 
 def build_progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
-    """Every morning a row for each KPI, and a message about those that slip."""
+    """Every morning: a row for each KPI, and a message about those that slip."""
     keep = {"board_id": board_id, "dataset": PROGRESS, "dedupe_key_field": "key"}
     return {
         "goal": "Write down every morning how far each KPI has come, and tell of those that slip.",
@@ -102,7 +102,7 @@ def build_progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dic
             {
                 "step_id": "tell",
                 "action": "notification",
-                # Nothing new was written: this day was told already.
+                # Nothing new was written: this day was already reported.
                 "when": "steps.read.standing.slipping | length > 0 "
                 "and steps.keep.appended | default(0) > 0",
                 "config": {
@@ -124,7 +124,7 @@ def build_progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dic
 
 
 def build_task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
-    """Every morning a message for each open task that is due within a day, once."""
+    """Every morning: one message for each open task that is due within a day."""
     keep = {"board_id": board_id, "dataset": NUDGES, "dedupe_key_field": "key"}
     remember = {
         "step_id": "remember",
@@ -175,7 +175,7 @@ def build_task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[st
 
 
 def build_milestone_reviewer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
-    """On Friday evening a page about the week; a second run of the week writes the same page."""
+    """Friday evening: a page about the week; a repeated run writes the same page."""
     del board_id
     return {
         "goal": "Write a page every Friday about the week: deadlines, KPIs and tasks.",
@@ -220,7 +220,7 @@ _CALLED: Final[Mapping[str, str]] = MappingProxyType(
 def build_definition(
     template: str, title: str, workflow_id: str, board_id: str, timezone: str
 ) -> dict[str, Any]:
-    """The whole definition; its name begins with that of the workflow."""
+    """Build the definition; its name starts with the workflow's title."""
     made = TEMPLATES[template](workflow_id, board_id, timezone)
     config = {"cron": made.pop("cron"), "timezone": timezone, "misfire": "fire_once"}
     return {
@@ -233,7 +233,7 @@ def build_definition(
 
 
 def _escape_title(title: str) -> str:
-    """A title as a part of a definition, where braces would mean something."""
+    """Escape template braces in a title."""
     return title.replace("{", "(").replace("}", ")")[:90].strip()
 
 
@@ -250,5 +250,5 @@ def _may_read(workflow_id: str, timezone: str) -> dict[str, Any]:
 
 
 def _build_status_step(workflow_id: str, timezone: str) -> dict[str, Any]:
-    """Days are those of the zone in which its schedule is."""
+    """Days are counted in the time zone of its schedule."""
     return {"workflow_id": workflow_id, "standing": True, "timezone": timezone}

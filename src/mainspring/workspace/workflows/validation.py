@@ -1,7 +1,7 @@
-"""What is wrong with a workflow as it is asked for: pure decisions, each told with its place.
+"""Validation of workflow arguments: pure functions that report problems with pointers.
 
-What a schema can say is said by the schema; here stands the rest: names that come twice, days
-that are none, people who are named twice, and a roster without an owner.
+Covers what the JSON schema cannot express: duplicate names, invalid dates, people named twice, and
+a roster without an owner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AS_IN: Final = "As in 2026-12-31."
 
 
 def read_day(text: str) -> date | None:
-    """A day as it is written here: year, month and day; None when it is none."""
+    """Parse an ISO date; None when invalid."""
     if _DAY.fullmatch(text) is None:
         return None
     try:
@@ -39,7 +39,7 @@ def read_day(text: str) -> date | None:
 
 
 def find_workflow_problems(arguments: Mapping[str, Any]) -> list[Finding]:
-    """Everything that is wrong with the fields that are given; the others are not looked at."""
+    """Find every problem in the given fields; omitted ones are not checked."""
     return [
         *_find_kpi_problems(arguments.get("kpis", [])),
         *_find_deadline_problems(arguments.get("deadlines", [])),
@@ -57,7 +57,7 @@ def _find_kpi_problems(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             yield Finding(f"{at}/name", detail, "kpi_twice", "Give each a name of its own.")
         seen.add(name)
         for field in ("target", "current"):
-            # A template may bring a text that the schema of a call would have refused.
+            # A template may contain a text that the call's schema would have rejected.
             value = kpi.get(field)
             if value is not None and not is_number(value):
                 detail = f"The {field} of a KPI is a number; this is {_describe_kind(value)}."
@@ -102,7 +102,7 @@ def _find_duplicates(
 
 
 def ensure_owner(roster: Mapping[UUID, WorkflowRole], creator: UUID) -> dict[UUID, WorkflowRole]:
-    """The roster, in which whoever made the workflow is its owner when nobody else is."""
+    """Return the roster with the creator as owner when nobody else is."""
     if "owner" in roster.values():
         return dict(roster)
     return {**roster, creator: "owner"}
@@ -111,7 +111,7 @@ def ensure_owner(roster: Mapping[UUID, WorkflowRole], creator: UUID) -> dict[UUI
 def find_non_members(
     roster: Sequence[Mapping[str, Any]], members: Collection[UUID]
 ) -> list[Finding]:
-    """Those of a roster who are no members of the workspace."""
+    """Find people in a roster who are not members of the workspace."""
     return [
         Finding(
             f"/roster/{number}/user_id",
@@ -125,7 +125,7 @@ def find_non_members(
 
 
 def refuse(findings: Sequence[Finding], code: str = "workflow_invalid") -> None:
-    """Nothing is kept when anything is wrong."""
+    """Raise when there is any problem, so that nothing is stored."""
     if findings:
         raise Invalid(
             f"The workflow cannot be kept: {findings[0].detail}", code=code, findings=findings
