@@ -1,14 +1,12 @@
-"""Authoring: words become a definition that a person has read.
+"""Authoring: turning a request into a definition that a person has reviewed.
 
-What somebody asks for is turned into a proposal, judged by the same validator that
-judges a definition when it is saved and again when it runs, explained in plain
-sentences, and shown for approval. A proposal is nothing yet: nobody has saved it, it
-has no version, and it can do nothing.
+A request becomes a proposal, which is validated by the same validator that checks saves and runs,
+explained in plain sentences, and shown for approval. A proposal is not an automation: it has no
+version and cannot run.
 
-Text that a model wrote is data here and stays data. It becomes part of a program only
-when a person has seen it and agreed, and every change that widens what an automation
-may do asks again.
+Text written by a model is treated as data. It becomes part of an automation only after a person has
+reviewed it, and every change that widens permissions asks again.
 
-An automation that is one script is made by following a playbook, which is data too: who
-follows it asks one question at a time and calls the capabilities that stand here.
+Single-script automations are authored by following a playbook, which is data too: a client asks one
+question at a time and calls the capabilities of this package.
 """

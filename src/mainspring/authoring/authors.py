@@ -1,12 +1,11 @@
-"""Who authors: a member, a client of theirs, or a run of one of their automations.
+"""Authors of automations: a member, one of their clients, or a run.
 
-A run authors for its owner and can give no more than it has itself: not a tool, not a host, not
-a secret and not a dollar that it could not have used. Otherwise a small grant to write
-automations would be a grant for everything. That holds for what it changes too: whoever
-replaces a script uses everything that the automation was given before.
+A run authors for its owner and can grant at most what it has itself: tools, hosts, secrets and
+budget. Otherwise permission to author would amount to every permission. That also applies to edits:
+replacing a script would use everything the automation was granted before.
 
-What the runs of one automation have authored spends from one purse, theirs: its daily cap is
-the bound of all their daily caps together, also of those that authored automations author.
+All automations authored by the runs of one automation share its daily budget: their daily caps
+together, including those of automations they author in turn, cannot exceed it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _OF_RUN = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE r.workspace_id = $1 AND r.id = $2
 """
-# What was put away today may have spent its cap before.
+# Automations archived today may already have spent their cap.
 _AUTHORED = """
     SELECT coalesce(sum((d.document #>> '{execution,cost_cap_daily_usd}')::numeric), 0) AS usd
     FROM automations a
@@ -56,10 +55,10 @@ _NONE: Final = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class AutomationAuthor:
-    """Whose automation it becomes, and what bounds them."""
+    """The owner of an authored automation, and the author's limits."""
 
     member_id: UUID
-    # Set for a run: its automation, the definition that it runs, and what it may call.
+    # Set for a run: its automation, the definition it runs, and its grants.
     automation_id: UUID | None = None
     document: Mapping[str, Any] | None = None
     grants: tuple[Grant, ...] = field(default=())
@@ -70,14 +69,14 @@ class AutomationAuthor:
 
     @property
     def purse(self) -> str | None:
-        """Of a run, the automation whose daily cap bounds all that is authored; else None."""
+        """For a run, the automation whose daily budget limits all it authors; else None."""
         if self.document is None:
             return None
         above = (self.document.get("metadata") or {}).get(AUTHORED_BY)
         return above if isinstance(above, str) else str(self.automation_id)
 
     def check_within(self, document: Mapping[str, Any], grants: Sequence[Grant]) -> None:
-        """Refuses a definition, with all its grants, that may do more than the run itself."""
+        """Reject a definition whose grants exceed those of the run."""
         if self.document is None:
             return
         mine, theirs = self.document["execution"], document["execution"]
@@ -107,10 +106,10 @@ class AutomationAuthor:
         before: Mapping[str, Any] | None = None,
         automation_id: UUID = _NONE,
     ) -> None:
-        """Refuses a daily cap that does not fit beside all that runs have authored before.
+        """Reject a daily cap that does not fit in the budget with what runs authored before.
 
-        Of an automation that is changed, ``before`` is what it was. One that a person made is
-        outside the purse, so its cap cannot rise.
+        For an edit, ``before`` is the previous definition. An automation made by a person is
+        outside this budget, so its cap cannot rise.
         """
         budget = self.purse
         cap = _cap(document["execution"], _DAILY)
@@ -146,7 +145,7 @@ def _wider(findings: Sequence[Finding]) -> PermissionDenied:
 
 
 async def author_of(ctx: CallContext, tx: Transaction) -> AutomationAuthor:
-    """Whoever calls now, as an author."""
+    """The caller as an author."""
     if ctx.run is None:
         return AutomationAuthor(ctx.actor.id)
     row = await tx.fetchrow(_OF_RUN, ctx.actor.workspace_id, ctx.run.id)
@@ -158,7 +157,7 @@ async def author_of(ctx: CallContext, tx: Transaction) -> AutomationAuthor:
 
 
 def check_may_edit(ctx: CallContext) -> None:
-    """Refuses somebody who may set automations going and not change them."""
+    """Reject callers who may start automations but not edit them."""
     role = ctx.actor.role
     if ctx.run is None and (role is None or not role.may(Permission.EDIT)):
         raise role_too_small_error(role, Permission.EDIT)

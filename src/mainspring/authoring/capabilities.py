@@ -1,7 +1,6 @@
-"""What authoring offers to members, clients and runs: make, change, try and put away.
+"""Authoring capabilities for members, clients and runs: create, edit, test and archive.
 
-A run needs a grant for each of them, like for anything else, and can author no more than it
-may do itself.
+A run needs a grant for each of them and can author at most what it may do itself.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from mainspring.contracts.roles import Permission
 
 _READS: Final = Annotations(effect=Effect.READ, seconds=0.5)
 _KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.5)
-# Who may only set automations going or at rest may do that here too; the rest is asked inside.
+# Members who may only activate and pause can call this too; the handler checks the rest.
 _SWITCHES: Final = Annotations(
     effect=Effect.KEEP, transactional=True, seconds=0.5, permission=Permission.SWITCH
 )
@@ -39,13 +38,13 @@ _RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permissi
 
 
 def _compares(studio: AuthoringService) -> Annotations:
-    """What is like something else by meaning may be asked of a model outside."""
+    """Similarity by meaning may call an external model."""
     model = studio.likeness.embedder
     return replace(_READS, asks_outside=model is not None and model.outward)
 
 
 def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
-    """Everything this room offers."""
+    """Build the authoring capabilities."""
     return (
         *_for_readers(studio),
         *proposal_capabilities(studio),
@@ -119,7 +118,7 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
 
 
 def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
-    """What only looks, at what there is and at what was run."""
+    """Build the read-only capabilities."""
     return (
         Capability(
             "get_automation_run",

@@ -1,4 +1,4 @@
-"""What the vocabulary says of a value inside the config of a step or a trigger."""
+"""Looking up the schema of a value inside a step's or trigger's config."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mainspring.authoring.json_pointers import value_at
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.strict_json import join_pointer, split_pointer
 
-# They speak to other readers than the one who answers.
+# Schema keywords that do not help a person who answers.
 _LEFT_OUT: Final = frozenset({"examples", "$schema", "default"})
-# Where a schema says in a sentence what it wants.
+# The schema keyword for a human-readable description of the constraint.
 _WORDS: Final = "x-mainspring-says"
-# How a secret is named; whoever types the value itself is refused before it is kept anywhere.
+# A reference to a secret; a typed-in secret value is rejected before it is stored.
 REFERENCE: Final = r"^\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"
 _REFERENCE_AFTER_A_WORD: Final = r"^[A-Za-z]{0,20} ?\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"
 _SAYS: Final = (
     "This must be a secret by its name, such as {{ secrets.my_token }}, never the value itself."
 )
-# Headers and parameters that carry a key wherever they go.
+# Headers and parameters that carry credentials.
 _CREDENTIAL: Final = re.compile(
     r"auth|cookie|token|secret|passw|pwd|credential|signature|(?:^|[_-])key$|api[_-]?key",
     re.IGNORECASE,
@@ -29,9 +29,9 @@ _PARTS: Final = frozenset({"headers", "query"})
 
 
 def schema_at(document: Any, pointer: str, vocabulary: Vocabulary) -> dict[str, Any] | None:
-    """What the vocabulary says of a value of a config, as far as it says anything."""
+    """Look up the schema of a config value, as far as the vocabulary has one."""
     parts = split_pointer(pointer)
-    # The innermost config: steps may stand inside the config of another one.
+    # The innermost config: steps may be nested in the config of another step.
     owners = [place for place, part in enumerate(parts) if part == "config"]
     for place in reversed(owners):
         owner = value_at(document, join_pointer("", *parts[:place]))
@@ -71,7 +71,7 @@ def _inside(schema: Mapping[str, Any], parts: list[str]) -> dict[str, Any] | Non
 
 
 def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema that stands alone; one that leans on another says nothing."""
+    """Return a self-contained schema; one with references is dropped."""
     if "$ref" in str(schema):
         return {}
     made = {
@@ -80,14 +80,15 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
         if key not in _LEFT_OUT and (key == _WORDS or not key.startswith("x-mainspring"))
     }
     if schema.get("x-mainspring-scope") == "secret" and "pattern" in made:
-        # The pattern is that of the filled-in value, which nobody can write.
+        # The pattern describes the resolved value, which nobody can type.
         made |= {"pattern": REFERENCE, _WORDS: _SAYS}
         made.pop("maxLength", None)
     return made
 
 
 def _only_secrets(schema: dict[str, Any] | None, parts: list[str]) -> dict[str, Any] | None:
-    """A header or parameter that carries a key names a secret, with a word before it at most."""
+    """Require a secret reference in credential headers and parameters, with at most a prefix
+    word."""
     carries = len(parts) == 2 and parts[0] in _PARTS and _CREDENTIAL.search(parts[1])
     if schema is None or not carries:
         return schema

@@ -1,7 +1,7 @@
-"""A draft: what the tools are told, as a definition of one script step, and back again.
+"""Drafts: conversion between the authoring tools' arguments and a one-script definition.
 
-What somebody says in the words of the tools is kept as a definition like any other. Whatever
-the validator then finds is told at the place where it was written.
+Arguments are stored as an ordinary definition. Validation findings are mapped back to the argument
+they concern.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEFAULT_TOKENS: Final = 200_000
 DEFAULT_MODEL: Final = "claude-sonnet-4-6"
 HOSTS_NOTE: Final = "acknowledged_http_fetch_hosts"
 
-# Where a place of the definition stands among the arguments; the longest that fits counts.
+# Mapping of definition pointers to arguments; the longest match wins.
 _WRITTEN: Final = (
     ("/plan/0/config/source", "/source"),
     ("/plan/0/config/grants", "/tool_grants"),
@@ -40,7 +40,7 @@ _WRITTEN: Final = (
     ("/plan/0/action", "/tool_grants"),
     ("/plan/0", "/source"),
 )
-# What a field of the tools changes in a definition: the part, and the name in it.
+# The part of a definition that each argument changes, and its key there.
 _EXECUTION: Final = {
     "max_llm_tokens": "max_llm_tokens",
     "model": "model",
@@ -57,7 +57,7 @@ Document = dict[str, Any]
 
 
 def new_document(arguments: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
-    """The definition of a new automation, and what is wrong with its triggers as written."""
+    """Build the definition of a new automation, with the problems of its triggers."""
     usual = {
         "cost_cap_daily_usd": DEFAULT_COST,
         "max_wall_seconds": DEFAULT_WALL,
@@ -75,7 +75,7 @@ def new_document(arguments: Mapping[str, Any]) -> tuple[Document, list[Finding]]
 def apply_changes(
     before: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> tuple[Document, list[Finding]]:
-    """A definition with the fields that are given, and the others as they were."""
+    """Apply the given fields to a definition; the others are not changed."""
     document = dict(before)
     document.update({name: arguments[name] for name in _WORDS if name in arguments})
     findings: list[Finding] = []
@@ -89,7 +89,7 @@ def apply_changes(
     if HOSTS_NOTE in arguments:
         noted = {HOSTS_NOTE: normalize_hosts(arguments[HOSTS_NOTE])}
         document["metadata"] = {**(before.get("metadata") or {}), **noted}
-    # A goal in words of its own, from wherever it was saved, is not these tools' to change.
+    # A goal that was set elsewhere is not changed by these tools.
     if is_script(document) and ("goal" not in before or before["goal"] == _goal(before)):
         document["goal"] = _goal(document)
     return document, findings
@@ -103,7 +103,7 @@ def _execution(before: Mapping[str, Any], arguments: Mapping[str, Any]) -> Docum
     if "cost_cap_daily_usd" in arguments:
         made["cost_cap_daily_usd"] = arguments["cost_cap_daily_usd"]
         if is_script(before):
-            # One run may spend what the day allows; there is no other bound to speak of.
+            # One run may spend the whole daily cap; there is no other limit.
             made["budget_cap_usd"] = arguments["cost_cap_daily_usd"]
     if "max_wall_seconds" in arguments and not is_script(before):
         made["timeout_seconds"] = arguments["max_wall_seconds"]
@@ -129,13 +129,13 @@ def _writes(before: Mapping[str, Any], arguments: Mapping[str, Any]) -> Document
 
 
 def _goal(document: Mapping[str, Any]) -> str:
-    """What it is for, in the first words that somebody found for it."""
+    """The goal, from the first description available."""
     words = (document.get(name) for name in ("description", "intent", "name"))
     return next(str(one) for one in words if isinstance(one, str) and one.strip())
 
 
 def is_script(document: Mapping[str, Any]) -> bool:
-    """Whether it is one script and nothing else."""
+    """Report whether a definition is a single script."""
     plan = document.get("plan")
     return (
         isinstance(plan, Sequence)
@@ -146,19 +146,19 @@ def is_script(document: Mapping[str, Any]) -> bool:
 
 
 def read_granted_tools(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The grants of a script, as they were written."""
+    """Return a script's grants as written."""
     return list(document["plan"][0]["config"].get("grants") or ())
 
 
 def read_time_limit(document: Mapping[str, Any]) -> int:
-    """How long a run of it may take."""
+    """Return the time limit of a run."""
     if is_script(document):
         return int(document["plan"][0]["config"].get("wall_seconds", DEFAULT_WALL))
     return int((document.get("execution") or {}).get("timeout_seconds", 600))
 
 
 def as_written(finding: Finding) -> Finding:
-    """The same finding, at the place where its author looks."""
+    """Map a finding to the argument that it concerns."""
     pointer = finding.pointer
     if pointer.startswith("/triggers/"):
         return replace(finding, pointer=map_trigger_pointer(pointer))
@@ -169,7 +169,7 @@ def as_written(finding: Finding) -> Finding:
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Raises everything that is wrong, once, in one answer; nothing when nothing is."""
+    """Raise all findings at once; return when there are none."""
     once = list({(one.pointer, one.code, one.detail): one for one in findings}.values())
     if once:
         things = "one problem" if len(once) == 1 else f"{len(once)} problems"

@@ -1,8 +1,8 @@
-"""update_automation and delete_automation: an automation is changed, set going, or put away.
+"""update_automation and delete_automation: edit, activate, pause or archive.
 
-Whatever changes what a run would do makes a version, with everything that belongs to it, so
-that going back brings back permissions and caps together with the source. Going back itself
-makes none: the version of then is in force again.
+A change of behaviour makes a version with everything that belongs to it, so that a rollback
+restores permissions and caps together with the source. Switching back makes no version: the earlier
+one is current again.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
     from mainspring.contracts.grant import Grant
 
-# What only a script has.
+# Fields that only scripts have.
 _OF_SCRIPTS: Final = ("source", "tool_grants", HOSTS_NOTE)
 _OVERLAP: Final = ("acknowledged_overlap", "coexistence_note")
 _ROLLBACK: Final = "active_version_id"
-# What a run may say of an automation that has more than itself: other words, and less of it.
+# Fields that a run may change on an automation with more permissions than its own.
 _WORDS: Final = frozenset({"name", "description", "intent"})
 _CAPS: Final = ("cost_cap_daily_usd", "max_wall_seconds", "max_llm_tokens")
-# Where each field stands in a definition, to see whether it says something new.
+# Where each field is in a definition, to detect whether it changes anything.
 _PLACES: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
     "name": [("name",)],
     "description": [("description",)],
@@ -85,13 +85,13 @@ EDITABLE: Final = frozenset({*_PLACES, "state", _ROLLBACK})
 
 @dataclass(slots=True)
 class _EditResult:
-    """What became of an edit."""
+    """The result of an edit."""
 
     state: str
     version: int | None = None
     columns: list[str] = field(default_factory=list)
     warnings: Sequence[Finding] = ()
-    # What a person has to agree to first.
+    # The consent it waits for.
     consent: AutomationConsent | None = None
 
 
@@ -162,7 +162,7 @@ async def _ask(
     agreed: AgreedAuthority | None,
     made: _EditResult,
 ) -> None:
-    """What a program lets an automation do beyond what was agreed to waits for a person."""
+    """Ask for consent when a program widens what an automation may do."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor)
     if made.consent is not None:
@@ -221,7 +221,7 @@ async def _check_run(
     grants: Sequence[Grant],
     fields: Mapping[str, Any],
 ) -> None:
-    """A run that changes what an automation does uses all that the automation has."""
+    """A run that changes an automation's behaviour needs all of its permissions."""
     before = row["document"]
     if fields.keys() - _WORDS - {name for name in _CAPS if not _rises(name, before, after)}:
         author.check_within(after, grants)
@@ -234,7 +234,7 @@ def _rises(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bo
 
 
 def _check_is_script(document: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-    """A plan of steps has no source; its steps are changed where they are written."""
+    """Reject a source for a step plan, whose steps are edited in the definition."""
     if is_script(document):
         return
     detail = "This automation is a plan of steps and not one script, so it has no {name}."

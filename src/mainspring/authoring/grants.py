@@ -1,8 +1,8 @@
-"""What a script is given, judged by name when it is saved.
+"""Validation of a script's grants on save.
 
-A tool that is not there, that is for people or administrators, or that goes outside without
-saying where, is refused before anything is kept. Where the script reaches out, a person has
-acknowledged each host by its name, beside the grant that allows it.
+A tool that does not exist, is reserved for people or administrators, or calls out without naming
+hosts is rejected before anything is stored. A person has acknowledged each host that the script may
+reach by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Grants = Sequence[Mapping[str, Any]]
 
 
 def judge_grants(grants: Grants, vocabulary: Vocabulary) -> list[Finding]:
-    """Everything that is wrong with the grants, each with its place."""
+    """Find every problem of the grants, each with its pointer."""
     return [
         finding
         for place, entry in enumerate(grants)
@@ -74,7 +74,7 @@ def _validate_grant_limit(
 
 
 def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
-    """Whether a person has acknowledged each host that the script may reach."""
+    """Check that a person has acknowledged each reachable host."""
     fetches = [entry for entry in grants if entry["tool"] == FETCH]
     if not fetches:
         if not acknowledged:
@@ -96,7 +96,7 @@ def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
 
 
 def find_granted_hosts(grants: Grants) -> set[str]:
-    """Every host that http_fetch is granted for, in its one spelling."""
+    """Return every host granted to http_fetch, normalized."""
     return {
         str(site)
         for entry in grants
@@ -107,7 +107,7 @@ def find_granted_hosts(grants: Grants) -> set[str]:
 
 
 def normalize_hosts(hosts: Iterable[str]) -> list[str]:
-    """Hosts in their one spelling and order."""
+    """Normalize and sort hosts."""
     return sorted({str(site) for site in map(parse_host_entry, hosts) if site is not None})
 
 

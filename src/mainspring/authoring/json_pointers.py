@@ -1,6 +1,6 @@
-"""Places in a document: what stands at a JSON pointer, and another document with it changed.
+"""JSON pointers: reading a place, and immutable updates.
 
-Nothing is changed where it stands: whoever holds the document of before still has it.
+Documents are never modified in place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LONGEST_INDEX: Final = 6
 
 
 class PointerNotFound(Exception):
-    """There is nothing that could hold a value at this pointer."""
+    """No container exists at this pointer."""
 
     def __init__(self, pointer: str, detail: str) -> None:
         super().__init__(detail)
@@ -25,12 +25,12 @@ class PointerNotFound(Exception):
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """An object, or an empty one: a document that nobody has judged may hold anything."""
+    """Return an object, or an empty one: an unvalidated document may hold anything."""
     return value if isinstance(value, Mapping) else {}
 
 
 def value_at(document: Any, pointer: str) -> Any:
-    """What stands there; ``NOT_THERE`` when nothing does."""
+    """Return the value there, or ``NOT_THERE``."""
     if pointer and not pointer.startswith("/"):
         return NOT_THERE
     value = document
@@ -45,12 +45,12 @@ def value_at(document: Any, pointer: str) -> Any:
 
 
 def set_at_pointer(document: Any, pointer: str, value: Any) -> Any:
-    """The document with a value at a place; objects on the way to it are made."""
+    """Return a copy with a value set; intermediate objects are created."""
     return _put(document, split_pointer(pointer), value, pointer)
 
 
 def take_out(document: Any, pointer: str) -> Any:
-    """The document without what stands at a place."""
+    """Return a copy without the value at a place."""
     *above, last = split_pointer(pointer) or [""]
     holder = value_at(document, join_pointer("", *above))
     if isinstance(holder, Mapping) and last in holder:
@@ -66,7 +66,7 @@ def take_out(document: Any, pointer: str) -> Any:
 
 
 def is_within(pointer: str, outer: str) -> bool:
-    """Whether a place is another one, or inside it."""
+    """Report whether a place is another one, or inside it."""
     return pointer == outer or pointer.startswith(f"{outer}/")
 
 
@@ -75,7 +75,7 @@ def parent_of(pointer: str) -> str:
 
 
 def texts(document: Any) -> Iterator[tuple[str, str, str]]:
-    """Every text with its pointer and the key it stands under; a list hands on its own key."""
+    """Yield every text with its pointer and key; list items have the list's key."""
     waiting: list[tuple[str, str, Any]] = [("", "", document)]
     while waiting:
         pointer, key, value = waiting.pop()
@@ -105,7 +105,7 @@ def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
 
 
 def _create_container(rest: list[str]) -> Any:
-    """What is made on the way to a place: a list for its first entry, else an object."""
+    """Create an intermediate container: a list for index 0, else an object."""
     return [] if rest and rest[0] in ("0", _APPEND) else {}
 
 

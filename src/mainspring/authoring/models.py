@@ -1,6 +1,6 @@
-"""The parts of a proposal, as its makers and reviewers hand them on.
+"""The parts of a proposal.
 
-All of it is plain data: it is kept as JSON between one answer and the next.
+All of it is plain data, stored as JSON between requests.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ KINDS: Final[tuple[Kind, ...]] = ("value", "schedule", "time_zone", "words")
 
 @dataclass(frozen=True, slots=True)
 class AutomationRequest:
-    """What somebody wants, in their own words, and what it is to be read with."""
+    """A person's request with its context."""
 
     text: str
     now: datetime
-    # Where the words name no zone; None: it is asked for.
+    # The default time zone; None: it is asked for.
     timezone: str | None = None
-    # The definition that is to be changed; None: a new one is wanted.
+    # The definition to edit; None: a new one.
     before: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionChoice:
-    """One answer that may be chosen, and what it puts elsewhere besides."""
+    """A choice for an answer, with further values that it sets."""
 
     label: str
     value: Any
@@ -51,19 +51,19 @@ class QuestionChoice:
 
 @dataclass(frozen=True, slots=True)
 class ProposalQuestion:
-    """What only a person can say. It must be answered before anything is saved.
+    """A question that must be answered before saving.
 
-    ``value``: the answer is put at the pointer as it is, or as the choice says that is like it.
-    ``schedule``: words for a time, or ``{cron, timezone}``, for the trigger at the pointer.
-    ``time_zone``: an IANA name or a place, put at the pointer and at ``others``.
-    ``words``: more of the request; the whole is read again with it.
+    ``value``: the answer is set at the pointer, or the value of the matching choice. ``schedule``:
+    a schedule in words, or ``{cron, timezone}``, for the trigger at the pointer. ``time_zone``: an
+    IANA name or a place, set at the pointer and at ``others``. ``words``: an addition to the
+    request, which is then parsed again.
     """
 
     id: str
     kind: Kind
     pointer: str
     question: str
-    # What the answer must look like, as JSON Schema.
+    # The JSON schema of the answer.
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string", "minLength": 1})
     choices: tuple[QuestionChoice, ...] = ()
     why: str = ""
@@ -97,20 +97,20 @@ class ProposalQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ProposalSketch:
-    """What was made of a wish.
+    """A sketched definition.
 
-    Where a question is open the document has no value at its pointer, and is otherwise whole.
+    Where a question is open the document has no value at its pointer; otherwise it is complete.
     """
 
     document: dict[str, Any]
     questions: tuple[ProposalQuestion, ...] = ()
-    # What had to be assumed, and what of the wish found no place, each as a sentence.
+    # Assumptions, and parts of the request that were not used, one sentence each.
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewFlag:
-    """Something that is worth a look before agreeing; it keeps nobody from saving."""
+    """An advisory finding for review; it does not block saving."""
 
     pointer: str
     code: str
@@ -134,13 +134,13 @@ class ReviewFlag:
 
 @dataclass(frozen=True, slots=True)
 class ProposalOrigin:
-    """How a proposal was made, honestly: by whom, in how many rounds, and at what cost."""
+    """How a proposal was made: by what, in how many rounds, at what cost."""
 
     by: By
-    # A sentence for a person, such as that no model was used and why.
+    # A sentence for people, such as that no model was used and why.
     note: str
     model: str | None = None
-    # How often a definition was handed in, and what was wrong with those that were refused.
+    # How many definitions were submitted, and the problems of the rejected ones.
     rounds: int = 0
     refused: tuple[str, ...] = ()
     cost_usd: str = "0"

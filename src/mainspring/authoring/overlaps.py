@@ -1,8 +1,8 @@
-"""Automations that write the same way: found before a second one is saved.
+"""Detecting automations that write to the same place, before another one is saved.
 
-Two automations overlap strictly when they write the same board and the same list field of its
-rows, and one moment can wake both: then each of their rows is at risk of standing there twice.
-Others on the same board, and those that mean something alike, are shown as advice.
+Two automations overlap strictly when they write the same list field of the same board and can be
+started by the same trigger: their rows may be duplicated. Others on the same board, and similar
+ones, are reported as advice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BOARDS = """
     SELECT id, archived_at IS NOT NULL AS archived FROM boards
     WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 """
-# A plan names the boards that its own steps write; a script says so beside its source.
+# A plan names the boards that its steps write; a script declares them next to its source.
 _ALIVE = """
     SELECT a.id, a.name, a.state, a.created_by, u.email, v.grants, l.at AS last_run_at,
         d.document ->> 'description' AS description, d.document ->> 'intent' AS intent,
@@ -58,7 +58,7 @@ _ALIVE = """
 
 @dataclass(frozen=True, slots=True)
 class ExistingAutomation:
-    """An automation that is not put away, as far as others are compared with it."""
+    """An automation that is not archived, as far as it is compared."""
 
     id: UUID
     name: str
@@ -74,7 +74,8 @@ class ExistingAutomation:
     about: str
 
     def told(self, member_id: UUID, *, strict: bool) -> dict[str, Any]:
-        """Enough to choose between extending it, living beside it, and leaving it."""
+        """Its description, enough to decide between extending it, adding another, and
+        cancelling."""
         return {
             "automation_id": str(self.id),
             "owner_email": self.owner_email,
@@ -94,20 +95,20 @@ class ExistingAutomation:
 
 @dataclass(frozen=True, slots=True)
 class OverlapQuery:
-    """What somebody is about to save, as far as it is known."""
+    """What is about to be saved, as far as known."""
 
     boards: frozenset[str]
     target: str | None = None
-    # None: not known yet, so any trigger may meet.
+    # None: not known yet, so any trigger may coincide.
     wakes: tuple[TriggerSelector, ...] | None = None
-    # The automation that is being changed does not overlap with itself.
+    # The edited automation does not overlap with itself.
     but: UUID | None = None
 
     def shares_board(self, other: ExistingAutomation) -> bool:
         return other.id != self.but and bool(self.boards & other.boards)
 
     def strictly(self, other: ExistingAutomation) -> bool:
-        """Same board, same list field, and a moment that wakes both."""
+        """Whether board, list field and a trigger coincide."""
         if not self.shares_board(other) or self.target != other.target:
             return False
         return self.wakes is None or any(
@@ -118,7 +119,7 @@ class OverlapQuery:
 async def check_boards(
     tx: Transaction, workspace_id: UUID, boards: Sequence[str], *, writing: bool = True
 ) -> None:
-    """Refuses boards that are not there for the caller, or that nobody can write to."""
+    """Reject boards that the caller cannot see or that nobody can write."""
     rows = await tx.fetch(_BOARDS, workspace_id, [UUID(board) for board in boards])
     archived = {row["id"]: row["archived"] for row in rows}
     findings = []
@@ -138,9 +139,9 @@ async def check_boards(
 async def living(
     tx: Transaction, workspace_id: UUID, natives: Vocabulary
 ) -> list[ExistingAutomation]:
-    """Every automation that is not put away, the newest first.
+    """List automations that are not archived, newest first.
 
-    A tool from outside writes none of our boards, so natives alone are looked at.
+    External tools write no boards here, so only built-in capabilities are checked.
     """
     writing = sorted(writers(natives))
     rows = await tx.fetch(_ALIVE, workspace_id, writing, _LOOKED_AT)
@@ -148,7 +149,7 @@ async def living(
 
 
 def writers(vocabulary: Vocabulary) -> frozenset[str]:
-    """What writes to a board that is given by its id."""
+    """List what writes to a board, by its id."""
     return frozenset(
         name
         for name, one in vocabulary.capabilities.items()
@@ -157,7 +158,7 @@ def writers(vocabulary: Vocabulary) -> frozenset[str]:
 
 
 def boards_written(document: Any, writing: Collection[str]) -> frozenset[str]:
-    """The boards that a document names where its steps write, nested ones too, tolerantly."""
+    """Return the boards that a document's steps write, nested ones included, tolerantly."""
     found: set[str] = set()
     waiting = [document]
     while waiting:
@@ -171,7 +172,7 @@ def boards_written(document: Any, writing: Collection[str]) -> frozenset[str]:
 
 
 def _list_named_targets(entry: Mapping[str, Any], writing: Collection[str]) -> Iterator[str]:
-    """A step by its config; a grant, or a tool of an agent, by what is fixed for it."""
+    """A step by its config; a grant or an agent's tool by its fixed arguments."""
     for name, given in (("action", "config"), ("capability", "params"), ("tool", "params")):
         called, arguments = entry.get(name), entry.get(given)
         if isinstance(called, str) and called in writing and isinstance(arguments, Mapping):
@@ -212,7 +213,7 @@ def _read(row: Any, writing: Collection[str]) -> ExistingAutomation:
 
 
 def _board(text: Any) -> str | None:
-    """The one spelling of a board's id; a template names none yet."""
+    """Normalize a board id; None for a template."""
     try:
         return str(UUID(str(text)))
     except ValueError:
@@ -225,7 +226,7 @@ async def alike(
     about: str | None,
     others: Sequence[ExistingAutomation],
 ) -> tuple[list[ExistingAutomation], Measure]:
-    """Those of the others that mean something alike, the nearest first, and by what."""
+    """Return similar automations, most similar first, with the method used."""
     if not about:
         return [], likeness.measure
     asked = others[:_COMPARED]

@@ -1,4 +1,4 @@
-"""What is asked before anything is made: the playbook, what there is, and who writes there."""
+"""Capabilities used before authoring: the playbook, existing resources, and overlapping writers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# The playbook: how somebody is led from a wish to a paused automation that has been tried.
+# The playbook: leads a person from a request to a tested, paused automation.
 
 EGRESS_PHRASE: Final = "yes, approve http_fetch"
 MOST_ROUNDS: Final = 3
@@ -340,7 +340,7 @@ HOW: Final = (
 
 
 def playbook(purpose: str | None, similar: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole playbook; with a purpose its opening question is not asked any more."""
+    """Return the playbook; with a purpose, its opening question is omitted."""
     steps = STEPS if purpose else (PURPOSE, *STEPS)
     return {
         "how": HOW,
@@ -450,7 +450,7 @@ def overlap_handler(studio: AuthoringService) -> CapabilityHandler:
 
 
 def _narrow(one: ExistingAutomation, kind: str | None, target: str | None) -> bool:
-    """Whether it is among those that were asked for."""
+    """Report whether it matches the filter."""
     if target is not None and one.target != target:
         return False
     return kind is None or any(wake.kind == kind for wake in one.wakes)

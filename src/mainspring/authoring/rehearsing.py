@@ -1,7 +1,7 @@
-"""rehearse_automation and get_rehearsal: what something would have done, before it does it.
+"""rehearse_automation and get_rehearsal: dry runs over samples.
 
-The runs of a rehearsal are made at once and go by themselves. Whoever waits for them holds
-nothing, and whoever went away looks again by the id of the rehearsal.
+The runs of a rehearsal are created at once and processed by workers. Waiting holds no transaction,
+and a caller that disconnected polls by the rehearsal's id.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, ClientWait, Transaction
 
 
-# What may be rehearsed: the version in force, another one, a proposal, or a definition.
+# What can be rehearsed: the current version, another one, a proposal, or a definition.
 
 _IN_FORCE = """
     SELECT a.name, a.version, a.state, a.created_by, v.grants, d.document
@@ -83,27 +83,27 @@ _AT: Final = "/candidate"
 
 @dataclass(frozen=True, slots=True)
 class ActiveAutomation:
-    """The automation as it is now."""
+    """The automation's current state."""
 
     version: int
     created_by: UUID
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
-    # Somebody has yet to agree to what it may do, or has refused to.
+    # Consent is pending or was denied.
     unagreed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateDefinition:
-    """What is tried."""
+    """The definition to rehearse."""
 
     definition: Definition
     grants: tuple[Grant, ...]
-    # What it is told as.
+    # How it is shown in results.
     shown: Mapping[str, Any]
-    # It is the version in force itself.
+    # It is the current version.
     is_in_force: bool
-    # It may do what nobody has agreed to.
+    # It may do what nobody has consented to.
     unagreed: bool = False
 
 
@@ -128,7 +128,8 @@ async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> Ac
 async def find_candidate(
     studio: AuthoringService, ctx: CallContext, automation_id: UUID, arguments: Mapping[str, Any]
 ) -> tuple[CandidateDefinition, ActiveAutomation]:
-    """What is asked for, if whoever asks could save it; and what it stands beside."""
+    """Find the requested candidate, if the caller could save it, and the version to compare
+    with."""
     space = ctx.actor.workspace_id
     async with studio.inside(space).acquire() as tx:
         now = await read_in_force(tx, space, automation_id)
@@ -147,7 +148,7 @@ async def _adds(
     automation_id: UUID,
     candidate: CandidateDefinition,
 ) -> bool:
-    """Whether it may do anything that a person would be asked about, were it saved."""
+    """Report whether saving it would ask for consent."""
     if candidate.is_in_force:
         return False
     agreed = await load_agreed_authority(tx, space, automation_id)
@@ -236,7 +237,8 @@ async def _validate_candidate(
 ) -> CandidateDefinition:
     report = await studio.judge(space, document, automation_id)
     if report.findings:
-        # Of a proposal the place is the proposal; what is wrong in it is told by itself.
+        # For a proposal the pointer is that of the proposal; problems inside are reported on their
+        # own.
         inside = at.endswith("definition")
         findings = [
             replace(one, pointer=f"{at}{one.pointer}" if inside else at) for one in report.findings
@@ -252,7 +254,7 @@ async def _validate_candidate(
 async def _check_may_save(
     ctx: CallContext, tx: Transaction, candidate: CandidateDefinition, now: ActiveAutomation
 ) -> None:
-    """Refuses what this author could not put in force."""
+    """Reject what this author could not save."""
     author = await author_of(ctx, tx)
     document = candidate.definition.as_dict()
     author.check_within(document, candidate.grants)
@@ -264,10 +266,10 @@ async def _check_may_save(
 
 
 def may_ask_outside(ctx: CallContext, candidate: CandidateDefinition, wanted: bool | None) -> bool:
-    """Whether what is on no record is asked outside.
+    """Report whether unrecorded reads may call external services.
 
-    What nobody has agreed to reaches nobody by way of a rehearsal. Whoever wants it to all the
-    same has to be one who could agree to it: a person who may change automations.
+    Without consent, a rehearsal calls nothing external. Overriding that needs a person who could
+    consent: one who may edit automations.
     """
     if wanted is None:
         return not candidate.unagreed
@@ -286,7 +288,7 @@ def may_ask_outside(ctx: CallContext, candidate: CandidateDefinition, wanted: bo
 
 
 def serialize_grants(grants: Sequence[Grant]) -> list[dict[str, Any]]:
-    """Grants as they are kept beside what is tried."""
+    """Serialize the grants of a candidate."""
     return [grant.as_dict() for grant in grants]
 
 
@@ -296,13 +298,13 @@ _MOST_SHOWN: Final = 50
 
 @dataclass(slots=True)
 class _RehearsalPlan:
-    """A rehearsal that is about to begin."""
+    """A rehearsal about to start."""
 
     id: UUID
-    # Of the version in force over the same samples, where there is something to compare.
+    # The current version's rehearsal over the same samples, if there is something to compare.
     beside: UUID | None
     requests: list[RunRequest]
-    # Each request's place in what was given, for whoever hears what is wrong with it.
+    # The pointer of each sample, for error reports.
     places: list[str]
     firings: list[RehearsedFiring]
 
@@ -314,7 +316,7 @@ def rehearse_handler(studio: AuthoringService) -> CapabilityHandler:
             studio, ctx, automation_id, arguments.get("candidate") or {}
         )
         live = may_ask_outside(ctx, candidate, arguments.get("live_reads"))
-        # A step that is taken over asks again, and finds the rehearsal that it has started.
+        # A retried step must find the rehearsal that it started, so the id is derived from the run.
         rehearsal_id = generate_id() if ctx.run is None else uuid5(ctx.run.id, ctx.key)
         inside = studio.inside(space)
         async with inside.acquire() as tx:
@@ -431,7 +433,7 @@ async def _begin(
     *,
     live: bool,
 ) -> None:
-    """Keeps what is tried, and then makes its runs: all of them, or nothing stays of it."""
+    """Store the candidate and create its runs, or nothing."""
     space, inside = ctx.actor.workspace_id, studio.inside(ctx.actor.workspace_id)
     both = [(plan.id, candidate, live, plan.firings)]
     if plan.beside is not None:
@@ -481,7 +483,7 @@ async def _dispatch(studio: AuthoringService, plan: _RehearsalPlan) -> None:
 
 
 def _placed(problem: Problem, place: str) -> Problem:
-    """The same problem, told where the sample stands that has it."""
+    """Attribute a problem to its sample."""
     if place:
         problem.findings = tuple(
             replace(one, pointer=f"{place}{one.pointer}") for one in problem.findings
@@ -518,9 +520,9 @@ async def _describe_rehearsal(
 
 
 def tell(rehearsal: Rehearsal, firings: Sequence[FiringComparison]) -> dict[str, Any]:
-    """The answer, with exactly the fields that are promised."""
+    """Build the result with exactly the documented fields."""
     done = all(one.done for one in firings)
-    # Over samples both sides are of the rehearsal, and both are paid for.
+    # Over samples both sides belong to the rehearsal, and both have a cost.
     sides = [side for one in firings for side in (one.then, one.now) if side is not None]
     spent = sum((side.spent for side in sides), Decimal(0))
     return {

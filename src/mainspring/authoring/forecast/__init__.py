@@ -1,7 +1,7 @@
-"""What an automation will cost, said before it is set going: a range, next to its caps.
+"""Cost forecast of an automation: a range next to its caps.
 
-Two things are reckoned and multiplied. How often it runs in thirty days (``rates``): a schedule
-is counted, events are looked up, what a person or a caller decides is not guessed. What one run
-costs (``costs``): measured where it has run, after the workspace's own asks where there are
-some, and otherwise bounded by what the definition allows. Each number says what it rests on.
+Two estimates are multiplied. Runs in thirty days (``rates``): schedules are counted, events are
+looked up, and manual and webhook starts are taken from history or unknown. Cost per run
+(``costs``): measured from its own runs, else from similar calls in the workspace, else bounded by
+the definition. Each number names its basis.
 """

@@ -1,4 +1,4 @@
-"""Amounts of money as a range, as data and as a person says them."""
+"""Cost ranges, as data and formatted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal
 from mainspring.definition.model import MONEY_CEILING, show_money
 
 Basis = Literal["free", "measured", "similar", "bounded", "unknown"]
-# From what is sure to what is not; a run rests on the least sure of its steps.
+# From most to least certain; a run is as certain as its least certain step.
 BASES: Final[tuple[Basis, ...]] = ("free", "measured", "similar", "bounded", "unknown")
 ZERO: Final = Decimal(0)
 _PLACES: Final = Decimal("0.000001")
@@ -19,14 +19,14 @@ _CENT: Final = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class CostRange:
-    """From what it may come to when little happens to what it may come to at most."""
+    """A cost range: low, usual and high."""
 
     low: Decimal = ZERO
     usual: Decimal = ZERO
     high: Decimal = ZERO
 
     def capped(self, *caps: Decimal) -> CostRange:
-        """The same below these caps, in order."""
+        """Apply caps to the range."""
         top = max(min(self.high, *caps), ZERO)
         usual = min(self.usual, top)
         return CostRange(min(self.low, usual), usual, top)
@@ -40,7 +40,7 @@ class CostRange:
 
 
 def sum_ranges(spans: Iterable[CostRange]) -> CostRange:
-    """What several come to together."""
+    """Sum several ranges."""
     all_of_them = tuple(spans)
     return CostRange(
         sum((one.low for one in all_of_them), ZERO),
@@ -50,13 +50,13 @@ def sum_ranges(spans: Iterable[CostRange]) -> CostRange:
 
 
 def plain(amount: Decimal) -> str:
-    """Decimal text to a millionth of a dollar; what is more than nothing stays more."""
+    """Format with at most six decimals; a positive amount never becomes zero."""
     rounded = amount.quantize(_PLACES, ROUND_HALF_UP)
     return show_money(_PLACES if amount > 0 and not rounded else rounded)
 
 
 def format_usd(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
-    """As a person says it: cents, or two digits of what is less than ten cents."""
+    """Format for people: cents, or two significant digits below ten cents."""
     if not amount:
         return "$0"
     if amount < _PLACES:
@@ -71,10 +71,10 @@ def format_usd(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
 
 
 def at_most(amount: Decimal) -> str:
-    """A bound, which may not become smaller by being said in few digits."""
+    """Format an upper bound, rounded up."""
     return format_usd(amount, ROUND_CEILING)
 
 
 def at_least(amount: Decimal) -> str:
-    """The lower end of a range, which may not become larger by being said."""
+    """Format a lower bound, rounded down."""
     return "$0" if amount < _PLACES else format_usd(amount, ROUND_FLOOR)

@@ -1,7 +1,7 @@
-"""What is assumed where nothing has been measured yet. Each number stands here with its reason.
+"""Assumptions used where nothing has been measured, each with its reason.
 
-They only ever make the usual of a forecast. Its upper end comes from the bounds that a run is
-really held to, and both give way to measured numbers as soon as there are some.
+They only affect the usual value. The upper end comes from enforced limits, and measurements replace
+both as soon as they exist.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class TypicalValue:
-    """A number that has to stand for something that is not known."""
+    """An assumed value with its reason."""
 
     value: int
     unit: str
@@ -50,5 +50,5 @@ SCRIPT_ASK_TOKENS: Final = TypicalValue(
 ITEMS: Final = TypicalValue(
     5, "items", "A list whose length is only known in the run is mostly short."
 )
-# Fewer than this many of anything tell nothing about the next one.
+# The minimal sample size.
 FEWEST: Final = 3

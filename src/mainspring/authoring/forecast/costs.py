@@ -1,8 +1,7 @@
-"""What each step of a run costs, and the run as a whole.
+"""Cost per step and per run.
 
-A step is free, or it has a price, or it asks a model. What is known about it decides what its
-number rests on: its own runs, the workspace's own asks of the same model, the bounds of the
-definition, or nothing but the caps.
+A step is free, has a fixed price, or calls a model. Its basis is the best available: its own runs,
+similar model calls of the workspace, the definition's limits, or the caps alone.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ from mainspring.gate.usage_meter import reads_at_most
 from mainspring.outbound.models.llm_complete import DEFAULT_TOKENS as ANSWER_DEFAULT
 from mainspring.outbound.models.llm_complete import MOST_TOKENS as ANSWER_MOST
 
-# How many tokens a step that asks a model will take: at least, usually, and at most.
+# Token estimates of steps that call a model: minimum, usual and maximum.
 
-# What a message or a tool has around it on the wire, in tokens.
+# Token overhead of a message or tool on the wire.
 _AROUND: Final = 10
 _MOST_TOOLS: Final = 100
 _MOST_PATTERNS: Final = 10
@@ -75,7 +74,7 @@ _OURS: Final = len(build_system_prompt(_NOBODY, _MARK)) // TOKEN_CHARACTERS.valu
 
 @dataclass(frozen=True, slots=True)
 class TokenEstimate:
-    """What is read and what is written, in one ask or over a whole conversation."""
+    """Input and output tokens of one call or a whole conversation."""
 
     read: int
     written: int
@@ -86,23 +85,23 @@ class TokenEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ModelUseEstimate:
-    """What a step asks of a model."""
+    """The model use of a step."""
 
-    # As the ledger knows it.
+    # The name in the spend ledger.
     caller: str
-    # Empty: the usual one. None: an expression decides.
+    # Empty: the default model. None: an expression decides.
     model: str | None
     low: TokenEstimate
     usual: TokenEstimate
     most: TokenEstimate
-    # Turns that the usual is reckoned with.
+    # The number of turns assumed for the usual value.
     turns: int = 1
     max_usd: Decimal | None = None
-    # What the first ask alone can take, for which money is set aside before it is made.
+    # The tokens of the first call, for which budget is reserved before it is made.
     first: TokenEstimate = TokenEstimate(0, 0)
 
     def bound(self, price: Price) -> Decimal:
-        """The most that its tokens can cost, however they are read and written."""
+        """The maximum cost of its tokens, however they split into input and output."""
         read, written = self.most.read, self.most.written
         usd = max(price.most(read, written), price.most(read + written, 0))
         return usd if self.max_usd is None else min(usd, self.max_usd)
@@ -111,7 +110,7 @@ class ModelUseEstimate:
 def asking_of(
     capability: str, config: Mapping[str, Any], usual_model: str, room: int, vocabulary: Vocabulary
 ) -> ModelUseEstimate:
-    """What a call of a capability that asks models will take, with these unfinished arguments."""
+    """Estimate the model use of a capability call with unfinished arguments."""
     given = config.get("model")
     model: str | None = given if isinstance(given, str) and given else usual_model
     model = None if "{{" in (model or "") else model
@@ -174,9 +173,9 @@ def _agent(
 
 
 def _read(texts: list[str], alone: int = EXPRESSION_TOKENS.value) -> tuple[int, int, bool]:
-    """Tokens of what is written, the same with what expressions put there, and whether any do.
+    """Count tokens of the written text, with expressions expanded, and whether it has expressions.
 
-    A text that is one expression and nothing else stands for ``alone`` tokens.
+    A text that is a single expression counts as ``alone`` tokens.
     """
     characters, filled = 0, 0
     for one in texts:
@@ -192,7 +191,7 @@ def _read(texts: list[str], alone: int = EXPRESSION_TOKENS.value) -> tuple[int, 
 
 
 def _offered(value: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
-    """The tokens of each tool that a model is told of, in every turn."""
+    """Count the tokens of each tool description, sent in every turn."""
     named = map(read_tool_name, (value if isinstance(value, list) else [])[:_MOST_TOOLS])
     names = list(dict.fromkeys(name for name in named if name))
     patterns = [name for name in names if is_pattern(name)][:_MOST_PATTERNS]
@@ -219,16 +218,16 @@ def _size(schema: Mapping[str, Any]) -> int:
 _SCRIPT: Final = "script"
 _FREE: Final = "It calls nothing that costs money."
 _NOTHING: Final = "It costs nothing: no step asks a model or calls anything that costs money."
-# A script may have a model of its own, which nobody here can see.
+# A script may call models of its own, which are not visible here.
 _MARKS: Final = " What a script reports itself comes on top."
 _TYPICAL_ASK: Final = TokenEstimate(SCRIPT_ASK_TOKENS.value, ANSWER_TOKENS.value)
-# Others' conversations are not this one: it may well take twice as much as the longest of them.
+# The safety factor for similar conversations: this one may be twice as long as the longest.
 _MARGIN: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class PastConversation:
-    """A conversation that this workspace has had with a model: what each ask read and wrote."""
+    """A past conversation of the workspace: tokens of each model call."""
 
     caller: str
     model: str
@@ -240,17 +239,17 @@ class PastConversation:
 
 @dataclass(frozen=True, slots=True)
 class CostEvidence:
-    """What has been looked up: prices by the name that was asked for, and what happened before."""
+    """Evidence: prices by requested name, and history."""
 
     prices: Mapping[str, Price] = field(default_factory=dict)
-    # For a model without a price: why, in a sentence.
+    # For a model without a price: the reason.
     unpriced: Mapping[str, str] = field(default_factory=dict)
-    # The names under which the ledger may know a model.
+    # The names under which the ledger may have a model.
     called: Mapping[str, str] = field(default_factory=dict)
     talks: Sequence[PastConversation] = ()
 
     def like(self, asking: ModelUseEstimate) -> list[PastConversation]:
-        """Conversations of the same kind with the same model."""
+        """Return conversations of the same kind with the same model."""
         name = self.called.get(asking.model or "", asking.model or "")
         return [
             one for one in self.talks if one.caller == asking.caller and same_model(one.model, name)
@@ -259,7 +258,7 @@ class CostEvidence:
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """What one step costs in one run."""
+    """The cost of one step in a run."""
 
     step_id: str
     span: CostRange
@@ -279,7 +278,7 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class PricedStep:
-    """A step that may cost money: it asks a model, calls something with a price, or may do so."""
+    """A step that may cost money: a model call, a priced call, or either."""
 
     place: StepFrequency
     asking: ModelUseEstimate | None = None
@@ -292,7 +291,7 @@ def paying_of(
     vocabulary: Vocabulary,
     grants: Sequence[Grant],
 ) -> list[PricedStep | StepFrequency]:
-    """Each step, marked if it may cost money."""
+    """Mark each step that may cost money."""
     return [_sorted(place, bounds, vocabulary, grants) for place in places]
 
 
@@ -315,10 +314,10 @@ def _sorted(
 
 
 def _used(place: StepFrequency, vocabulary: Vocabulary, grants: Sequence[Grant]) -> list[str]:
-    """What an action may call; one that cannot say so may call whatever is granted."""
+    """The capabilities that an action may call; every granted one when it cannot say."""
     try:
         return [grant.capability for grant in vocabulary.actions[place.action].uses(place.config)]
-    except Exception:  # another room's reading of a text that is not finished
+    except Exception:  # an integration's parser may fail on an unfinished text
         return [grant.capability for grant in grants]
 
 
@@ -328,7 +327,7 @@ def cost_of(
     vocabulary: Vocabulary,
     known: CostEvidence,
 ) -> StepCost:
-    """What one step costs in a run, below every cap that holds for it."""
+    """Estimate the cost of a step in a run, below every cap that applies."""
     if isinstance(step, StepFrequency):
         return StepCost(
             step.step_id, CostRange(), "free", _FREE + (_MARKS if step.action == _SCRIPT else "")
@@ -387,9 +386,9 @@ def _estimate_model_cost(
 def _too_dear(
     place: StepFrequency, asking: ModelUseEstimate, price: Price, bounds: ExecutionBounds
 ) -> str:
-    """Money is set aside for the most that an ask can cost; without it nothing is asked."""
+    """Budget is reserved for the maximum of a call; without enough, it is not made."""
     caps = [bounds.most_usd, *place.caps]
-    # With a cap of its own a call is cut to what that affords.
+    # A call with its own cap is truncated to what that affords.
     most = price.most(asking.first.read, 0 if asking.max_usd is not None else asking.first.written)
     if most <= min(caps):
         return ""
@@ -412,7 +411,7 @@ def _priced(place: StepFrequency, capability: Capability, bounds: ExecutionBound
 
 
 def _program(place: StepFrequency, bounds: ExecutionBounds, known: CostEvidence) -> StepCost:
-    """A script may ask a model as often as it likes; its caps alone hold it back."""
+    """A script may call models without limit, so only its caps apply."""
     price = known.prices.get(bounds.model)
     usual = ZERO if price is None else _TYPICAL_ASK.cost(price)
     why = "It may ask a model as often as it likes; one ask is reckoned with."
@@ -424,7 +423,7 @@ def _open(place: StepFrequency, bounds: ExecutionBounds, why: str) -> StepCost:
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two names mean one model: a provider adds its date, a definition its connection."""
+    """Compare model names, ignoring a provider's date suffix and a connection prefix."""
     mine, theirs = one.rpartition("/")[2], other.rpartition("/")[2]
     if not mine or not theirs:
         return False
@@ -434,20 +433,20 @@ def same_model(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What one run costs."""
+    """The cost of one run."""
 
     span: CostRange
     basis: Basis
     why: str
-    # Of measured runs: how far they lie from their average, and how many they are.
+    # For measured runs: their standard deviation and number.
     spread: Decimal = ZERO
     measured: int = 0
 
     def of_many(self, low: int, usual: int, high: int) -> CostRange:
-        """What so many runs cost together.
+        """Estimate the cost of several runs.
 
-        Where runs were measured, cheap ones and dear ones even out; the fewer were measured,
-        the less is known of their average. Nothing is known to even out what was not.
+        Measured runs average out; the fewer were measured, the wider the error. Unmeasured ones are
+        multiplied.
         """
         one = self.span
         widest = one.times(Decimal(low), Decimal(usual), Decimal(high))
@@ -460,7 +459,7 @@ class RunCost:
         )
 
     def _off(self, runs: int) -> Decimal:
-        """Twice the usual error of the average of so many runs."""
+        """Twice the standard error of the mean."""
         if not runs:
             return ZERO
         return 2 * self.spread * (Decimal(1) / runs + Decimal(1) / self.measured).sqrt()
@@ -469,7 +468,7 @@ class RunCost:
 def cost_of_run(
     steps: Sequence[StepCost], bounds: ExecutionBounds, *, may_do_nothing: bool = False
 ) -> RunCost:
-    """All steps together, as sure as the least sure of them."""
+    """Sum all steps; the basis is that of the least certain one."""
     paid = [step for step in steps if step.basis != "free"]
     span = sum_ranges(step.span for step in paid).capped(bounds.most_usd)
     if not paid:

@@ -1,7 +1,7 @@
-"""Reading a definition that is not finished: what is missing or of another kind is passed over.
+"""Tolerant reading of an unfinished definition.
 
-A proposal has gaps where a question is open, and its texts may be anybody's. So nothing here
-raises; what cannot be read counts as not there.
+A proposal has gaps where a question is open, and its content is untrusted. Nothing here raises;
+unreadable values count as missing.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ _MOST_RETRIES: Final = 10
 
 
 def entries(value: Any) -> list[Mapping[str, Any]]:
-    """The objects of a list."""
+    """Return the objects of a list."""
     given = value if isinstance(value, list | tuple) else ()
     return [entry for entry in given if isinstance(entry, Mapping)]
 
 
 def text(value: Any) -> str:
-    """A text, or an empty one."""
+    """Return a text, or an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def whole(value: Any, default: int, least: int, most: int) -> int:
-    """A whole number within its bounds."""
+    """Return an integer within its limits."""
     if isinstance(value, bool) or not isinstance(value, int):
         return default
     return max(least, min(value, most))
 
 
 def money(value: Any) -> Decimal | None:
-    """An amount of dollars, if it is one."""
+    """Parse an amount in dollars."""
     if isinstance(value, str):
         return Decimal(value) if re.fullmatch(MONEY_TEXT, value) else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    # A float's shortest text is what was typed; an endless whole number has no text at all.
+    # A float's shortest repr is what was typed; a huge integer has no str.
     amount = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
     return min(amount, MONEY_CEILING) if amount.is_finite() and amount >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionBounds:
-    """What every run of the definition is held to, and the model that it asks."""
+    """The limits of every run, and its model."""
 
     run_usd: Decimal
     day_usd: Decimal
@@ -61,12 +61,12 @@ class ExecutionBounds:
 
     @property
     def most_usd(self) -> Decimal:
-        """What one run can really spend: no more than its day."""
+        """The most that one run can spend: at most its daily cap."""
         return min(self.run_usd, self.day_usd)
 
 
 def bounds_of(document: Mapping[str, Any], space_day_usd: Decimal | None = None) -> ExecutionBounds:
-    """The bounds of a definition; a workspace may allow less in a day than its automation."""
+    """Return the limits of a definition, reduced by the workspace's daily budget."""
     given, usual = mapping(document.get("execution")), _EXECUTION
     run, day = money(given.get("budget_cap_usd")), money(given.get("cost_cap_daily_usd"))
     run = usual.budget_cap_usd if run is None else run

@@ -1,4 +1,4 @@
-"""The answer: two ranges, their product, the caps beside it, and one sentence for a person."""
+"""The forecast result: run rate, cost per run, monthly cost, caps, and a summary sentence."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from mainspring.authoring.forecast.rates import DAYS, RunRate
 
 @dataclass(frozen=True, slots=True)
 class ForecastCaps:
-    """What it can never spend more than."""
+    """The caps on spending."""
 
     run: Decimal
     day: Decimal
     month: Decimal
-    # The month is so low only because its schedule is: runs by hand come on top.
+    # The monthly cap follows from the schedule: manual runs come on top.
     by_schedule: bool = False
 
     def said(self, within: str = "") -> str:
-        """The month's bound, as a person reads it."""
+        """The monthly cap in words."""
         top = f"at most {at_most(self.month)} by its caps{within}"
         return f"{top} on its schedule; runs by hand come on top" if self.by_schedule else top
 
@@ -38,7 +38,7 @@ class ForecastCaps:
 
 @dataclass(frozen=True, slots=True)
 class CostForecast:
-    """What an automation will cost, and what that rests on."""
+    """A forecast and its basis."""
 
     rate: RunRate
     run: RunCost
@@ -62,11 +62,11 @@ class CostForecast:
 
 
 def caps_of(bounds: ExecutionBounds, rate: RunRate) -> ForecastCaps:
-    """The caps, and what they come to in thirty days.
+    """Compute the caps for thirty days.
 
-    Only the moments of a schedule are known beforehand, so only they bound a month by its runs.
-    What was seen lately bounds nothing. A run may begin on one day and spend on the next, so it
-    is held to its own cap and not to one day's.
+    Only a schedule's fire times are known in advance, so only they bound a month by its runs;
+    recent history bounds nothing. A run may start on one day and spend on the next, so its own cap
+    applies and not one day's.
     """
     month = bounds.day_usd * DAYS
     scheduled = bounds.run_usd * rate.high
@@ -83,7 +83,7 @@ def build_forecast(
     notes: Sequence[str],
     space_day_usd: Decimal | None = None,
 ) -> CostForecast:
-    """Puts the parts together; a month never costs more than its caps."""
+    """Assemble the forecast; a month never exceeds its caps."""
     month = _month(rate, run, caps)
     told = [*notes, *_notes(rate, run, caps, space_day_usd)]
     sentence = _sentence(rate, run, month, caps)
@@ -94,7 +94,7 @@ def _month(rate: RunRate, run: RunCost, caps: ForecastCaps) -> CostRange:
     if run.basis == "free":
         return CostRange()
     if rate.open_ended and not rate.usual:
-        # How often is anybody's guess, so the least is one run and the most its caps.
+        # The rate is unknown: at least one run, at most the caps.
         return CostRange(run.span.low, run.span.usual, caps.month).capped(caps.month)
     made = run.of_many(rate.low, rate.usual, rate.high)
     high = caps.month if rate.open_ended else made.high

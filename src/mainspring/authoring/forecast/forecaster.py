@@ -1,7 +1,6 @@
-"""The forecast: how often times how much, each with what it rests on, next to the caps.
+"""Building a forecast: run rate times cost per run, each with its basis, next to the caps.
 
-It is made of a definition that need not be finished, so it has an answer for everything: where
-something is still open, it says so and leaves the number to the caps.
+The definition may be unfinished: open parts are reported and their numbers left to the caps.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import WorkspaceDatabase
 
 
-# What has happened in a workspace so far, as far as a forecast rests on it. It only reads.
+# Read-only queries of the workspace's history.
 
 LOOK_BACK: Final = timedelta(days=30)
 _EVENTS: Final = 20_000
@@ -91,7 +90,7 @@ _TOLD = """
     )
     SELECT created_at, payload, told FROM sized WHERE bytes <= $5 ORDER BY created_at DESC
 """
-# Trials are not what an automation does by itself, and skipped runs did nothing.
+# Trials are not automatic runs, and skipped runs did nothing.
 _RUN_DAYS = """
     SELECT r.created_at FROM runs r
     WHERE r.workspace_id = $1 AND r.automation_id = $2 AND r.id >= $3 AND r.mode = 'live'
@@ -126,7 +125,7 @@ _TALKS = """
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceBudget:
-    """The workspace itself."""
+    """The workspace's own budget."""
 
     created_at: datetime
     day_usd: Decimal | None = None
@@ -134,7 +133,7 @@ class WorkspaceBudget:
 
 @dataclass(frozen=True, slots=True)
 class EventHistory:
-    """Events of one type, and since when all of them are here."""
+    """Events of one type, and since when they are complete."""
 
     since: datetime
     events: Sequence[tuple[datetime, Mapping[str, Any]]]
@@ -142,7 +141,7 @@ class EventHistory:
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A finished run, what it cost, and the definition that it followed."""
+    """A finished run, its cost, and the definition it used."""
 
     id: UUID
     cost_usd: Decimal
@@ -164,7 +163,7 @@ async def read_workspace_budget(
 async def read_event_history(
     tx: Transaction, workspace_id: UUID, event_type: str, since: datetime
 ) -> EventHistory:
-    """The newest events of a type, as far back as they are kept and looked through."""
+    """Load the newest events of a type, within retention and the scan limit."""
     bounds = (workspace_id, get_lowest_id_at(since), _EVENTS)
     reach = await tx.fetchrow(_REACH, *bounds)
     rows = await tx.fetch(_TOLD, *bounds, event_type, _EVENT_BYTES)
@@ -178,7 +177,7 @@ async def read_event_history(
 async def read_starts(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, kind: str, now: datetime
 ) -> tuple[datetime, list[datetime]]:
-    """Since when an automation can have been started in one way, and when it was."""
+    """Load when an automation was started in one way, and since when that was possible."""
     begun = await tx.fetchrow(_BEGUN, workspace_id, automation_id)
     since = now - LOOK_BACK if begun is None else max(begun["created_at"], now - LOOK_BACK)
     rows = await tx.fetch(
@@ -190,7 +189,7 @@ async def read_starts(
 
 
 async def read_past_runs(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> list[PastRun]:
-    """Its newest finished runs, each with its definition if that is one of the newest."""
+    """Load its newest finished runs, each with its definition when that is recent."""
     rows = await tx.fetch(_FINISHED, workspace_id, automation_id, _RUNS)
     versions = list(dict.fromkeys(row["version"] for row in rows))[:_VERSIONS]
     kept = await tx.fetch(_DOCUMENTS, workspace_id, automation_id, versions)
@@ -204,7 +203,7 @@ async def read_past_runs(tx: Transaction, workspace_id: UUID, automation_id: UUI
 async def read_step_costs(
     tx: Transaction, workspace_id: UUID, runs: Sequence[UUID]
 ) -> dict[str, dict[UUID, Decimal]]:
-    """What the models of each step cost, by step and run."""
+    """Load the model cost of each step, by step and run."""
     found: dict[str, dict[UUID, Decimal]] = {}
     for row in await tx.fetch(_STEPS, workspace_id, list(runs)):
         found.setdefault(row["step"], {})[row["run_id"]] = row["usd"]
@@ -214,38 +213,38 @@ async def read_step_costs(
 async def read_talks(
     tx: Transaction, workspace_id: UUID, callers: Sequence[str], now: datetime
 ) -> list[PastConversation]:
-    """The workspace's newest conversations with models."""
+    """Load the workspace's newest model conversations."""
     rows = await tx.fetch(_TALKS, workspace_id, now - LOOK_BACK, list(callers), _ASKS)
     talks: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
     for row in rows:
         place: tuple[Any, ...] = (row["run_id"], row["step"], row["item"], row["attempt"])
         if row["caller"] != AGENT_RUN:
-            # An agent's asks are one conversation; anything else asks once.
+            # An agent's calls are one conversation; others are single calls.
             place = (row["id"],)
         ask = (row["input_tokens"], row["output_tokens"], row["cached_tokens"])
         talks.setdefault((row["caller"], row["model"], *place), []).append(ask)
     return [PastConversation(key[0], key[1], tuple(asks)) for key, asks in talks.items()]
 
 
-# What its own runs cost, where an automation has run before.
+# Costs of the automation's own runs.
 
-# From here on a single run far out says less than the rest of them.
+# From this sample size on, outliers are dropped.
 _MANY: Final = 20
 
-# A definition that asks for so many times as much, or as little, is another one.
+# The factor in tokens above which two definitions are not comparable.
 _FAR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CostShape:
-    """What costs money in a definition: in full, in short, and the tokens that it would take."""
+    """The costly parts of a definition: in full, in brief, and in tokens."""
 
     whole: tuple[tuple[Any, ...], ...]
     brief: tuple[tuple[Any, ...], ...]
     tokens: tuple[int, ...]
 
     def like(self, other: CostShape) -> bool:
-        """Whether the same models are asked at the same places for about as much."""
+        """Whether the same models are called at the same places for about as many tokens."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return self.brief == other.brief and all(
             max(pair) <= _FAR * max(min(pair), 1) for pair in pairs
@@ -254,10 +253,10 @@ class CostShape:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRuns:
-    """Past runs that tell what the next one costs."""
+    """Past runs that predict the next one."""
 
     runs: Sequence[PastRun]
-    # Whether some of them followed a definition that asks in other words.
+    # Whether some of them used a definition with different prompts.
     nearly: bool
 
     @property
@@ -266,12 +265,12 @@ class MeasuredRuns:
 
     @property
     def cost_money(self) -> bool:
-        """Whether any of them did: a program may report what no plan shows."""
+        """Whether any run cost money: a program may report cost that no plan shows."""
         return any(run.cost_usd for run in self.runs)
 
 
 def shape_of(steps: Sequence[PricedStep | StepFrequency], bounds: ExecutionBounds) -> CostShape:
-    """What of a plan costs money, so that two definitions can be compared."""
+    """Extract the costly parts of a plan, for comparison."""
     whole, brief, tokens = [], [], []
     for step in steps:
         if isinstance(step, StepFrequency):
@@ -296,7 +295,7 @@ def _spelled(config: Mapping[str, Any]) -> bytes:
 def choose(
     runs: Sequence[PastRun], shape: CostShape, shaped: Callable[[Mapping[str, Any]], CostShape]
 ) -> MeasuredRuns | None:
-    """The runs that count; None if they are too few."""
+    """Choose the comparable runs; None when too few."""
     shapes: dict[int, CostShape] = {}
     same, alike = [], []
     for run in runs:
@@ -312,20 +311,20 @@ def choose(
     if len(same) >= FEWEST:
         return MeasuredRuns(same, nearly=False)
     found = MeasuredRuns(alike, nearly=len(alike) > len(same))
-    # One run that cost money is enough to know that a plan which seems free is not.
+    # One run with a cost is enough to know that a seemingly free plan is not.
     enough = len(alike) >= FEWEST or (not shape.brief and found.cost_money)
     return found if enough else None
 
 
 def span_of(costs: Sequence[Decimal]) -> CostRange:
-    """From the cheapest to the dearest but a few; a month of runs adds up to their average."""
+    """Return the range without outliers; a month of runs adds up to the mean."""
     ranked, usual = sorted(costs), mean(costs)
     cut = len(ranked) // _MANY
     return CostRange(min(ranked[cut], usual), usual, max(ranked[len(ranked) - 1 - cut], usual))
 
 
 def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
-    """What a run costs, after those that there were; what they cost is told as it was."""
+    """Estimate the cost of a run from past ones."""
     costs = [run.cost_usd for run in measured.runs]
     whole = span_of(costs)
     span = whole.capped(bounds.most_usd)
@@ -338,7 +337,7 @@ def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
 
 
 def _describe_past_costs(costs: Sequence[Decimal], *, nearly: bool) -> str:
-    """What runs really cost, all of them."""
+    """Summarize what past runs cost."""
     steps = "the same or nearly the same" if nearly else "the same"
     if len(costs) == 1:
         return f"Its last live run with {steps} paid steps cost {format_usd(costs[0])}."
@@ -351,7 +350,7 @@ def _describe_past_costs(costs: Sequence[Decimal], *, nearly: bool) -> str:
 def measure_step(
     step: StepCost, spent: Mapping[UUID, Decimal], measured: MeasuredRuns, bounds: ExecutionBounds
 ) -> StepCost:
-    """A step as its own asks of models were on the books; what was not booked stays as it was."""
+    """Estimate a step from its booked model calls; unbooked parts are kept."""
     if not spent:
         return step
     costs = [spent.get(run.id, ZERO) for run in measured.runs]
@@ -363,7 +362,7 @@ def _measured_in(runs: int) -> str:
     return "Measured in one run." if runs == 1 else f"Measured in {runs} runs."
 
 
-# All payloads of one filter together.
+# The time limit for all payloads of one filter.
 _FILTER_SECONDS: Final = 1.0
 _MOST_MODELS: Final = 20
 _BY_HAND: Final = "manual"
@@ -372,7 +371,7 @@ _WEBHOOK: Final = "webhook"
 
 @dataclass(frozen=True, slots=True)
 class ForecastDependencies:
-    """What a forecast looks at beside the definition itself."""
+    """The dependencies of a forecast."""
 
     walled: WorkspaceDatabase
     models: ModelCatalog
@@ -389,7 +388,7 @@ async def forecast(
     *,
     automation_id: UUID | None = None,
 ) -> CostForecast:
-    """What a definition will cost in thirty days from now, before it is set going."""
+    """Forecast the cost of a definition for the next thirty days."""
     forecaster = _Forecaster(
         parts, workspace_id, document, tuple(grants), vocabulary, automation_id
     )
@@ -398,7 +397,7 @@ async def forecast(
 
 @dataclass(slots=True)
 class _Forecaster:
-    """One forecast under way."""
+    """A forecast in progress."""
 
     parts: ForecastDependencies
     workspace_id: UUID
@@ -436,7 +435,7 @@ class _Forecaster:
     async def _rate(self, tx: Transaction, space: WorkspaceBudget, now: datetime) -> RunRate:
         triggers = entries(self.document.get("triggers"))[: self.parts.limits.triggers]
         armed = [one for one in triggers if one.get("enabled") is not False]
-        # Calls of all its webhooks are counted together, so one of them stands for all.
+        # Webhook calls are counted together, so one webhook represents all.
         hooks = [one for one in armed if one.get("type") == _WEBHOOK][1:]
         told = [one for one in armed if not any(one is hook for hook in hooks)]
         rates = [await self._rate_of(tx, one, space, now) for one in told]
@@ -459,7 +458,7 @@ class _Forecaster:
         return unknown("What starts it is still open.")
 
     async def _started(self, tx: Transaction, kind: str, now: datetime, what: str) -> list[RunRate]:
-        """How often an automation that is there was started in one way; nothing if it never was."""
+        """Load how often an automation was started in one way; empty if never."""
         if self.automation_id is None:
             return []
         since, starts = await read_starts(tx, self.workspace_id, self.automation_id, kind, now)
@@ -503,7 +502,7 @@ class _Forecaster:
     async def _measured(
         self, tx: Transaction, steps: Sequence[PricedStep | StepFrequency], bounds: ExecutionBounds
     ) -> tuple[MeasuredRuns | None, Mapping[str, Mapping[UUID, Decimal]]]:
-        """Its own runs that tell, and what each of their steps spent on models."""
+        """Load its own comparable runs, and the model cost of each of their steps."""
         if self.automation_id is None:
             return None, {}
 
@@ -523,7 +522,7 @@ class _Forecaster:
         bounds: ExecutionBounds,
         talks: Sequence[PastConversation],
     ) -> CostEvidence:
-        """Prices of the models that are asked, and why there is none where there is none."""
+        """Load the prices of the models, with the reason for each missing one."""
         paying = [one for one in steps if isinstance(one, PricedStep)]
         named = [bounds.model if one.asking is None else one.asking.model for one in paying]
         prices: dict[str, Price] = {}
@@ -548,7 +547,7 @@ class _Forecaster:
 
 
 def _let_through(told: EventHistory, wanted: Any) -> list[datetime] | None:
-    """The moments of events that a filter lets through; None when that takes too long."""
+    """Return the times of events that a filter accepts; None on timeout."""
     deadline = time.monotonic() + _FILTER_SECONDS
     found = []
     for at, payload in told.events:
@@ -558,6 +557,6 @@ def _let_through(told: EventHistory, wanted: Any) -> list[datetime] | None:
             if wanted(payload):
                 found.append(at)
         except Problem:
-            # One that cannot be answered does not start anything.
+            # An event on which the filter fails starts nothing.
             continue
     return found

@@ -1,8 +1,7 @@
-"""How often an automation runs in thirty days.
+"""Run rate of an automation in thirty days.
 
-A schedule is counted, moment by moment. What waits for events is as frequent as the events that
-would have set it off lately; what waits for a caller or a person is as frequent as its own runs
-were, and otherwise nobody knows. A number that nobody knows is never made up.
+A schedule's fire times are counted. For event triggers the rate is that of recent matching events;
+for webhooks and manual starts it is that of past runs. Otherwise it is unknown and never guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mainspring.triggers.fire_times import count
 RateBasis = Literal["schedule", "observed", "by_hand", "unknown"]
 
 DAYS: Final = 30
-# One event of a kind that was not seen for so long is still possible; three are not likely.
+# Upper bound for an event that was not seen (rule of three).
 _UNSEEN: Final = 3
 _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
@@ -40,7 +39,7 @@ class RunRate:
     high: int
     basis: RateBasis
     why: str
-    # Nobody knows how many more may come, so that only the caps bound a month.
+    # The rate is unbounded, so that only the caps limit a month.
     open_ended: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,12 +53,12 @@ class RunRate:
 
 
 def unknown(why: str) -> RunRate:
-    """Nobody knows how often."""
+    """An unknown rate."""
     return RunRate(0, 0, 0, "unknown", why, open_ended=True)
 
 
 def by_schedule(config: Mapping[str, Any], now: datetime) -> RunRate:
-    """The moments of a schedule in the thirty days from now."""
+    """Count a schedule's fire times in the next thirty days."""
     written, zone = text(config.get("cron")), text(config.get("timezone"))
     if not written or not zone:
         return unknown("When it runs is still open.")
@@ -76,7 +75,7 @@ def by_schedule(config: Mapping[str, Any], now: datetime) -> RunRate:
 def rate_from_history(
     timestamps: Sequence[datetime], since: datetime, now: datetime, what: str
 ) -> RunRate:
-    """A rate after the moments of a stretch that was really watched, and no longer one."""
+    """Estimate a rate from the times observed in a period."""
     watched = max(now - since, timedelta())
     if watched >= _DAY:
         return by_count(daily(timestamps, since, now), what)
@@ -84,27 +83,27 @@ def rate_from_history(
     message = f"{what} {_times(times)}, looking back less than {_short(watched)}"
     if not times:
         return unknown(f"{message}, which is too little to tell how often it will.")
-    # Less than a day is taken for a day: what came in a minute need not come every minute.
+    # A period below a day counts as a day: a burst is not extrapolated.
     why = f"{message}; that is reckoned as if it were a day."
     return replace(by_count([times], what), why=why, open_ended=True)
 
 
 def by_count(counts: Sequence[int], what: str) -> RunRate:
-    """A rate seen on some days, one count for each of them; days differ, so months do."""
+    """Estimate a rate from daily counts, with their variation."""
     days, total = len(counts), sum(counts)
     message = f"{what} {_times(total)} in the last {_some_days(days)}"
     if not total:
         most = ceil(_UNSEEN * DAYS / days)
         return RunRate(0, 0, most, "observed", f"{message}; that it is rare does not mean never.")
     usual = fmean(counts)
-    # Counts of rare events vary by their root, however even a few days looked.
+    # Poisson: counts of rare events vary by their square root, however even the sample.
     varies = max(pstdev(counts), sqrt(usual)) * DAYS * sqrt(1 / DAYS + 1 / days)
     low, high = floor(usual * DAYS - 2 * varies), ceil(usual * DAYS + 2 * varies)
     return RunRate(max(low, 0), round(usual * DAYS), high, "observed", f"{message}.")
 
 
 def daily(timestamps: Sequence[datetime], since: datetime, now: datetime) -> list[int]:
-    """How many moments there were on each whole day back from now; what is before is left out."""
+    """Count the times per whole day back from now; a partial first day is dropped."""
     counts = [0] * ((now - since) // _DAY)
     for moment in timestamps:
         ago = max((now - moment) // _DAY, 0)
@@ -114,7 +113,7 @@ def daily(timestamps: Sequence[datetime], since: datetime, now: datetime) -> lis
 
 
 def together(rates: Sequence[RunRate]) -> RunRate:
-    """Several triggers each start runs of their own; the least sure of them says how sure it is."""
+    """Combine triggers, each of which starts its own runs; the least certain basis counts."""
     if not rates:
         return RunRate(
             0,
@@ -137,7 +136,7 @@ def together(rates: Sequence[RunRate]) -> RunRate:
 
 
 def _whys(rates: Sequence[RunRate]) -> list[str]:
-    """What each trigger rests on; equal ones are said once, and that there are several."""
+    """The basis of each trigger; equal ones are merged."""
     counted = Counter((rate.why, rate.basis == "unknown") for rate in rates)
     return [
         why if many == 1 or nobody_knows else f"Each of {many} triggers: {why}"
@@ -146,7 +145,7 @@ def _whys(rates: Sequence[RunRate]) -> list[str]:
 
 
 def _short(watched: timedelta) -> str:
-    """The whole hours or minutes that a stretch of less than a day lies below."""
+    """Round a period below a day up to whole hours or minutes."""
     unit, name = (_HOUR, "hour") if watched >= _HOUR else (_MINUTE, "minute")
     many = watched // unit + 1
     return f"{many} {name}" + ("s" if many > 1 else "")

@@ -1,4 +1,4 @@
-"""The forecast as JSON Schema, for whatever answers with one."""
+"""JSON schema of the forecast."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The steps of a plan as far as money goes: how often each may happen, and what may hold it back.
+"""How often each step of a plan runs, and which caps limit it.
 
-A step inside a loop happens once for each item; one with a condition may not happen at all; one
-that fails is tried again. The steps after a failure belong to the upper end alone.
+A step in a loop runs once per item, a conditional one perhaps never, and a failing one is retried.
+Steps after a failure only count at the upper end.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _ZERO: Final = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class StepFrequency:
-    """One step that does something itself."""
+    """The frequency of a leaf step."""
 
     step_id: str
     action: str
     config: Mapping[str, Any]
-    # How often it happens in a run.
+    # How often it runs per run.
     low: Decimal = _ONE
     usual: Decimal = _ONE
     high: Decimal = _ONE
-    # Caps of its own and of the loops around it.
+    # Its own caps and those of the enclosing loops.
     caps: tuple[Decimal, ...] = ()
     conditional: bool = False
-    # Its number of items is only known in the run.
+    # The number of items is only known at run time.
     items_open: bool = False
 
 
@@ -101,7 +101,7 @@ class _StepFrequencyWalk:
 def count_step_frequencies(
     document: Mapping[str, Any], bounds: ExecutionBounds, vocabulary: Vocabulary, limits: Limits
 ) -> list[StepFrequency]:
-    """Every step that does something itself, nested ones included, in order."""
+    """List every leaf step in order, nested ones included."""
     walk = _StepFrequencyWalk(vocabulary, limits, bounds.retries)
     failed = StepFrequency("", "", {}, low=_ZERO, usual=_ZERO)
     after = mapping(document.get("execution")).get("on_failure")
@@ -110,6 +110,6 @@ def count_step_frequencies(
 
 
 def all_conditional(document: Mapping[str, Any]) -> bool:
-    """Whether every step of the plan may be skipped, so that a run may come to nothing."""
+    """Report whether every step is conditional, so that a run may cost nothing."""
     plan = entries(document.get("plan"))
     return bool(plan) and all(step.get("when") for step in plan)

@@ -1,10 +1,11 @@
-"""A model turns a wish into a definition, and another ask reviews one.
+"""Generating a definition with a model, and reviewing one with a second call.
 
-Everything a model writes here is data. What it hands in is judged by the one validator, tidied by
-fixed rules and becomes part of a proposal, which can do nothing before a person saves it. The
-model sees words, schemas and names; never a row, a page's text or the value of a secret.
+Model output is data. A submission is validated, normalized by fixed rules and becomes part of a
+proposal, which cannot do anything before a person saves it. The model sees requests, schemas and
+names; never rows, page texts or secret values.
 
-``generating`` leads the conversation, ``looking`` answers its questions, ``handing`` judges what
-it hands in, ``timing`` compares its schedules with what the rules read, ``reviewing`` asks for a
-second opinion. ``prompts`` and ``outline`` say what it is told, ``shots`` shows it how.
+``conversation`` runs the dialogue, ``looking`` answers lookups, ``submission`` validates what the
+model submits, ``schedule_reconciliation`` compares its schedules with the rule-based parser,
+``name_checks`` finds invented names, ``model_review`` asks for a second opinion. ``prompts`` and
+``outline`` build the prompt.
 """

@@ -1,4 +1,4 @@
-"""What whoever asks a model here is given, and what comes of it."""
+"""Inputs and results of a model conversation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import ValidationReport
 
-# Asks a model once, metered. It may have an attribute ``spent``: what all its asks came to.
+# A metered model call. Its optional attribute ``spent`` is the total cost so far.
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 Judge = Callable[[Any], Awaitable[ValidationReport]]
 
 MOST_ROUNDS: Final = 3
 MOST_ASKS: Final = 12
-# What an answer of a provider is cut off for, and what it is refused for.
+# Finish reasons for truncated and refused responses.
 CUT: Final = frozenset({"max_tokens", "length"})
 REFUSED: Final = frozenset({"refusal", "content_filter"})
 _CONTROL: Final = re.compile(
@@ -31,31 +31,31 @@ _CONTROL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GenerationContext:
-    """The parts around one conversation."""
+    """The dependencies of one conversation."""
 
     ask: Ask
-    # Empty: the model that is asked when nobody names one.
+    # Empty: the default model.
     model: str
     words: Vocabulary
     resources: WorkspaceResources
-    # The one validator, as it judges in this workspace.
+    # The validator for this workspace.
     judge: Judge
-    # What all asks through ``ask`` may cost, those before this conversation included.
+    # The budget of all calls through ``ask``, including earlier ones.
     max_usd: Decimal
-    # After so long nothing more is asked; what is under way then is finished first.
+    # After this time no further call is made; a pending one is finished.
     seconds: float
     clock: Clock
 
     @property
     def left(self) -> Decimal:
-        """What may still be spent."""
+        """The remaining budget."""
         spent = getattr(self.ask, "spent", Decimal(0))
         return self.max_usd - spent if isinstance(spent, Decimal) else self.max_usd
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTurn:
-    """What was said before: the person's words, or what was proposed then."""
+    """An earlier turn: the person's request, or the proposal made then."""
 
     by: Literal["person", "proposal"]
     text: str
@@ -63,11 +63,11 @@ class RequestTurn:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """What came of asking a model for a definition."""
+    """The result of generating a definition."""
 
-    # None: there is no definition that could be shown, and the note says why.
+    # None: no definition can be shown, and the note says why.
     sketch: ProposalSketch | None
-    # How many definitions were handed in, and what was wrong with those that were refused.
+    # How many definitions were submitted, and the problems of the rejected ones.
     rounds: int
     refused: tuple[str, ...]
     model: str
@@ -76,17 +76,17 @@ class GenerationResult:
 
 @dataclass(frozen=True, slots=True)
 class ModelReview:
-    """A second opinion. It helps whoever decides and decides nothing itself."""
+    """A second opinion for the reviewer; advisory only."""
 
     summary: str = ""
     flags: tuple[ReviewFlag, ...] = ()
     model: str = ""
-    # Why there is no review, as a sentence; empty: there is one.
+    # Why there is no review; empty when there is one.
     problem: str = ""
 
 
 def tidy(text: Any, most: int) -> str:
-    """A text of a model's as one line that hides nothing, at most so long; else nothing."""
+    """Clean a model's text to one visible line of limited length; empty if nothing is left."""
     if not isinstance(text, str):
         return ""
     line = " ".join(_CONTROL.sub(" ", text[: most * 4]).split())

@@ -1,7 +1,7 @@
-"""The conversation in which a model comes to a definition: bounded in rounds, asks, time, money.
+"""The model conversation that produces a definition, limited in rounds, calls, time and cost.
 
-It ends with a sketch that the validator takes, or with an honest word about why there is none.
-Problems of the provider and of the budget are nobody's fault here and go on as they are.
+It ends with a valid sketch or with the reason why there is none. Provider and budget errors
+propagate.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _NAMES: Final = [tool.name for tool in TOOLS]
 _MAX_TOKENS: Final = 8_192
 _SHOWN: Final = 50_000
 _NAME: Final = 200
-# A definition that a model can still give back whole, in characters.
+# The largest definition that a model can repeat in full, in characters.
 _LONGEST: Final = 20_000
 _MOST_CALLS: Final = 16
-# How often in a row it may answer without asking for anything.
+# How many consecutive responses may come without a tool call.
 _MOST_IDLE: Final = 3
 
 _CUT_OFF: Final = (
@@ -67,7 +67,7 @@ _TOO_MANY: Final = f"Only the first {_MOST_CALLS} calls of one turn are answered
 
 @dataclass(slots=True)
 class GenerationConversation:
-    """One conversation."""
+    """A conversation with a model."""
 
     desk: GenerationContext
     hands: SubmissionReviewer
@@ -79,7 +79,7 @@ class GenerationConversation:
     end: float
     refused: list[str] = field(default_factory=list)
     idle: int = 0
-    # What there is to say when the conversation ends without a definition.
+    # The message when the conversation ends without a definition.
     gave_up: str = ""
 
     async def run(self) -> GenerationResult:
@@ -124,7 +124,7 @@ class GenerationConversation:
         return reply
 
     async def _heard(self, reply: ModelReply) -> ProposalSketch | None:
-        """What a reply comes to; without a sketch the conversation goes on or is given up."""
+        """Handle a response; without a sketch the conversation continues or is given up."""
         if reply.stop_reason in REFUSED:
             self.gave_up = "The model's provider refused to work on this request."
             return None
@@ -185,7 +185,7 @@ class GenerationConversation:
         return LookupResult(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
 
     def _tell(self, reply: ModelReply, results: Sequence[LookupResult], text: str = "") -> None:
-        """Adds the model's turn and ours to the conversation."""
+        """Append the model's turn and our reply."""
         said = reply.text if reply.text or reply.calls else "…"
         self.messages.append(
             ModelMessage("assistant", said[:_SHOWN], calls=reply.calls, kept=reply.kept)
@@ -211,7 +211,7 @@ class GenerationConversation:
 async def generate(
     context: GenerationContext, request: AutomationRequest, talk: Sequence[RequestTurn] = ()
 ) -> GenerationResult:
-    """A definition for a wish, as a model writes it, or why there is none."""
+    """Generate a definition for a request, or return the reason for failing."""
     model = tidy(context.model, _NAME)
     if request.before is not None and len(dump_json(request.before)) > _LONGEST:
         return GenerationResult(None, 0, (), model, _TOO_LONG)

@@ -1,7 +1,7 @@
-"""What a model may look up: names, columns and schemas.
+"""Lookups for the model: names, columns and schemas.
 
-It reads what it was handed and nothing else, so no page, row or secret can be reached from here.
-Each answer stands between marks, because most names and some descriptions were written elsewhere.
+Only the given data is read, so no page, row or secret can be reached. Each answer is delimited,
+because most names and some descriptions are untrusted.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ TOOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """The answer to a call."""
+    """The answer to a lookup."""
 
     content: str
     failed: bool = False
@@ -110,14 +110,14 @@ class LookupResult:
 
 @dataclass(frozen=True, slots=True)
 class ModelLookup:
-    """Answers what a model looks up."""
+    """Answers the model's lookups."""
 
     resources: WorkspaceResources
     words: Vocabulary
     marks: QuoteMarkers
 
     def answer(self, name: str, arguments: Mapping[str, Any] | str) -> LookupResult | None:
-        """What a call finds; None: it is no call to look something up."""
+        """Answer a tool call; None when it is not a lookup."""
         key = {LIST: "kind", FIND: "words", DESCRIBE: "name"}.get(name)
         if key is None:
             return None
@@ -161,7 +161,7 @@ class ModelLookup:
 
 
 def find(text: str, vocabulary: Vocabulary) -> list[Capability]:
-    """The capabilities that say most of these words, in their names before their descriptions."""
+    """Rank capabilities by matching words, names before descriptions."""
     wanted = {_stem(word) for word in _WORD.findall(text[:500].casefold())} - _IDLE
     scored = []
     for one in vocabulary.capabilities.values():

@@ -1,4 +1,4 @@
-"""A second opinion on a definition, in business words. It helps a person; it gates nothing."""
+"""A second opinion on a definition in plain language. Advisory only."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def ask_reviewer(
     explained: Sequence[str],
     facts: Sequence[str],
 ) -> ModelReview:
-    """What a model says of a definition; where it could not, the reason is in ``problem``."""
+    """Ask a model to review a definition; on failure ``problem`` has the reason."""
     marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
     begun = review_opening(document, request, explained, facts, marks)
     messages = [ModelMessage("user", begun)]
@@ -126,7 +126,7 @@ def _read(reply: ModelReply, document: Mapping[str, Any]) -> ModelReview | None:
 
 
 def _flags(value: Any, document: Mapping[str, Any]) -> tuple[ReviewFlag, ...]:
-    """Those that speak of a place that there is."""
+    """Keep the flags that point to an existing place."""
     made: dict[tuple[str, str], ReviewFlag] = {}
     for one in value if isinstance(value, list) else ():
         if not isinstance(one, Mapping) or len(made) >= MOST_FLAGS:

@@ -1,4 +1,5 @@
-"""Names that a model may not make up: they are in the workspace, or a person has said them."""
+"""Detecting names that a model invented: each must exist in the workspace or be given by a
+person."""
 
 from __future__ import annotations
 
@@ -22,42 +23,42 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import has_syntax, parse_template
 from mainspring.definition.templates.references import split_plain_template
 
-# Where something goes, as a model may write it: a name that somebody gave, or a bare path.
+# Destinations as a model may write them: a given name, or a bare path.
 
 Heard = Callable[[str], bool]
 
 ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
-# An address whose first part is made by a template: who has it is what its host says.
+# An address whose local part is a template: the host decides whose it is.
 MADE_ADDRESS: Final = re.compile(r"\}\s{0,9}@\s{0,9}([\w-]{1,63}(?:\.[\w-]{1,63}){1,5})")
 _ADDRESSES: Final = frozenset(
     {"to", "cc", "bcc", "reply_to", "email", "phone", "recipient", "recipients"}
 )
 _CHANNELS: Final = frozenset({"channel", "channel_id", "chat_id", "user_id", "install_id"})
 _AUTHORITY: Final = re.compile(r"\s*https?://([^/?#]*)", re.IGNORECASE)
-# A setting of a step or of an agent's tool; deeper down is what it sends, not where to.
+# A setting of a step or tool; anything deeper is content, not a destination.
 _SETTING: Final = re.compile(r"/(?:config|params)/[^/]+(?:/\d+)?$")
-# Stands for a value of the run.
+# Placeholder for a run-time value.
 _HOLE: Final = "\x00"
-# What may stand around a value without naming anything.
+# Characters around a value that name nothing.
 _AROUND: Final = " \t\r\n#@.:+-_<>()[]\"'/,;"
 
 
 def kind_of(pointer: str, key: str, text: str) -> str | None:
-    """What a text names, if it is one that says where something goes."""
+    """Return the kind of name that a destination text is, if any."""
     if not _SETTING.search(pointer):
         return None
     if key in _CHANNELS:
         return "channel"
     if key in _ADDRESSES:
         return "address"
-    # A host that stands there plainly is for the reader to see, and is remarked on.
+    # A literal host is visible to the reviewer, and gets a remark.
     if key == "url" and has_syntax(text) and parse_template_host(text) is None:
         return "host"
     return None
 
 
 def is_given(kind: str, text: str, heard: Heard) -> bool:
-    """Whether a destination is made of nothing but what was said and bare values of the run."""
+    """Report whether a destination consists only of given names and run-time values."""
     if heard(text):
         return True
     if not has_syntax(text):
@@ -65,7 +66,7 @@ def is_given(kind: str, text: str, heard: Heard) -> bool:
     try:
         parse_template(text, Limits(), secrets=True)
     except Invalid:
-        # The validator tells what is wrong with it, and in better words.
+        # The validator reports this with a better message.
         return True
     around = split_plain_template(text)
     if around is None:
@@ -82,15 +83,15 @@ def _is_mentioned(name: str, heard: Heard) -> bool:
 
 
 def _without_heard(text: str, heard: Heard) -> str:
-    """The text without the addresses that somebody said."""
+    """Remove the given addresses from a text."""
     return ADDRESS.sub(lambda found: "" if heard(found[0]) else found[0], text)
 
 
 def find_literal_texts(document: Mapping[str, Any], text: str) -> Iterator[tuple[str, str]]:
-    """The texts of the document itself that a template hands on, with their pointers.
+    """Find literal texts that templates pass on, with their pointers.
 
-    A default of an input, a value of a trigger, what a step is told to make and the items of a
-    loop are as plain as the destination would be, and stand further away from it.
+    Input defaults, trigger values, step outputs and loop items are as literal as the destination
+    itself, only further away from it.
     """
     try:
         found = parse_template(text, Limits(), secrets=True).references
@@ -113,7 +114,7 @@ def _laid_at(document: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
         return
     if root == "steps" and keys:
         root, *keys = keys
-    # A plan with more steps is none that could be taken.
+    # A plan with more steps is rejected anyway.
     for at, step in islice(_steps(document), Limits().steps):
         config = step.get("config")
         if not isinstance(config, Mapping):
@@ -129,7 +130,7 @@ def _laid_at(document: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
 
 
 def _steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every step, those inside of others too."""
+    """Yield every step, nested ones included."""
     waiting: list[tuple[str, Any]] = [("/plan", document.get("plan"))]
     waiting.append(("/execution/on_failure", value_at(document, "/execution/on_failure")))
     while waiting:
@@ -153,20 +154,20 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN: Final = 100
 _MOST_NOTES: Final = 5
 _MOST_FOUND: Final = 200
-# How many destinations with templates in them are looked at.
+# How many templated destinations are checked.
 _MOST_BUILT: Final = 300
 _TOO_MANY: Final = f"There are more than {_MOST_BUILT} destinations with templates in them."
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What a definition may speak of here."""
+    """The names that a definition may use."""
 
-    # Everything that a person has said or has saved before, in one case.
+    # Everything a person has said or saved before, case-folded.
     said: str
     resources: WorkspaceResources
     words: Vocabulary
-    # Every text of the definition of before, as it stands there.
+    # Every text of the previous definition.
     kept: frozenset[str] = frozenset()
 
     @classmethod
@@ -184,20 +185,20 @@ class KnownNames:
         return cls("\n".join(said).casefold(), resources, vocabulary, kept)
 
     def heard(self, name: str) -> bool:
-        """Whether somebody said it, as a word of its own."""
+        """Report whether a person mentioned it, as a whole word."""
         wanted = name.casefold()
         if not wanted or wanted not in self.said:
             return False
         return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.said) is not None
 
     def is_choice(self, value: str) -> bool:
-        """Whether a text may be offered as an answer: a name in it must be one that there is."""
+        """Report whether a text may be offered as an answer: names in it must exist."""
         named = value.startswith("#") or "@" in value or "://" in value
         return not has_syntax(value) and (not named or self.heard(value.strip("#")))
 
 
 def find_invented_names(document: Mapping[str, Any], known: KnownNames) -> Iterator[Finding]:
-    """The names in a document that nobody has given; where there are very many, the first."""
+    """Find invented names in a document, up to a limit."""
     return islice(_find_invented(document, known), _MOST_FOUND)
 
 
@@ -223,7 +224,7 @@ def _find_invented(document: Mapping[str, Any], known: KnownNames) -> Iterator[F
 
 
 def _secrets_in(document: Mapping[str, Any], pointer: str, key: str, text: str) -> Iterable[str]:
-    """The secrets that a text uses, as those who fill them in read it."""
+    """Return the secrets that a text uses, as the template engine parses it."""
     if key == "source" and _caller(document, parent_of(parent_of(pointer))) == "script":
         return {one.name for one in locate_script_secrets(text)}
     if "secrets" not in text or not has_syntax(text):
@@ -231,7 +232,7 @@ def _secrets_in(document: Mapping[str, Any], pointer: str, key: str, text: str) 
     try:
         return parse_template(text, Limits(), secrets=True).secret_names
     except Invalid:
-        # The validator refuses it; what it may name counts as named all the same.
+        # The validator rejects it; names in it still count.
         return set(_SPELT.findall(text))
 
 
@@ -242,7 +243,7 @@ def _addresses(text: str) -> list[str]:
 def _led_elsewhere(
     document: Mapping[str, Any], pointer: str, kind: str, text: str, known: KnownNames
 ) -> Iterator[Finding]:
-    """A destination that is made of more than what was said and what the run knows."""
+    """A destination built from more than given names and run-time values."""
     if not is_given(kind, text, known.heard):
         detail = f"The {kind} {tidy(text, _SHOWN)!r} is built out of what nobody has said."
         yield Finding(pointer, detail, f"invented_{kind}", _BARE)
@@ -253,7 +254,7 @@ def _led_elsewhere(
 
 
 def _is_known(kind: str, text: str, known: KnownNames) -> bool:
-    """Whether a text that becomes a destination names one that somebody gave."""
+    """Report whether a text that becomes a destination is a given name."""
     if has_syntax(text) or kind == "address":
         return is_given(kind, text, known.heard)
     if kind == "host":
@@ -262,7 +263,7 @@ def _is_known(kind: str, text: str, known: KnownNames) -> bool:
 
 
 def _find_named_kind(document: Mapping[str, Any], pointer: str, key: str) -> str | None:
-    """What a text names, by where it stands."""
+    """Return the kind of name by its place."""
     if key in ("board_id", "boards"):
         return "board" if _UUID.fullmatch(str(value_at(document, pointer))) else None
     if key in ("channel", "event_type"):
@@ -305,7 +306,7 @@ def _unknown(pointer: str, kind: str, name: str) -> Finding:
 
 
 def remarks(document: Mapping[str, Any], known: KnownNames) -> list[str]:
-    """Names that may well be meant, and that a person should look at."""
+    """Names that are probably intended and that a person should check."""
     return list(dict.fromkeys(_remarks(document, known)))[:_MOST_NOTES]
 
 

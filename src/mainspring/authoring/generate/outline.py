@@ -1,7 +1,7 @@
-"""Schemas told in few words: what a model needs to write a value, and nothing besides.
+"""Compact outlines of schemas for a prompt.
 
-The notation is that of TypeScript, which takes a fifth of the room of JSON Schema. All of it is
-made from the schemas themselves, so it cannot say anything that the validator does not.
+The notation is TypeScript's, which takes a fifth of the tokens of JSON Schema. It is derived from
+the schemas, so it cannot contradict the validator.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _SENTENCE: Final = 160
 _VALUE: Final = 60
 _MOST_KEYS: Final = 60
 _MOST_OPTIONS: Final = 30
-# Everything that we set ourselves, and what follows from the plan.
+# Keys that the application sets, or that follow from the plan.
 _NOT_THEIRS: Final = frozenset({"schema_version", "intent", "metadata", "grants", "retention"})
 _TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean", "null": "null"}
 _FILTER: Final = "#/$defs/filter"
 
 
 class SchemaOutline:
-    """One schema with the definitions it leans on."""
+    """A schema with the definitions it references."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         defs = root.get("$defs")
         self._defs: Mapping[str, Any] = defs if isinstance(defs, Mapping) else {}
 
     def spell(self, schema: Any, depth: int = 0) -> str:
-        """A schema as a type."""
+        """Render a schema as a type."""
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return "any"
         reference = schema.get("$ref")
@@ -79,7 +79,7 @@ class SchemaOutline:
         return f"{{ [key]: {self.spell(rest, depth + 1)} }}" if isinstance(rest, Mapping) else "{}"
 
     def keys(self, schema: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-        """Each key of an object with its type, and with what it means at the outermost level."""
+        """Render the keys of an object, with descriptions at the top level."""
         properties = schema.get("properties")
         if not isinstance(properties, Mapping):
             return
@@ -96,7 +96,7 @@ class SchemaOutline:
 
 
 def _either(schema: Mapping[str, Any]) -> str:
-    """Keys of which one has to be there."""
+    """Keys of which one is required."""
     for options in (schema.get("oneOf"), schema.get("anyOf")):
         if isinstance(options, list) and all(isinstance(one, Mapping) for one in options):
             names = [" and ".join(map(str, one.get("required", ()))) for one in options]
@@ -134,7 +134,7 @@ def _value(value: Any) -> str:
 
 
 def block(title: str, schema: Mapping[str, Any], text: str = "") -> str:
-    """One object with a key a line."""
+    """Render an object with one key per line."""
     lines = [f"  {line}" for line in SchemaOutline(schema).keys(schema)]
     head = f"{title} {{" + (f"  // {text}" if text else "")
     return "\n".join([head, *lines, "}" + _either(schema)])
@@ -142,7 +142,7 @@ def block(title: str, schema: Mapping[str, Any], text: str = "") -> str:
 
 @lru_cache(maxsize=1)
 def envelope() -> str:
-    """A definition, without the parts that are not the model's to write."""
+    """Outline a definition without the parts that the model does not write."""
     schema = build_definition_schema()
     parts = schema["$defs"]
     shown = [
@@ -181,7 +181,7 @@ def _trimmed(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def triggers(vocabulary: Vocabulary) -> str:
-    """Every kind of trigger: its config, and what its runs read as ``trigger``."""
+    """Outline every trigger type: its config, and the ``trigger`` variable of its runs."""
     told = []
     for one in vocabulary.triggers.values():
         payload = one.payload_schema.get("properties")
@@ -193,7 +193,7 @@ def triggers(vocabulary: Vocabulary) -> str:
 
 
 def actions(vocabulary: Vocabulary) -> str:
-    """Every action with its config, and what later steps read of it."""
+    """Outline every action with its config and its output."""
     told = []
     for one in vocabulary.actions.values():
         told.append(block(one.type, one.config_schema, _one_line(one.description)))
@@ -203,7 +203,7 @@ def actions(vocabulary: Vocabulary) -> str:
 
 
 def capabilities(vocabulary: Vocabulary) -> str:
-    """What is ours and can be granted: its name, how far it reaches, what it does."""
+    """Outline the built-in capabilities: name, effect and description."""
     return "\n".join(
         f"{one.id}  [{reach(one)}] {one.label}"
         for one in vocabulary.capabilities.values()
@@ -222,18 +222,18 @@ def reach(capability: Capability) -> str:
 
 
 def from_outside(capability: Capability) -> bool:
-    """Whether it is the tool of a connection: what it says of itself was written elsewhere."""
+    """Whether it is an MCP tool, whose description is untrusted."""
     return bool(capability.annotations.pin)
 
 
 def aliases(vocabulary: Vocabulary) -> list[str]:
-    """The connections whose tools can be used."""
+    """The aliases of the connections with usable tools."""
     outside = (one.id for one in vocabulary.capabilities.values() if from_outside(one))
     return sorted({name.partition(".")[0] for name in outside})
 
 
 def describe_capability(capability: Capability) -> str:
-    """One capability, whole."""
+    """Describe one capability in full."""
     parts = [
         f"{capability.id} [{reach(capability)}]",
         capability.description.strip(),
@@ -249,7 +249,7 @@ def describe_capability(capability: Capability) -> str:
 
 
 def filters() -> str:
-    """The filters with their parameters, and the tests."""
+    """Outline the template filters with parameters, and the tests."""
     told = []
     for name, one in sorted(FILTERS.items()):
         given = ", ".join(

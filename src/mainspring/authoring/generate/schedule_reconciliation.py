@@ -1,9 +1,8 @@
-"""Schedules are read twice, by rules and by the model, and where they differ a person is asked.
+"""Reconciling a model's schedules with the rule-based parser.
 
-Two schedules are the same when they mean the same moments, however they are written. A difference
-is a question with both readings as answers. What the rules ask a person about is asked, whatever
-the model thought of it. The rules decide alone only where the model has no schedule that can be
-read.
+Two schedules are equal when they have the same fire times. A difference becomes a question with
+both readings as choices. Questions of the rules are always asked. The rules alone decide only when
+the model has no readable schedule.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from mainspring.definition.strict_json import join_pointer, split_pointer
 
 MOMENTS: Final = 50
 _HORIZON: Final = timedelta(days=5 * 366)
-# Where to look, so that nights, weekends, months and clock changes are among what is compared.
+# Periods to compare, covering nights, weekends, months and clock changes.
 _WINDOWS: Final = tuple(
     timedelta(hours=hours) for hours in (0, 9, 17, 33, 57, 81, 105, 129, 153, 24 * 40, 24 * 200)
 )
@@ -44,24 +43,24 @@ _TAKES_BACK: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# A cron expression and its zone, as somebody wrote them.
+# A cron expression and its time zone.
 Times = tuple[str, str]
 
 
 @dataclass(slots=True)
 class ReconciledTriggers:
-    """The triggers after both readings were compared."""
+    """The triggers after comparing both readings."""
 
     triggers: list[Any]
     questions: tuple[ProposalQuestion, ...] = ()
     notes: list[str] = field(default_factory=list)
-    # Where each trigger of the model's stands now; those that are gone are not in it.
+    # New index of each of the model's triggers; dropped ones are missing.
     moved: dict[int, int] = field(default_factory=dict)
-    # Whether they are no longer what the model wrote.
+    # Whether they differ from what the model wrote.
     changed: bool = False
 
     def follow(self, pointer: str) -> str | None:
-        """A pointer into what the model wrote, as it is now; None: there is no such place."""
+        """Map a pointer into the model's document; None when that place is gone."""
         parts = split_pointer(pointer)
         if parts[:1] != ["triggers"] or len(parts) < 2 or not parts[1].isdecimal():
             return pointer
@@ -70,12 +69,12 @@ class ReconciledTriggers:
 
 
 def read_schedule(request: AutomationRequest) -> ScheduleAnswer:
-    """What the rules make of the words; a definition that is changed brings its own zone."""
+    """Parse the schedule with the rules; an edited definition supplies its own time zone."""
     zones = (
         {zone for _, zone in _times(request.before.get("triggers"))} if request.before else set()
     )
     own = zones.pop() if len(zones) == 1 else None
-    # It need not be sound: what is no zone is passed over.
+    # The stored zone may be invalid, and is then ignored.
     return parse_schedules(
         request.text, request.now, own if own and is_zone(own) else request.timezone
     )
@@ -88,7 +87,7 @@ def reconcile_triggers(
     vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
-    """The triggers of a document, with a question where the two readings differ."""
+    """Reconcile a document's triggers, asking where the readings differ."""
     given = document.get("triggers")
     triggers = list(given) if isinstance(given, list) else []
     kept = ReconciledTriggers(triggers, moved={place: place for place in range(len(triggers))})
@@ -126,7 +125,7 @@ def _changed(
     vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
-    """Of a definition that is changed, only what is new in it is compared."""
+    """For an edit, only new triggers are compared."""
     zones = [one for one in read.clarifications if one.kind == "time_zone"]
     asks = bool(read.clarifications or read.refusals)
     clear = len(read.readings) == 1 and not asks and not _is_guessed(read.readings[0])
@@ -149,7 +148,7 @@ def _changed(
 
 
 def _is_guessed(reading: ScheduleReading) -> bool:
-    """Whether more than the zone had to be assumed; the definition may have said it better."""
+    """Report whether more than the zone was assumed; the stored definition may be more precise."""
     return any(not _of_zone(one) for one in reading.assumptions)
 
 
@@ -165,7 +164,7 @@ def _either(
     vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ReconciledTriggers:
-    """A question in the place of the schedules, with both readings as answers."""
+    """Replace the schedules by a question with both readings as choices."""
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
     bench = SketchBuilder(vocabulary, resources, triggers=[kept.triggers[place] for place in rest])
     ours = _read_times(read)
@@ -198,7 +197,7 @@ def _either(
 def _extras(
     kept: ReconciledTriggers, fresh: list[int], count: int, at: int
 ) -> tuple[tuple[str, Any], ...]:
-    """All else that the model said of its schedules, for triggers that an answer makes."""
+    """The model's other trigger settings, for triggers made from an answer."""
     found: list[tuple[str, Any]] = []
     for place in range(count):
         own = kept.triggers[fresh[min(place, len(fresh) - 1)]]
@@ -215,7 +214,7 @@ def _extras(
 
 
 def _describe_times(times: Sequence[Times]) -> str:
-    """Schedules in words; those of one zone in one sentence."""
+    """Describe schedules, grouped by zone."""
     zones: dict[str, list[str]] = {}
     for cron, zone in times:
         zones.setdefault(zone, []).append(cron)
@@ -236,7 +235,7 @@ def _by_rules(
     document: Mapping[str, Any],
     now: datetime,
 ) -> ReconciledTriggers:
-    """The rules' triggers and questions in the place of the model's schedules."""
+    """Replace the model's schedules by the rules' triggers and questions."""
     mine = [kept.triggers[place] for place in fresh]
     rest = [place for place in range(len(kept.triggers)) if place not in fresh]
     bench = SketchBuilder(vocabulary, resources, triggers=[kept.triggers[place] for place in rest])
@@ -251,7 +250,7 @@ def _by_rules(
 
 
 def _like(made: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The rules' moments with all else that the model said of its triggers."""
+    """The rules' fire times with the model's other trigger settings."""
     if not mine:
         return [dict(one) for one in made]
     shaped = []
@@ -268,10 +267,10 @@ def _like(made: Sequence[Mapping[str, Any]], mine: Sequence[Mapping[str, Any]]) 
 def _difference(
     mine: Sequence[Any], made: Sequence[Any], read: ScheduleAnswer, now: datetime
 ) -> Iterator[str]:
-    """How the two differ, where both say something."""
+    """Describe the difference, where both have schedules."""
     ours, theirs = _times(made, "UTC"), _times(mine)
     if read.clarifications:
-        # The rules do not know the zone yet, so only the clock is compared.
+        # The rules have no zone yet, so only the time of day is compared.
         theirs = _times([{**one, "config": {**_config(one), "timezone": "UTC"}} for one in mine])
     if not ours or not mine or is_same_schedule(ours, theirs, now):
         return
@@ -284,7 +283,7 @@ def _difference(
 
 
 def _as_model_read(mine: Sequence[Any]) -> tuple[QuestionChoice, ...]:
-    """The model's own schedule, as one of the answers to what the rules ask."""
+    """The model's schedule as one choice of the rules' question."""
     times = [time for one in mine for time in _times([one])]
     if len(times) != 1 or not _can_be_read(times[0]):
         return ()
@@ -299,7 +298,7 @@ def _as_model_read(mine: Sequence[Any]) -> tuple[QuestionChoice, ...]:
 def _with_conditions(
     question: ProposalQuestion, document: Mapping[str, Any], offered: tuple[QuestionChoice, ...]
 ) -> ProposalQuestion:
-    """Conditions of an answer go to every step; the model's reading is one more answer."""
+    """Conditions of an answer apply to every step; the model's reading is an additional choice."""
     choices = [
         replace(one, also=tuple(place for entry in one.also for place in _spread(entry, document)))
         for one in question.choices
@@ -327,7 +326,7 @@ def _bare(condition: str) -> str:
 
 
 def is_same_schedule(left: Sequence[Times], right: Sequence[Times], now: datetime) -> bool:
-    """Whether two schedules fire together, as far as anybody looks."""
+    """Report whether two schedules have the same fire times in the compared periods."""
     if not left or not right:
         return not left and not right
     if not all(map(_can_be_read, (*left, *right))):
@@ -362,7 +361,7 @@ def _read_times(read: ScheduleAnswer) -> list[Times]:
 
 
 def _is_sound(trigger: Any) -> bool:
-    """Whether it can be compared at all; if not, the validator says why."""
+    """Report whether it can be compared; otherwise the validator reports the error."""
     return isinstance(trigger, Mapping) and isinstance(trigger.get("type"), str)
 
 
@@ -376,7 +375,7 @@ def _config(trigger: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _times(triggers: Any, zone: str | None = None) -> list[Times]:
-    """The schedules among triggers that are whole; a zone for those without."""
+    """Return the complete schedules among triggers, with a default zone."""
     found = []
     for one in triggers if isinstance(triggers, list | tuple) else ():
         if _is_schedule(one):

@@ -1,7 +1,7 @@
-"""What a model hands in: tidied, compared with the rules, and judged by the one validator.
+"""Validating a model's submission: normalized, reconciled with the rules, and validated.
 
-A definition that lacks a value is right as long as a question asks for it. Everything else that
-the validator finds is told to the model, and no person ever sees that definition.
+A definition may lack a value that a question asks for. All other findings are returned to the
+model, and no person sees that definition.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from mainspring.definition.model import CURRENT_VERSION
 from mainspring.definition.strict_json import check_value, join_pointer, read_json, split_pointer
 from mainspring.definition.validate import ValidationReport
 
-# What a model wants to have asked: only for a value inside a config, and in a tidy form.
+# Questions of the model: only for values inside a config, and normalized.
 
 MOST: Final = 10
 _MOST_CHOICES: Final = 12
 _LONGEST: Final = 300
 _LABEL: Final = 100
-# A longer answer is for the person to write, not to be taken with one key.
+# A longer choice is for the person to type.
 _LONGEST_CHOICE: Final = 200
 _POINTER: Final = 500
-# Values inside the settings of triggers and steps, and caps; never a step, a name or a grant.
+# Places a question may concern: config values and caps; never a step, a name or a grant.
 _PLACE: Final = re.compile(
     r"/(?:triggers/\d{1,4}/(?:config|inputs)/.+"
     r"|(?:plan|execution/on_failure)/\d{1,4}/config/.+"
@@ -55,7 +55,7 @@ _PLACE: Final = re.compile(
     r"|writes/(?:dedupe_key_field|dedupe_target_field))",
     re.DOTALL,
 )
-# What decides what may be done, and to whom; a person who answers does not see it so.
+# Keys that decide permissions, which an answer must not set.
 _NEVER: Final = frozenset(
     {"grants", "tools", "tool", "params", "write_policy", "steps", "headers", "hosts", "definition"}
 )
@@ -66,7 +66,7 @@ _WAY_OUT: Final = "Point at a value inside a config, such as /plan/0/config/chan
 def take(
     document: dict[str, Any], asked: Any, known: KnownNames
 ) -> tuple[list[ProposalQuestion], list[Finding]]:
-    """The questions, with the values they ask for taken out of the document, and what is wrong."""
+    """Extract the questions, removing the values they ask for, and report problems."""
     if asked is None:
         return [], []
     if not isinstance(asked, list) or len(asked) > MOST:
@@ -96,7 +96,7 @@ def _one(document: dict[str, Any], one: Any, known: KnownNames) -> ProposalQuest
 
 
 def _place(document: dict[str, Any], pointer: str) -> str | None:
-    """Where an answer can be put: the nearest value that is no item of a list."""
+    """The place for an answer: the nearest value that is not a list item."""
     if len(pointer) > _POINTER:
         return None
     while isinstance(value_at(document, parent_of(pointer)), list):
@@ -107,14 +107,14 @@ def _place(document: dict[str, Any], pointer: str) -> str | None:
     if above is NOT_THERE and parent_of(pointer).endswith("/config"):
         owner = value_at(document, parent_of(parent_of(pointer)))
         return pointer if isinstance(owner, dict) else None
-    # A step is no value, and neither are the steps inside one.
+    # Steps and nested steps are not values.
     if not isinstance(above, dict) or "step_id" in above or pointer.endswith("/steps"):
         return None
     return pointer
 
 
 def _decides(document: Mapping[str, Any], pointer: str) -> bool:
-    """Whether what stands there says what an automation may do, rather than what it does."""
+    """Report whether a place decides what an automation may do."""
     *above, last = split_pointer(pointer)
     if last in _NEVER or "grants" in above or "tools" in above:
         return True
@@ -135,7 +135,7 @@ def _take_out(document: dict[str, Any], pointer: str) -> None:
 def _question(
     document: Mapping[str, Any], pointer: str, text: str, known: KnownNames, choices: Any
 ) -> ProposalQuestion:
-    """A question for the value at a pointer, with the answers that are known."""
+    """Build a question for the value at a pointer, with known choices."""
     schema = schema_at(document, pointer, known.words)
     shape = {"type": "string", "minLength": 1} if schema is None else schema
     offered = _there(pointer, known, document) or _offered(choices, shape, known)
@@ -143,7 +143,7 @@ def _question(
 
 
 def _name(document: Mapping[str, Any], pointer: str) -> str:
-    """A name that stays while the step does, wherever that moves: post-channel."""
+    """A name that is stable when the step moves: post-channel."""
     parts = split_pointer(pointer)
     for place in range(len(parts) - 1, 0, -1):
         owner = value_at(document, join_pointer("", *parts[:place]))
@@ -158,13 +158,13 @@ def _slug(text: str) -> str:
 
 
 def free(name: str, used: Collection[str]) -> str:
-    """The name, or one like it that nothing else has."""
+    """Return the name, made unique."""
     numbered = (f"{name}-{number}" for number in count(2))
     return name if name not in used else next(one for one in numbered if one not in used)
 
 
 def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list[QuestionChoice]:
-    """What the workspace itself has for such a place."""
+    """Return the workspace's own choices for such a place."""
     key, resources = split_pointer(pointer)[-1], known.resources
     if key == "board_id":
         return [
@@ -183,7 +183,7 @@ def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list
 
 
 def _offered(choices: Any, schema: Mapping[str, Any], known: KnownNames) -> list[QuestionChoice]:
-    """What the model would offer, as far as it fits and names nothing that is not there."""
+    """Return the model's choices that are valid and name only existing things."""
     given: Sequence[Any] = choices if isinstance(choices, list) else ()
     fits = _fitting(schema)
     made = []
@@ -199,7 +199,7 @@ def _offered(choices: Any, schema: Mapping[str, Any], known: KnownNames) -> list
 
 
 def _label(text: str) -> str:
-    """The whole of a short answer; of a longer one its beginning, and that there is more."""
+    """Label a choice; a long one is truncated."""
     if len(text) <= _LABEL:
         return text
     return f"{tidy(text[:_LABEL], _LABEL)}… ({len(text)} characters)"
@@ -212,7 +212,7 @@ def _fitting(schema: Mapping[str, Any]) -> Any:
         return lambda value: isinstance(value, str)
 
 
-# What is set by us in a definition that a model wrote, whatever it wrote there.
+# Fields that the application sets, overriding the model.
 
 _NAME: Final = 200
 _MOST_TEXT: Final = 4_000
@@ -223,7 +223,7 @@ _POLICY: Final = "write_policy"
 def normalize_definition(
     arguments: Mapping[str, Any], request: AutomationRequest
 ) -> tuple[dict[str, Any], list[str]]:
-    """The definition with our parts in it and without its grants, and what had to be put right."""
+    """Set the application's fields, drop the grants, and report what was corrected."""
     before = request.before or {}
     document = {**deepcopy(dict(arguments)), "schema_version": CURRENT_VERSION}
     document.pop("grants", None)
@@ -252,7 +252,7 @@ def _as_before(document: dict[str, Any], before: Mapping[str, Any], name: str) -
 
 
 def _hold_writes(document: dict[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """Whether writes may go without a person is for a person to say, never for a model."""
+    """Whether writes need no approval is a person's decision, never the model's."""
     execution = document.get("execution")
     earlier = before.get("execution")
     was = earlier.get(_POLICY, _DRAFT) if isinstance(earlier, Mapping) else _DRAFT
@@ -269,7 +269,7 @@ def _hold_writes(document: dict[str, Any], before: Mapping[str, Any]) -> list[st
 
 
 def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """What is sent without asking is for a person to say; a notice to oneself is proposed so."""
+    """Require approval for what is sent; a notification to oneself is exempt by default."""
     known = {
         one["step_id"]: one for one in walk_steps(before) if isinstance(one.get("step_id"), str)
     }
@@ -289,7 +289,7 @@ def _set_approvals(document: dict[str, Any], before: Mapping[str, Any]) -> list[
 
 
 def _keep_ids(document: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """A trigger that lost its id in being written anew is still the one it was."""
+    """Restore the id of a trigger that the model rewrote without it."""
     triggers, earlier = document.get("triggers"), before.get("triggers")
     if not isinstance(triggers, list) or not isinstance(earlier, list):
         return
@@ -312,7 +312,7 @@ _MOST_TOLD: Final = 20
 _MOST_NOTES: Final = 10
 _NOTE: Final = 300
 _SUMMARY: Final = 500
-# Codes of a config that lacks one key or another.
+# Codes of a config that lacks a key.
 _LACKS: Final = frozenset({"required", "any_of", "one_of"})
 _TEXT_SCHEMA: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 
@@ -363,7 +363,7 @@ TOOL: Final = ModelTool(
 
 
 def parse_text_submission(text: str) -> ToolCall | None:
-    """The hand-in of a model that wrote the JSON instead of calling the tool."""
+    """Parse a submission that the model wrote as text instead of a tool call."""
     for value in parse_json_text(text, Limits()):
         if isinstance(value, dict) and "definition" in value:
             return ToolCall("", HAND_IN, value)
@@ -374,21 +374,21 @@ def parse_text_submission(text: str) -> ToolCall | None:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionVerdict:
-    """A sketch, or what is wrong with what was handed in."""
+    """A sketch, or the problems of a submission."""
 
     sketch: ProposalSketch | None = None
     findings: tuple[Finding, ...] = ()
 
     @property
     def summary(self) -> str:
-        """What was wrong, for the record."""
+        """The problems, for the record."""
         told = "; ".join(f"{one.pointer or '/'}: {one.detail}" for one in self.findings[:3])
         more = len(self.findings) - 3
         return tidy(told, _SUMMARY) + (f" (and {more} more)" if more > 0 else "")
 
     @property
     def told(self) -> str:
-        """What was wrong, for the model."""
+        """The problems, for the model."""
         lines = []
         for one in self.findings[:_MOST_TOLD]:
             way = f" {one.suggestion}" if one.suggestion else ""
@@ -401,19 +401,19 @@ class SubmissionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """What was handed in, brought into form."""
+    """A normalized submission."""
 
     document: dict[str, Any]
     questions: list[ProposalQuestion]
     notes: list[str]
     wrong: list[Finding]
-    # What the model would have granted.
+    # The grants that the model proposed.
     grants: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReviewer:
-    """Takes what is handed in for one wish."""
+    """Reviews the submissions for one request."""
 
     desk: GenerationContext
     wish: AutomationRequest
@@ -421,8 +421,8 @@ class SubmissionReviewer:
     known: KnownNames
 
     async def take(self, arguments: Mapping[str, Any] | str) -> SubmissionVerdict:
-        """The verdict on one hand-in."""
-        # A definition of a megabyte takes its time to walk.
+        """Review a submission."""
+        # In a thread: a definition of a megabyte is slow to traverse.
         made = await asyncio.to_thread(self._made, arguments)
         if isinstance(made, SubmissionVerdict):
             return made
@@ -438,7 +438,7 @@ class SubmissionReviewer:
         )
 
     def _made(self, arguments: Mapping[str, Any] | str) -> _Submission | SubmissionVerdict:
-        """What was handed in as it would be shown, and what is wrong with it before judging."""
+        """Normalize a submission, with the problems found before validation."""
         try:
             given = _read(arguments)
             check_value(given, Limits())
@@ -462,7 +462,7 @@ class SubmissionReviewer:
         )
 
     async def _judged(self, made: _Submission) -> tuple[dict[str, Any], list[Finding]]:
-        """The document with the fewest grants that carry it, and what is still wrong with it."""
+        """Validate the document with minimal grants, and return its problems."""
         document, questions = made.document, made.questions
         before = (self.wish.before or {}).get("grants")
         written = [] if made.grants is None else [made.grants]
@@ -483,7 +483,7 @@ class SubmissionReviewer:
         return best, least or []
 
     def _was_open(self, finding: Finding, document: Mapping[str, Any]) -> bool:
-        """Whether a value was missing before already: then a person has been asked for it."""
+        """Report whether a value was already missing: then a question exists for it."""
         if finding.code != "required" or self.wish.before is None:
             return False
         above = parent_of(finding.pointer)
@@ -496,7 +496,7 @@ class SubmissionReviewer:
 
 
 def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-    """What was handed in; some models write an object inside an object as text."""
+    """Parse a submission; some models encode nested objects as text."""
     given = dict(arguments) if isinstance(arguments, Mapping) else {}
     for name in ("definition", "questions", "notes"):
         if isinstance(given.get(name), str):
@@ -508,7 +508,7 @@ def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
 
 
 def _drop_unused_grants(document: dict[str, Any], report: ValidationReport) -> dict[str, Any]:
-    """Without the grants that no step needs."""
+    """Drop grants that no step needs."""
     unused = {one.pointer for one in report.warnings if one.code == "unused_grant"}
     if not unused:
         return document
@@ -521,7 +521,7 @@ def _drop_unused_grants(document: dict[str, Any], report: ValidationReport) -> d
 def _joined(
     asked: Sequence[ProposalQuestion], rules: Sequence[ProposalQuestion], follow: Any
 ) -> list[ProposalQuestion]:
-    """The rules' questions, and those of the model that they do not ask already."""
+    """Merge the rules' questions with the model's additional ones."""
     made = list(rules)
     for one in asked:
         pointer = follow(one.pointer)
@@ -536,7 +536,7 @@ def _covers(question: ProposalQuestion, pointer: str) -> bool:
 
 
 def _is_excused(finding: Finding, questions: Sequence[ProposalQuestion]) -> bool:
-    """Whether an answer that is still to come will mend it."""
+    """Report whether an open question will fix a problem."""
     for question in questions:
         for place in (question.pointer, *question.others):
             if is_within(finding.pointer, place):

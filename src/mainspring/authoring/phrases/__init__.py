@@ -1,11 +1,10 @@
-"""Phrases: what people say about time, read as schedules.
+"""Parsing natural-language time expressions into schedules.
 
-A request such as "every weekday at 9 Berlin time post the digest" holds a phrase that says when.
-It is found and read by rules, without a model, so the same words always mean the same. The text
-is made plain (``words``) and cut into pieces such as a list of days or a time (``pieces`` by the
-rules of ``aside_rules``, ``day_rules`` and ``rhythm_rules``; ``clock``, ``zones``; what is to be
-left out by ``negations``); the pieces are put together to wishes (``wishes``), and a wish becomes
-a plan (``exceptions``, ``steps``, ``special``, ``calendar_days``, ``weeks``): cron expressions, a
-question, or a sentence on why no schedule can say it. Whatever was not said and had to be supposed
-is told with it.
+A request such as "every weekday at 9 Berlin time post the digest" contains a time expression. It is
+parsed by rules, without a model, so the result is deterministic. ``normalization`` canonicalizes
+the text, ``time_phrases`` splits it into phrases (with ``day_rules``, ``clock``, ``zones`` and
+``negations``), ``schedule_requests`` groups the phrases into one request per schedule, and
+``schedule_planning`` (with ``special``, ``weeks`` and ``crons``) turns each request into cron
+expressions, a clarifying question, or a reason why no schedule can express it. Assumptions are
+reported with the result.
 """

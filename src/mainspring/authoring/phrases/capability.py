@@ -1,4 +1,4 @@
-"""The capability that reads schedules in words, and its schemas."""
+"""The capability that parses schedules in words, and its schemas."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def read_schedule_capability() -> Capability:
 
 
 async def _read(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    # Its rules are many, and most who start have no use for them.
+    # Imported on use: the rules are large, and most commands do not need them.
     from mainspring.authoring.phrases.schedule_parser import parse_schedules
 
     return parse_schedules(arguments["text"], ctx.clock.now(), arguments.get("timezone")).as_dict()

@@ -30,7 +30,7 @@ _ANCHOR: Final = re.compile(
 )
 _NEXT: Final = re.compile(r" (?:, and|and|&|,|or|plus|\+|/)(?: then| again)?(?: at)? ")
 _NOUN: Final = re.compile(r" ([a-z]{3,}s)\b")
-# Plural words that may follow a time all the same.
+# Plural words that may follow a time.
 _AFTER_TIMES: Final = frozenset({"weekdays", "weekends", "days", "times", "hours"})
 _SMALL: Final = {"half": 30, "quarter": 15}
 MOST_TIMES: Final = 24
@@ -38,10 +38,10 @@ MOST_TIMES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """A time of day; ``sure`` when the half of the day was said or is not doubted.
+    """A time of day; ``sure`` when am or pm was given or is not in doubt.
 
-    One that ``turns`` is taken as it stands until a part of the day says otherwise: 7:30 is in
-    the morning, and 7:30 of an evening is not.
+    One that ``turns`` is read as is until a part of the day follows: 7:30 is in the morning, and
+    7:30 in the evening is not.
     """
 
     hour: int
@@ -56,7 +56,7 @@ class ClockTime:
 
 
 def find_times(text: str, at: int) -> tuple[list[ClockTime], int] | None:
-    """The times that are named at a place, such as ``at 8 , 12 and 5 pm``."""
+    """Find the times at a position, such as ``at 8 , 12 and 5 pm``."""
     anchor = _ANCHOR.match(text, at)
     begun = anchor.end() if anchor else at
     first = read_time(text, begun, anchored=anchor is not None)
@@ -87,7 +87,7 @@ def read_time(text: str, at: int, *, anchored: bool) -> ClockTime | None:
 
 
 def in_part(time: ClockTime, part: str) -> ClockTime:
-    """A time read in a part of the day: 7 in the evening is 19:00."""
+    """Apply a part of the day to a time: 7 in the evening is 19:00."""
     if time.sure and not time.turns:
         return time
     late = part in {"afternoon", "evening"} or (part == "night" and time.hour >= 6)
@@ -146,13 +146,13 @@ def _halved(hour: int, half: str | None) -> int:
 
 
 def _counts_things(text: str, end: int) -> bool:
-    """Whether a number is not a time but counts what follows: ``and 5 bullets``."""
+    """Report whether a number counts what follows: ``and 5 bullets``."""
     noun = _NOUN.match(text, end)
     return noun is not None and noun[1] not in _AFTER_TIMES
 
 
 def _shared_half(times: list[ClockTime], text: str) -> list[ClockTime]:
-    """``at 5 and 7 pm`` is both in the afternoon."""
+    """``at 5 and 7 pm``: pm applies to both."""
     last = times[-1]
     if len(times) < 2 or not text[: last.end].endswith("pm"):
         return times

@@ -1,4 +1,4 @@
-"""Times and days written as cron expressions, as few as can say them."""
+"""Times and days as cron expressions, as few as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MINUTES_OF_DAY: Final = 1_440
 
 @dataclass(frozen=True, slots=True)
 class CronDayFields:
-    """The last three fields of an expression."""
+    """The day, month and weekday fields of a cron expression."""
 
     month_day: str = "*"
     month: str = "*"
@@ -24,7 +24,7 @@ class CronDayFields:
 def format_cron_field(
     values: Iterable[int], whole: int, first: int = 0, *, stepped: bool = True
 ) -> str:
-    """A field of numbers, as a star, a step, a range or a list."""
+    """Format numbers as a star, a step, a range or a list."""
     numbers = sorted(set(values))
     if len(numbers) == whole:
         return "*"
@@ -44,7 +44,7 @@ def format_cron_field(
 
 
 def _runs(numbers: Sequence[int]) -> list[str]:
-    """Numbers with three or more in a row written as a range."""
+    """Format numbers, with three or more in sequence as a range."""
     runs: list[list[int]] = []
     for one in numbers:
         if runs and one == runs[-1][-1] + 1:
@@ -59,7 +59,7 @@ def _runs(numbers: Sequence[int]) -> list[str]:
 
 
 def week_days(days: Iterable[int]) -> str:
-    """Days of the week from Monday on, Sunday as 0: ``1-5``, ``0,6``."""
+    """Format days of the week from Monday on, Sunday as 0: ``1-5``, ``0,6``."""
     numbers = sorted(set(days))
     if len(numbers) == 7:
         return "*"
@@ -67,7 +67,7 @@ def week_days(days: Iterable[int]) -> str:
 
 
 def at_times(minutes: Iterable[int], days: CronDayFields) -> list[str]:
-    """Expressions for fixed times of day; times with the same minute share one."""
+    """Format fixed times of day; times with the same minute share an expression."""
     by_minute: dict[int, list[int]] = {}
     for one in sorted(set(minutes)):
         by_minute.setdefault(one % 60, []).append(one // 60)
@@ -78,7 +78,7 @@ def at_times(minutes: Iterable[int], days: CronDayFields) -> list[str]:
 
 
 def at_steps(minutes: Sequence[int], days: CronDayFields) -> list[str]:
-    """Expressions for a row of times; hours with the same minutes share one."""
+    """Format a series of times; hours with the same minutes share an expression."""
     by_hour: dict[int, list[int]] = {}
     for one in minutes:
         by_hour.setdefault(one // 60 % 24, []).append(one % 60)

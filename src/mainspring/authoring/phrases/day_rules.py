@@ -1,4 +1,4 @@
-"""Rules for days: of the week, of the month and of the year."""
+"""Rules for days of the week, the month and the year."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def _nths(found: re.Match[str]) -> Made:
-    """``1 st and 3 rd mon``: which of the month, and which day of the week."""
+    """``1 st and 3 rd mon``: the ordinals and the day of the week."""
     which = [
         -1 if one == "last" else 2 if one == "second" else number(one)
         for one in re.findall(NTH, found[1])
@@ -78,7 +78,7 @@ def _which(text: str) -> int:
 
 
 def _first_days(found: re.Match[str]) -> Made:
-    """The first three days of the month; the last three would be counted back from its end."""
+    """The first three days of the month; the last three would be counted from its end."""
     count = number(found[2])
     if found[1] == "last":
         return "before_end", count, True
@@ -93,13 +93,13 @@ def _day_range(found: re.Match[str]) -> Made:
 
 
 def _feast(found: re.Match[str]) -> Made:
-    """A feast that has the same date every year."""
+    """A holiday with a fixed date."""
     often = bool(found["every"]) or bool(found["often"])
     return "date", ((*_FEASTS[found["feast"]], often),), True
 
 
 def _date_range(found: re.Match[str]) -> Made:
-    """``from 20 dec to 6 jan``, which may run over the end of a year."""
+    """``from 20 dec to 6 jan``, which may wrap around the year."""
     last_month = MONTHS.index(found[4]) + 1
     first_month = MONTHS.index(found[2]) + 1 if found[2] else last_month
     first, last = (first_month, int(found[1])), (last_month, int(found[3]))
@@ -114,7 +114,7 @@ def _date_range(found: re.Match[str]) -> Made:
 
 
 def _eve(found: re.Match[str]) -> Made:
-    """The day before another: of the week it is known, of anything else it is not."""
+    """The day before another; only known for days of the week."""
     if found[1] == "weekends":
         return "days", frozenset({5}), True
     return "days", frozenset((day - 1) % 7 for day in days_of(found[1])), True
@@ -137,7 +137,7 @@ DAY_RULES: Final[tuple[Rule, ...]] = (
         re.compile(rf"(?:on )?(?:the )?({ORD})(?: day)? (?=(?:of|in) (?:every|the|a) quarter\b)"),
         lambda m: ("quarter_day", number(m[1]), True) if 1 < number(m[1]) <= 31 else None,
     ),
-    # Every 4th hour counts stretches; every 4th is a date.
+    # "Every 4th hour" is an interval; "every 4th" is a date.
     (
         re.compile(
             rf"(?:once )?every ({ORD}) (secs|minute|hour|week|fortnight|month|quarter|year)\b"

@@ -1,7 +1,7 @@
-"""What the rules for pieces share: patterns of days, months and counts, and their values.
+"""Regex fragments for days, months and counts, shared by the rules, and their values.
 
-Every pattern begins at a word and repeats only a few times, so that a text is read once,
-however it was made.
+Every pattern is anchored at a word and has bounded repetition, so that parsing is linear for any
+input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NUM: Final = r"(?:(?:20|30|40|50) (?:- )?[1-9](?!\d)|\d{1,5})"
 PARTS: Final = "morning|afternoon|evening|night|noon|midnight"
 UNITS: Final = "secs|minute|hour|day|week|fortnight|month|quarter|year"
 
-# The kind of a piece, its value, and whether it can only mean when something happens.
+# The kind of a phrase, its value, and whether it can only be a time expression.
 Made = tuple[str, Any, bool] | None
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Made]]
 

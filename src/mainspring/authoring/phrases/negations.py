@@ -1,7 +1,7 @@
-"""What a text says is to be left out: never on Mondays, but not at night, except in August.
+"""Exclusions: never on Mondays, but not at night, except in August.
 
-Read before every other rule, because the days and times that follow would be taken for those
-that are wished. Whatever is left out is a piece of its own kind, whose name begins ``without``.
+They are parsed before all other rules, because the days and times that follow would otherwise count
+as requested. An exclusion is a phrase whose kind starts with ``without``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mainspring.authoring.phrases.fragments import (
 )
 
 Window = tuple[tuple[ClockTime, ClockTime], int]
-# The kind of a piece, its value, and where it ends.
+# The kind of a phrase, its value, and its end.
 Found = tuple[str, Any, int]
 
 _VERBS: Final = (
@@ -54,7 +54,7 @@ _OPENINGS: Final = (
     ),
     re.compile(rf"(?:but )?(?:please )?{_NOT}(?: (?:{_VERBS})){{0,4}}{_PLACE} "),
 )
-# "Every day but Sunday" leaves one out; "not on Monday but on Tuesday" names one.
+# "Every day but Sunday" excludes a day; "not on Monday but on Tuesday" names one.
 _BUT: Final = re.compile(r"(?:but|bar)(?: (?:on|in))?(?: the)? ")
 _ALL: Final = re.compile(r"(?:day|daily|weekdays|night|morning|evening|hour|month)$")
 _LONGEST_BEFORE: Final = 12
@@ -93,7 +93,7 @@ PARTS_OF_DAY: Final = {
 def find_negation(
     text: str, at: int, find_window: Callable[[str, int, bool], Window | None]
 ) -> Found | None:
-    """What is left out by the words that begin here; none where they leave nothing out."""
+    """Find the exclusion that starts here; None when there is none."""
     if found := _BEHIND.match(text, at):
         return "without", days_of(found[1]), found.end()
     for opening in _OPENINGS:
@@ -113,7 +113,7 @@ def find_negation(
 def _object(
     text: str, begun: re.Match[str], find_window: Callable[[str, int, bool], Window | None]
 ) -> Found | None:
-    """What follows the negation. The words of place before it may belong to it."""
+    """Parse what follows the negation, including prepositions before it."""
     at = begun.end()
     window = find_window(text, at, True)
     if window is not None:
@@ -132,7 +132,7 @@ def _object(
 
 
 def _clock(text: str, at: int) -> Found | None:
-    """Times of day, which without the word before them must look like nothing else."""
+    """Parse times of day, which need an unambiguous form without a preposition."""
     times = find_times(text, at)
     return None if times is None else ("without_times", ("at", tuple(times[0])), times[1])
 

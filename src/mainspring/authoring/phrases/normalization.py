@@ -1,6 +1,6 @@
-"""The text of a request made plain: one spelling for each word, and where it stood.
+"""Normalization of a request: one spelling per word, with source positions.
 
-Only so much of a text is looked at, and each character once.
+The text is truncated, and each character is read once.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ _TWO_LETTERS: Final = {
     "fr": "fri",
     "sa": "sat",
 }
-# Short days that are words of their own: the sun, she sat, they wed.
+# Day abbreviations that are also words: the sun, she sat, they wed.
 _WORDS_TOO: Final = frozenset({"sun", "suns", "sat", "wed", "weds"})
 _BEFORE_DAYS: Final = frozenset(
     {
@@ -215,9 +215,9 @@ _AFTER_DAYS: Final = frozenset(
 )
 _ARTICLES: Final = frozenset({"the", "a", "our", "their", "its", "that"})
 _PART_PLURALS: Final = frozenset({"mornings", "afternoons", "evenings", "nights"})
-# After one of these, mornings are those of what was named.
+# After one of these, "mornings" refers to the named days.
 _BEFORE_PARTS: Final = frozenset({*DAYS, "weekdays", "weekends", "every", "day"})
-# So many words a list of short days may have.
+# The limit of a list of abbreviated days.
 _MOST_SHORT: Final = 20
 _JOINS: Final = frozenset({"-", ",", "/", "&", "+", "to", "and"})
 _KEYS: Final = (
@@ -259,7 +259,7 @@ _KEYS: Final = (
     "month",
     "fortnight",
 )
-# Words of their own that a single slip away from a word of time would change.
+# Real words that are one typo away from a time word.
 _NOT_SLIPS: Final = frozenset(
     {
         "dairy",
@@ -310,7 +310,7 @@ _NOT_SLIPS: Final = frozenset(
     }
 )
 
-# A plain word, and from where to where it stood.
+# A normalized word and its source span.
 Placed = tuple[str, tuple[int, int]]
 
 
@@ -333,7 +333,7 @@ _KNOWN: Final = _build_spellings()
 
 
 def _slips(word: str) -> set[str]:
-    """Every text that is one slip away: a letter lost, doubled, wrong or swapped."""
+    """Generate every text one typo away: a letter missing, doubled, wrong or swapped."""
     mails = "abcdefghijklmnopqrstuvwxyz"
     cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     lost = {left + right[1:] for left, right in cuts if right}
@@ -357,11 +357,11 @@ def _slip_table() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """A text in plain words with one blank between them, and the way back to the original."""
+    """A normalized text with single spaces, and the mapping to the original."""
 
     original: str
     text: str
-    # Where each plain word begins, and from where to where it stood in the original.
+    # The start of each normalized word, and its source span.
     begins: tuple[int, ...]
     stood: tuple[tuple[int, int], ...]
 
@@ -372,7 +372,7 @@ class NormalizedText:
 
 
 def make_plain(original: str) -> NormalizedText:
-    """A text word by word, as far as it is looked at."""
+    """Normalize a text word by word, up to the limit."""
     words: list[Placed] = []
     for found in _TOKEN.finditer(original[:LONGEST]):
         word, stood = _plain_word(found[0]), found.span()
@@ -396,7 +396,7 @@ def make_plain(original: str) -> NormalizedText:
 
 
 def _name_short_days(words: list[Placed]) -> None:
-    """``mo - fr`` and ``tuesday's at 4``: spellings that are days in this company only."""
+    """``mo - fr`` and ``tuesday's at 4``: spellings that are days only in this context."""
     at = 0
     while at < len(words):
         word, stood = words[at]
@@ -411,7 +411,7 @@ def _name_short_days(words: list[Placed]) -> None:
 
 
 def _unname_words(words: list[Placed], original: str) -> None:
-    """``the sun`` and ``she sat`` are no days; ``sun at 9`` and ``on sat`` are."""
+    """``the sun`` and ``she sat`` are not days; ``sun at 9`` and ``on sat`` are."""
     plain = [word for word, _ in words]
     for at, (word, (start, end)) in enumerate(words):
         if original[start:end].lower() in _WORDS_TOO and not _is_day(plain, at):
@@ -430,7 +430,8 @@ def _is_day(plain: Sequence[str], at: int) -> bool:
 
 
 def _end_of_short_days(words: list[Placed], at: int) -> int:
-    """Where a list of days ends that begins here with a short one; before it, if there is none."""
+    """Return the end of a list of abbreviated days that starts here, or the start if there is
+    none."""
     is_ending = words[at][0] == "th" and at > 0 and words[at - 1][0].isdigit()
     if not _short(words[at][0]) or is_ending:
         return at - 1
@@ -439,7 +440,7 @@ def _end_of_short_days(words: list[Placed], at: int) -> int:
     while end + 2 < last and words[end + 1][0] in _JOINS and _short(words[end + 2][0]):
         end += 2
     run = {words[one][0] for one in range(at, end + 1, 2)}
-    # Alone, "we" is no Wednesday, and neither is any of them a day.
+    # On its own, "we" is not Wednesday, and no single abbreviation is a day.
     return end if end > at and run & _TWO_LETTERS.keys() - {"we"} else at - 1
 
 

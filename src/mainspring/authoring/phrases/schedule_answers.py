@@ -1,4 +1,4 @@
-"""What a reading of words comes to: a schedule, a question, or why there is no schedule."""
+"""Parser results: a schedule, a clarification, or a refusal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CLARIFICATIONS: Final = (
     "which_meaning",
     "once_or_yearly",
 )
-# How many of the next moments are told.
+# How many of the next fire times are returned.
 MOMENTS: Final = 5
 REFUSALS: Final = ("not_recurring", "too_often", "uneven", "not_sayable")
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseSpan:
-    """The words that were read, and where they stand in the text."""
+    """The parsed words and their position in the text."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ class PhraseSpan:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChoice:
-    """One answer to a question: what it comes to, as far as it is known.
+    """A choice of a clarification, with the schedule it leads to, as far as known.
 
-    ``when`` is a condition for the steps, where the expressions alone would fire too often.
+    ``when`` is a condition for the steps, where the cron expressions alone would fire too often.
     """
 
     sentence: str
@@ -56,7 +56,7 @@ class ScheduleChoice:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleReading:
-    """A schedule: the configs of its triggers, and a sentence that says them back."""
+    """A schedule: its trigger configs, and a sentence that describes them."""
 
     span: PhraseSpan
     crons: tuple[str, ...]
@@ -77,7 +77,7 @@ class ScheduleReading:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleClarification:
-    """What only a person can say, as a question with choices."""
+    """A question with choices that only a person can answer."""
 
     span: PhraseSpan
     kind: str
@@ -95,7 +95,7 @@ class ScheduleClarification:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRefusal:
-    """Why no schedule says this, and the nearest that would."""
+    """Why no schedule can express this, with the closest alternative."""
 
     span: PhraseSpan
     kind: str
@@ -113,7 +113,7 @@ class ScheduleRefusal:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleAnswer:
-    """Everything that a text says about when; empty when it says nothing."""
+    """All schedules in a text; empty when there are none."""
 
     readings: tuple[ScheduleReading, ...] = ()
     clarifications: tuple[ScheduleClarification, ...] = ()

@@ -1,6 +1,6 @@
-"""Reads what a request says about when, and tells it back as schedules.
+"""Parser for the schedules in a request.
 
-The answer depends on the words, the zone of whoever asks and the moment of asking alone.
+The result depends only on the text, the caller's time zone and the current time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)
 
 
 def parse_schedules(text: str, now: datetime, timezone: str | None = None) -> ScheduleAnswer:
-    """Everything that a text says about when."""
+    """Parse every schedule in a text."""
     plain = make_plain(text)
     readings: list[ScheduleReading] = []
     questions: list[ScheduleClarification] = []
@@ -65,7 +65,7 @@ def _same(one: ScheduleReading, other: ScheduleReading) -> bool:
 
 
 def _is_adjective(request: ScheduleRequest, plain: NormalizedText) -> bool:
-    """A daily digest that is made when something happens is no schedule."""
+    """An adjective: a "daily digest" of an event-driven automation is not a schedule."""
     alone = (
         not request.has_rhythm
         and not request.clock
@@ -165,7 +165,7 @@ def _choices(
 
 
 def _same_day_in_utc(option: ScheduleOption, zone: str, now: datetime) -> bool:
-    """A condition is told moments in UTC, so its days must be the days of the zone."""
+    """Conditions see times in UTC, so their days must equal the days of the zone."""
     place = ZoneInfo(zone)
     return all(
         moment.date() == moment.astimezone(place).date()
@@ -174,7 +174,7 @@ def _same_day_in_utc(option: ScheduleOption, zone: str, now: datetime) -> bool:
 
 
 def next_fire_times(crons: Sequence[str], zone: str, now: datetime) -> list[datetime]:
-    """The next moments of some expressions together, as clocks in their zone show them."""
+    """Return the next fire times of several expressions, in local time."""
     place = ZoneInfo(zone)
     found: list[datetime] = []
     for moment in _all_moments(crons, zone, now):

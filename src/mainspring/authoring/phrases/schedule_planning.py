@@ -1,4 +1,4 @@
-"""What is to be left out of a wish: said in the schedule where cron can, else asked or refused."""
+"""Planning of requests, with exclusions: as cron where possible, else a question or a refusal."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ from mainspring.authoring.phrases.schedule_sentences import (
 )
 from mainspring.authoring.phrases.special import plan_of
 
-# Wishes that go by days, weeks, months and years become expressions.
+# Planning of requests by days, weeks, months and years.
 
 _QUARTERS: Final = "quarters begin in January, April, July and October"
 _QUARTER_STARTS: Final = frozenset({1, 4, 7, 10})
 _QUARTER_ENDS: Final = frozenset({3, 6, 9, 12})
 _SOFT_UNITS: Final = frozenset({"day", "week", "month", "quarter", "year"})
 _MANY_DATES: Final = 5
-# Of so many days of a month nobody misses one that some months lack.
+# With this many days of a month, one that some months lack does not matter.
 _MOST_DAYS: Final = 20
 _LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 
 
 @dataclass(frozen=True, slots=True)
 class _MonthField:
-    """The month field of a wish, and how it differs for the last day of a stretch of months."""
+    """The month field of a request, and its variant for the last day of a period."""
 
     field: str
-    # Of a quarter, half a year or a year; empty for single months.
+    # Of a quarter, half-year or year; empty for single months.
     ends: str = ""
     quarterly: bool = False
 
 
 def plan_days(request: ScheduleRequest) -> SchedulePlan:
-    """What a wish by the calendar comes to."""
+    """Plan a calendar request."""
     unit = unit_of(request)
     if unit is None and request.first("soft") in _SOFT_UNITS:
         unit = (1, request.first("soft"))
@@ -124,7 +124,7 @@ def _short(dates: Sequence[tuple[int, int, bool]]) -> str:
 
 
 def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    """Every so many days, weeks or years, which cron cannot count."""
+    """Plan an interval in days, weeks or years, which cron cannot count."""
     if unit is None:
         return None
     count, what = unit
@@ -158,7 +158,7 @@ def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sc
 def _month_field(
     request: ScheduleRequest, unit: tuple[int, str] | None
 ) -> _MonthField | SchedulePlan:
-    """The months of a wish: those that were said, or the first of each stretch of months."""
+    """Return the requested months, or the first of each period."""
     months = months_of(request)
     if months:
         return _MonthField(format_cron_field(months, 12, 1, stepped=False))
@@ -179,7 +179,7 @@ def _month_field(
 
 
 def _nth_fields(month: _MonthField, pairs: Sequence[tuple[int, int]]) -> list[CronDayFields]:
-    """Days such as the second Monday; the last one of a quarter is in its last month."""
+    """Plan days such as the second Monday; a quarter's last one is in its last month."""
     by_month: dict[str, list[str]] = {}
     for which, day in pairs:
         field = month.ends if month.ends and which == -1 else month.field
@@ -256,7 +256,7 @@ def _month_days(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sched
 
 
 def _which_month(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePlan | None:
-    """The 15th of a quarter is in one of its three months."""
+    """The 15th of a quarter: ask in which of its three months."""
     found = request.first("quarter_day")
     if found is None:
         return None
@@ -266,7 +266,7 @@ def _which_month(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sche
 def _in_which_month(
     request: ScheduleRequest, days: frozenset[int], what: str, months: int
 ) -> SchedulePlan:
-    """A day of the month, and a stretch of so many months that has it in each."""
+    """A day of the month with a period that has it in each month."""
     plan = SchedulePlan()
     times = times_of(request, plan)
     day = month_day_field(days)
@@ -371,7 +371,7 @@ def _daily(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePl
 WITHOUT: Final = frozenset(
     {"without", "without_times", "without_months", "without_month_days", "without_nth"}
 )
-# Kinds that say which days of a month or a year are meant.
+# Kinds that select days of a month or a year.
 _DATES: Final = frozenset(
     {"month_days", "date", "working_day", "before_end", "nth_or_other", "twofold"}
 )
@@ -382,7 +382,7 @@ _NTHS: Final = frozenset(range(1, 6))
 
 
 def plan_schedule(request: ScheduleRequest) -> SchedulePlan:
-    """What a wish comes to, with its exceptions."""
+    """Plan a request with its exclusions."""
     plan = _exceptions(request) or plan_of(request) or plan_days(request)
     if plan.option is not None and not plan.option.crons:
         return _nothing_left()
@@ -406,7 +406,7 @@ def find_excluded_days(request: ScheduleRequest) -> frozenset[int]:
 
 
 def _is_alone(request: ScheduleRequest) -> bool:
-    """Whether nothing but an exception was said, or an hour that may belong to it."""
+    """Report whether there is only an exclusion, or an hour that may belong to it."""
     if request.said.keys() - WITHOUT - _ASIDE or request.parts:
         return False
     return not request.clock or request.leaves_out_first
@@ -443,7 +443,7 @@ def _nothing_left() -> SchedulePlan:
 
 
 def _unsayable(request: ScheduleRequest, text: str, *kinds: str) -> SchedulePlan:
-    """No schedule says this exception; the schedule without it is the nearest."""
+    """No schedule can express this exclusion; the schedule without it is the closest."""
     plain = deepcopy(request)
     for kind in kinds:
         plain.said.pop(kind, None)
@@ -529,7 +529,7 @@ def _without_nths(request: ScheduleRequest) -> SchedulePlan | None:
 
 
 def _without_times(request: ScheduleRequest) -> SchedulePlan | None:
-    """Fixed times that are all left out again, and bounds that leave the time open."""
+    """Fixed times that are all excluded again, and limits that leave the time open."""
     if request.is_small or "without_times" not in request.said:
         return None
     bounds = [how for how, _ in request.said["without_times"] if how in ("before", "after")]

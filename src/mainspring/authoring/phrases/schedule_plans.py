@@ -1,4 +1,4 @@
-"""What a wish comes to, and the words, times and days that every way of saying it shares."""
+"""The result of planning a request, and helpers for times, days and wording."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _PART_TIMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOption:
-    """One way in which a wish could be meant, and the sentence that repeats its schedule."""
+    """One reading of a request, with the sentence that describes its schedule."""
 
     crons: tuple[str, ...]
-    # Every second of its moments only; which half is told by the date it begins with.
+    # Every other fire time only; the start date tells which half.
     fortnight: bool = False
-    # A condition for the steps, with the days that it leaves, in words.
+    # A condition for the steps, and the remaining days in words.
     when: str | None = None
     days: str = ""
 
@@ -50,7 +50,7 @@ class ScheduleOption:
 
 @dataclass(slots=True)
 class SchedulePlan:
-    """What a wish comes to; ``asks`` or ``refuses`` names the kind when it is no schedule."""
+    """The plan of a request; ``asks`` or ``refuses`` has the kind when it is not a schedule."""
 
     option: ScheduleOption | None = None
     notes: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class SchedulePlan:
 
 
 def times_of(request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
-    """The times of day of a wish, with a note when they were not said."""
+    """Return the times of day of a request, with a note when they were assumed."""
     if request.clock:
         unsure = [one for one in request.clock if not one.sure and 1 <= one.hour <= 6]
         for one in unsure:
@@ -84,7 +84,7 @@ def times_of(request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
 
 
 def _exclude_times(times: set[int], request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
-    """Times without those that are left out; where that is all of them, somebody is asked."""
+    """Remove excluded times; ask when none are left."""
     out = find_excluded_times(request, plan)
     return sorted(times - out) or sorted(times)
 
@@ -92,7 +92,7 @@ def _exclude_times(times: set[int], request: ScheduleRequest, plan: SchedulePlan
 def find_excluded_times(
     request: ScheduleRequest, plan: SchedulePlan | None = None
 ) -> frozenset[int]:
-    """The minutes of a day at which nothing is to happen."""
+    """Return the excluded minutes of a day."""
     out: set[int] = set()
     for how, what in request.said.get("without_times", ()):
         if isinstance(how, ClockTime):
@@ -112,7 +112,7 @@ def find_excluded_times(
 
 
 def order_times(first: ClockTime, last: ClockTime) -> tuple[int, int]:
-    """Between 9 and 5 ends in the afternoon; between 22 and 6 ends the next day."""
+    """Order a range: between 9 and 5 ends in the afternoon; 22 to 6 ends the next day."""
     begin, end = first.minutes, last.minutes
     if (
         not first.sure
@@ -141,7 +141,7 @@ def fortnight_plan(request: ScheduleRequest, days: frozenset[int]) -> SchedulePl
 
 
 def near_weeks(request: ScheduleRequest, times: list[int]) -> list[ScheduleOption]:
-    """What comes nearest to every so many weeks."""
+    """The closest alternative to an interval of several weeks."""
     days = week_days_of(request) or frozenset({1})
     crons = tuple(at_times(times, CronDayFields(week_day=week_days(days))))
     near = [ScheduleOption(crons), ScheduleOption(crons, fortnight=True)]
@@ -152,7 +152,7 @@ def near_weeks(request: ScheduleRequest, times: list[int]) -> list[ScheduleOptio
 
 
 def week_days_of(request: ScheduleRequest) -> frozenset[int] | None:
-    """The days of the week that were said; none when all will do."""
+    """Return the requested days of the week; empty for all."""
     found = [days for days in request.said.get("days", ()) if days]
     edges = [last for last, unit in request.said.get("edge", ()) if unit == "week"]
     if edges and not found:
@@ -182,7 +182,7 @@ def month_day_field(days: frozenset[int]) -> str:
 
 
 def unit_of(request: ScheduleRequest) -> tuple[int, str] | None:
-    """The coarsest stretch that was asked for, such as every two months."""
+    """Return the coarsest requested interval, such as every two months."""
     order = ("day", "week", "fortnight", "month", "quarter", "year")
     found = [one for one in request.said.get("every", ()) if one[1] in order]
     return max(found, key=lambda one: (order.index(one[1]), one[0])) if found else None

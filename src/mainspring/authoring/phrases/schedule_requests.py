@@ -1,4 +1,4 @@
-"""Pieces put together: one wish for each rhythm that a text asks for."""
+"""Grouping time phrases into one request per schedule."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _WITHOUT: Final = frozenset(
     {"without", "without_times", "without_months", "without_month_days", "without_nth"}
 )
 _RHYTHMS: Final = _DAYS | _WITHOUT | {"every", "times", "twofold", "months", "working_hours"}
-# Closer than this, two wishes are one list: every Tuesday and on the last Friday.
+# Requests closer than this form a list: every Tuesday and on the last Friday.
 _NEXT_TO: Final = 10
 _SMALL: Final = frozenset({"secs", "minute", "hour"})
 
 
 @dataclass(slots=True)
 class ScheduleRequest:
-    """One rhythm in the making: what was said of it, by kind."""
+    """A schedule request: its phrases by kind."""
 
     start: int = -1
     end: int = -1
@@ -44,11 +44,11 @@ class ScheduleRequest:
     clock: tuple[ClockTime, ...] = ()
     parts: tuple[str, ...] = ()
     place: ZoneMention | None = None
-    # The times are those of the wish before, because none were said here.
+    # The times come from the previous request.
     inherited: bool = False
-    # The days of the week were said with "every", so they are not one of a month.
+    # The days of the week came with "every", so they are not ordinals of a month.
     days_are_every: bool = False
-    # The first that was said is what is left out.
+    # The first phrase was an exclusion.
     leaves_out_first: bool = False
 
     def first(self, kind: str) -> Any:
@@ -60,7 +60,7 @@ class ScheduleRequest:
 
     @property
     def is_small(self) -> bool:
-        """Whether it goes by minutes or hours."""
+        """Whether its interval is in minutes or hours."""
         return any(unit in _SMALL for _, unit in self.said.get("every", ()))
 
     def add(self, piece: TimePhrase) -> None:
@@ -90,7 +90,7 @@ class ScheduleRequest:
 
 
 def find_schedule_requests(pieces: Sequence[TimePhrase]) -> list[ScheduleRequest]:
-    """The wishes of a text; what says nothing of a rhythm or a time is left out."""
+    """Find the requests in a text; phrases without an interval or time are dropped."""
     overrides = [ScheduleRequest()]
     useful = [piece for piece in pieces if piece.kind != "nothing"]
     for at, piece in enumerate(useful):
@@ -136,7 +136,7 @@ def _begins_anew(request: ScheduleRequest, piece: TimePhrase, following: TimePhr
 
 
 def _other_zone(request: ScheduleRequest, following: TimePhrase | None) -> bool:
-    """A time in one zone and then a time in another are two wishes of the same rhythm."""
+    """Times in two zones are two requests with the same interval."""
     named = request.place is not None and bool(request.clock)
     return named and following is not None and following.kind == "zone"
 
@@ -151,7 +151,7 @@ def _every_anew(request: ScheduleRequest, piece: TimePhrase) -> bool:
 
 
 def _share(requests: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest]) -> None:
-    """A zone that is said once holds for all, and times go on until others are said."""
+    """A zone given once applies to all, and times carry over to later requests."""
     places = [wish.place for wish in requests if wish.place is not None]
     for wish in kept:
         if wish.place is None and places:
@@ -165,7 +165,7 @@ def _share(requests: Sequence[ScheduleRequest], kept: Sequence[ScheduleRequest])
 
 
 def _share_exceptions(kept: Sequence[ScheduleRequest]) -> None:
-    """An exception of days that are not in its own wish is one of the others."""
+    """Move an exclusion of days that its own request lacks to the other requests."""
     for wish in kept:
         left = {day for days in wish.said.get("without", ()) for day in days}
         own = {day for days in wish.said.get("days", ()) for day in days}

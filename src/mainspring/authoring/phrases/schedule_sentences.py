@@ -1,6 +1,6 @@
-"""The sentence that repeats a schedule, made from its cron expressions alone.
+"""Describing a schedule in a sentence, from its cron expressions alone.
 
-What a person is shown and what fires have one source, so the two cannot disagree.
+The displayed text and the fire times have one source, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MONTH_WORDS: Final = (
     "December",
 )
 NTH_WORDS: Final = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
-# More days of a month than these are named by those that are not among them.
+# Above this many days of a month, the missing ones are listed.
 _MANY_DAYS: Final = 20
 _MANY_MONTHS: Final = 8
 _MOST_TIMES: Final = 4
@@ -54,9 +54,9 @@ Days = tuple[str, str, str]
 
 
 def say_crons(crons: Iterable[str], days_left: str = "") -> str:
-    """``every weekday at 09:00``: when some expressions fire together, without a zone.
+    """``every weekday at 09:00``: describe expressions without their zone.
 
-    ``days_left`` names the days of a month that a condition leaves of them.
+    ``days_left`` names the days of a month that a condition leaves.
     """
     written = tuple(crons)
     try:
@@ -80,7 +80,7 @@ def say_crons(crons: Iterable[str], days_left: str = "") -> str:
 
 
 def format_zone(zone: str) -> str:
-    """A zone by its name; those that count westward also by their offset."""
+    """Format a zone; POSIX-style ones also show their offset."""
     found = _ETC.fullmatch(zone)
     if found is None:
         return zone
@@ -134,7 +134,7 @@ def _described(cron: Cron) -> str:
 
 
 def _join_times_and_days(row: Sequence[int], groups: Sequence[Days], days_left: str) -> str | None:
-    """The times and the days together; none where there are no words for them."""
+    """Describe times and days; None when there is no wording for them."""
     times, days = _times(row), _days(groups, days_left)
     if times is None or days is None:
         return None
@@ -162,7 +162,7 @@ def _times(row: Sequence[int]) -> str | None:
 
 
 def _even(row: Sequence[int]) -> str | None:
-    """Times that are all the same distance apart."""
+    """Describe evenly spaced times."""
     step = row[1] - row[0]
     if any(later - earlier != step for earlier, later in pairwise(row)):
         return None
@@ -176,7 +176,7 @@ def _even(row: Sequence[int]) -> str | None:
 
 
 def _marked(row: Sequence[int]) -> str | None:
-    """The same minutes of hours that are all the same distance apart."""
+    """Describe the same minutes of evenly spaced hours."""
     minutes = sorted({one % 60 for one in row})
     hours = sorted({one // 60 for one in row})
     if len(hours) < 3 or len(row) != len(minutes) * len(hours):
@@ -193,7 +193,7 @@ def _marked(row: Sequence[int]) -> str | None:
 
 
 def _grid(row: Sequence[int]) -> str | None:
-    """Times on an even grid of the day with some of it left out."""
+    """Describe an even grid with gaps."""
     step = min(later - earlier for earlier, later in pairwise(row))
     grid = [*range(row[0] % step, MINUTES_OF_DAY, step)]
     if MINUTES_OF_DAY % step or not set(row) <= set(grid):
@@ -213,7 +213,7 @@ def _grid(row: Sequence[int]) -> str | None:
 
 
 def _runs(row: Sequence[int], step: int) -> list[tuple[int, int]]:
-    """Neighbouring times as stretches; one over midnight is one."""
+    """Group consecutive times into ranges, across midnight too."""
     runs: list[list[int]] = []
     for one in row:
         if runs and one == runs[-1][1] + step:
@@ -239,7 +239,7 @@ def _days(groups: Sequence[Days], days_left: str) -> str | None:
 
 
 def _dates(month_day: str, month: str, week_day: str) -> set[tuple[int, int]]:
-    """The months and days of an expression for single dates; none where it is for others."""
+    """Return the months and days of single dates; None for other expressions."""
     if week_day != "*" or month == "*":
         return set()
     months, days = _values(month, 1, 12, MONTHS), _values(month_day, 1, 31)
@@ -249,7 +249,7 @@ def _dates(month_day: str, month: str, week_day: str) -> set[tuple[int, int]]:
 
 
 def _in_year(dates: set[tuple[int, int]]) -> str:
-    """Dates in the order of the year; more than two in a row as a stretch."""
+    """Order dates, with more than two in sequence as a range."""
     year = [
         (month, day)
         for month in range(1, 13)
@@ -268,7 +268,7 @@ def _in_year(dates: set[tuple[int, int]]) -> str:
         runs[0][0] = runs.pop()[0]
     said, singles = [], []
     for first, last in runs:
-        # A stretch over the end of the year begins after it ends.
+        # A range across the end of the year starts after it ends.
         more = (last - first) % len(year)
         if more > 1:
             said.append(f"from {_date(year[first])} to {_date(year[last])}")
@@ -323,7 +323,7 @@ def _month_days(written: str) -> str | None:
 
 
 def _values(field: str, first: int, last: int, names: Sequence[str] = ()) -> frozenset[int] | None:
-    """The numbers of a field of lists, ranges and steps; none where it has anything else."""
+    """Return the numbers of a field of lists, ranges and steps; None otherwise."""
     values: set[int] = set()
     for part in field.split(","):
         found = _PART.fullmatch(part)

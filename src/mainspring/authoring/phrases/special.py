@@ -1,4 +1,4 @@
-"""Wishes that need more than days and times: counts, working days, words of two meanings."""
+"""Requests beyond days and times: intervals, working days, ambiguous words."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from mainspring.authoring.phrases.schedule_sentences import (
     ordinal,
 )
 
-# Wishes that go by minutes or hours, all day or between two times.
+# Requests in minutes or hours, all day or between two times.
 
 
 def _small_step(request: ScheduleRequest) -> int | None:
-    """The minutes between two moments, for what goes by minutes or hours."""
+    """Return the interval in minutes, for requests in minutes or hours."""
     for count, unit in request.said.get("every", ()):
         if unit in {"minute", "hour"}:
             return int(count) * (60 if unit == "hour" else 1)
@@ -109,7 +109,7 @@ def _row(
         if request.clock:
             plan.notes.append("it goes on through the day and the night, because no end was said")
         return [*range(first, MINUTES_OF_DAY, step)]
-    # By the hour the last one counts; by the minute it would be a moment of the next stretch.
+    # By the hour the end is included; by the minute it would start the next range.
     until = bounds[1] + 1 if step % 60 == 0 and bounds[1] % MINUTES_OF_DAY else bounds[1]
     begin = bounds[0] + ((marks[0] - bounds[0]) % step if marks else 0)
     row = [*range(begin, until, step)]
@@ -158,7 +158,7 @@ def _uneven(step: int, days: CronDayFields) -> SchedulePlan:
 
 
 def _hourly_or_at(request: ScheduleRequest) -> SchedulePlan:
-    """Both hourly and a time of day: a start, or the name of what is made."""
+    """Both hourly and a time of day: a start time, or part of a name."""
     days, times = _small_days(request), sorted({one.minutes for one in request.clock})
     return SchedulePlan(
         asks="which_times",
@@ -171,7 +171,7 @@ def _hourly_or_at(request: ScheduleRequest) -> SchedulePlan:
 
 
 def _uneven_marks(step: int, days: CronDayFields) -> SchedulePlan:
-    """Minutes of the hour that such a step does not come back to."""
+    """Minutes of the hour that such an interval does not return to."""
     return SchedulePlan(
         refuses="uneven",
         text=f"{format_step(step).capitalize()} does not come back to the same minute of an hour.",
@@ -202,7 +202,7 @@ def _window_alone(request: ScheduleRequest) -> SchedulePlan | None:
 
 
 def plan_of(request: ScheduleRequest) -> SchedulePlan | None:
-    """What a wish comes to; none when it goes by the calendar alone."""
+    """Plan a request; None when it is a plain calendar request."""
     once = "once" in request.said
     if once and not request.has_rhythm and "soft" not in request.said:
         return SchedulePlan(
@@ -313,7 +313,7 @@ def _working_day(request: ScheduleRequest) -> SchedulePlan | None:
 
 
 def _of_stretch(request: ScheduleRequest, which: int) -> frozenset[int] | None:
-    """The months in which a quarter or a year begins, or ends where the last day is meant."""
+    """The first months of a period, or its last ones for "last day"."""
     units = {request.first("working_day")[1], *(unit for _, unit in request.said.get("every", ()))}
     units.add(request.first("soft"))
     if "quarter" in units:

@@ -1,4 +1,4 @@
-"""The pieces of a time phrase, found one after the other in plain words."""
+"""Splitting a normalized text into time phrases."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mainspring.authoring.phrases.negations import find_negation
 from mainspring.authoring.phrases.normalization import NormalizedText
 from mainspring.authoring.phrases.zones import find_zone
 
-# Words about time that do not say when to run, and those that say it in no usable way.
+# Phrases that do not say when to run, and those that say it in an unusable way.
 
 _MOVES: Final = "This falls on another date each time, and a schedule cannot tell which."
 ASIDE_RULES: Final[tuple[Rule, ...]] = (
-    # A beginning or an end, which a schedule does not have.
+    # A start or end date, which a schedule does not have.
     (
         re.compile(
             r"(?:starting|beginning|commencing|ending|to|as of|for)(?: on| from| in| with)?"
@@ -39,7 +39,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
         ),
         lambda m: ("limit", None, False),
     ),
-    # What looks back or counts, and is not about when to run.
+    # References to the past and counts.
     (
         re.compile(
             rf"(?:the )?(?:last|past|previous|preceding|next|coming|this|current) (?:{NUM} )?"
@@ -62,7 +62,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
         re.compile(r"(?:of|for) the (?:day|week|month)(?! (?:at|on))\b(?='s| '| \w+)"),
         lambda m: ("nothing", None, False),
     ),
-    # The 9 o'clock meeting and what happened on Sunday are what it is about.
+    # "The 9 o'clock meeting" and "what happened on Sunday" are content.
     (
         re.compile(
             r"(?:the|my|our|your|their|this|that) \d{1,2}(?: ?: ?\d\d| ?: ?\d\d (?:am|pm)"
@@ -80,7 +80,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
         ),
         lambda m: ("nothing", None, False),
     ),
-    # A greeting is no schedule.
+    # A greeting.
     (
         re.compile(
             r"(?:nice|good|happy|great|lovely|relaxing|wonderful|pleasant|restful)(?: long| new)?"
@@ -88,12 +88,12 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
         ),
         lambda m: ("nothing", None, False),
     ),
-    # The hours of a shop or a train are not those of the automation.
+    # Opening hours and timetables are content.
     (
         re.compile(r"(?:opens?|closes?|shuts?|departs?) at \d{1,2}(?: ?: ?\d\d)?(?: (?:am|pm)\b)?"),
         lambda m: ("nothing", None, False),
     ),
-    # How often is left open; whoever asked is asked back.
+    # An open frequency, which needs a question.
     (
         re.compile(
             r"(?:regularly|periodically|frequently(?! asked| used)|occasionally|constantly"
@@ -120,7 +120,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
         re.compile(r"in (?:half )?an? (?:(?:minute|hour)\b|(?:day|week|month)(?= [,.;!]|$))"),
         lambda m: ("once", m[0], True),
     ),
-    # What comes by the sun, the moon or the church is on no clock and no calendar of ours.
+    # Dates that depend on the sun, the moon or the church year.
     (
         re.compile(
             r"(?:at|around|before|after|by)(?: the)? (?:sunset|sunrise|sundown|dawn|dusk)\b"
@@ -142,7 +142,7 @@ ASIDE_RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-# Rules for how often: every so many, so many times a week, daily, and at which minutes.
+# Rules for intervals: every so many, so many times a week, daily, and at which minutes.
 
 
 def _every(found: re.Match[str]) -> Made:
@@ -356,7 +356,7 @@ _RULES: Final[tuple[Rule, ...]] = (*ASIDE_RULES, *DAY_RULES, *RHYTHM_RULES)
 
 @dataclass(frozen=True, slots=True)
 class TimePhrase:
-    """What some words say; ``hard`` when they can only mean when something happens."""
+    """A parsed phrase; ``hard`` when it can only be a time expression."""
 
     kind: str
     value: Any
@@ -373,13 +373,13 @@ _FROM: Final = re.compile(r"(?:only )?(?:(?:between|from)(?: the hour of)?|durin
 _HOUR_TO: Final = re.compile(r"(\d{1,2}) (?:to|-) (?=\d{1,2}\b(?! to \d))")
 _MONTH_NEXT: Final = re.compile(rf" (?:of )?{MONTH}\b")
 _DAYLY: Final = frozenset({"days", "every"})
-# What may follow an hour that stands alone: an end, or something to be done.
+# What may follow a bare hour: the end, or an action.
 _GOES_ON: Final = re.compile(
     r" ?(?:$|[,.;:)!?>-]|(?:post|send|mail|email|tell|remind|notify|summarise|summarize|check|read"
     r"|fetch|write|share|ping|message|run|please|give|ask|call|log|alert|nudge)\b)"
 )
 _UNTIL: Final = re.compile(r" (?:-|to|and) ")
-# Behind days: the quarter or the year that they are days of.
+# The quarter or year that preceding days belong to.
 _OF_STRETCH: Final = re.compile(
     r"(?:of|in|during|within) (?:the |every |a |any )?(?:single )?(?P<other>(?!half )[a-z]{3,12} )?"
     r"(?P<unit>half (?:- )?(?:a )?year|quarter|year)\b(?! ?(?:'|- end|end\b))"
@@ -391,7 +391,7 @@ _OF_DAYS: Final = frozenset(
 
 
 def _opening(text: str, at: int) -> ClockTime | None:
-    """The first time of a stretch: in "from 10 to 4" no time is ten minutes to four."""
+    """The first time of a range: in "from 10 to 4" nothing is ten minutes to four."""
     if found := _HOUR_TO.match(text, at):
         hour = int(found[1])
         return ClockTime(hour % 24, 0, hour > 12 or hour == 0, found.end(1)) if hour <= 24 else None
@@ -410,7 +410,7 @@ def _find_window(text: str, at: int, near: bool) -> tuple[tuple[ClockTime, Clock
     half = text[last.end - 2 : last.end]
     halved = half in {"am", "pm"}
     if half == "pm" and not first.sure and first.hour < last.hour - 12:
-        # From 6 to 8 pm is both in the evening.
+        # "From 6 to 8 pm": pm applies to both.
         first = replace(first, hour=first.hour + 12, sure=True)
     if not (opened or near or halved or (first.sure and last.sure)):
         return None
@@ -418,7 +418,7 @@ def _find_window(text: str, at: int, near: bool) -> tuple[tuple[ClockTime, Clock
 
 
 def find_pieces(plain: NormalizedText) -> list[TimePhrase]:
-    """Every piece in a text, from its beginning to its end."""
+    """Find every phrase in a text, in order."""
     pieces: list[TimePhrase] = []
     text, at = plain.text, 0
     starts = sorted({0, *(found.end() for found in re.finditer(" ", text))})
@@ -438,7 +438,7 @@ def find_pieces(plain: NormalizedText) -> list[TimePhrase]:
 
 
 def _stretch_at(text: str, start: int, pieces: list[TimePhrase]) -> TimePhrase | None:
-    """The quarter or the year whose days were said: on the last Friday of the quarter."""
+    """The quarter or year of preceding days: on the last Friday of the quarter."""
     days = next((one for one in reversed(pieces) if one.kind not in {"clock", "zone"}), None)
     found = _OF_STRETCH.match(text, start)
     if found is None or days is None or days.kind not in _OF_DAYS:
@@ -450,7 +450,7 @@ def _stretch_at(text: str, start: int, pieces: list[TimePhrase]) -> TimePhrase |
 
 
 def _bare_hour(plain: NormalizedText, start: int) -> TimePhrase | None:
-    """An hour right behind the days, where nothing follows that it could count: Monday 9."""
+    """An hour directly after days that counts nothing: Monday 9."""
     hour = read_time(plain.text, start, anchored=True)
     if hour is None:
         return None

@@ -1,7 +1,7 @@
-"""Every second week, which cron cannot say: a weekly schedule with a condition for its steps.
+"""Every second week, which cron cannot express: a weekly schedule with a step condition.
 
-Weeks are told apart by the last figure of their ISO number. A year of 53 weeks ends and the next
-begins with an odd one, so from then on even and odd change places; those years are known.
+Weeks are distinguished by the parity of their ISO number. A year of 53 weeks is followed by another
+odd week, so parity flips from then on; those years are known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WEEKS_TRIED: Final = 120
 
 
 def fortnight_choices(option: ScheduleOption, zone: str, now: datetime) -> list[ScheduleChoice]:
-    """Beginning with the next week, or with the one after; none where it would slip."""
+    """The two starting weeks; empty when the weeks would drift."""
     place = ZoneInfo(zone)
     year = now.astimezone(UTC).isocalendar().year
     turned = _turned_years(year)
@@ -44,13 +44,13 @@ def fortnight_choices(option: ScheduleOption, zone: str, now: datetime) -> list[
 
 
 def is_kept_week(timestamp: datetime, turned: list[int], *, even: bool) -> bool:
-    """What the condition says, computed here."""
+    """Evaluate the condition in Python."""
     calendar = timestamp.astimezone(UTC).isocalendar()
     return ((calendar.week % 2 == 0) == even) != (calendar.year in turned)
 
 
 def _turned_years(first: int) -> list[int]:
-    """The years in which even and odd weeks have changed places, seen from the first one."""
+    """The years in which parity is flipped, relative to the first one."""
     turned, swapped = [], False
     for year in range(first, first + _YEARS):
         if swapped:
@@ -68,7 +68,7 @@ def _condition(turned: list[int], *, even: bool) -> str:
 
 
 def _is_regular(kept: list[datetime], place: ZoneInfo) -> bool:
-    """Whether each day of the week comes every fourteen days, clock changes left aside."""
+    """Report whether each day comes every fourteen days, ignoring clock changes."""
     by_day: dict[tuple[int, int], list[date]] = {}
     for moment in kept:
         local = moment.astimezone(place)
@@ -81,7 +81,7 @@ def _is_regular(kept: list[datetime], place: ZoneInfo) -> bool:
 
 
 def iterate_fire_times(cron: str, zone: str, now: datetime) -> Iterator[datetime]:
-    """Every moment of an expression after now, in UTC."""
+    """Yield every fire time of an expression after now, in UTC."""
     read, moment = parse_cron(cron), now
     while (found := read.after(moment, zone)) is not None:
         yield found

@@ -1,4 +1,4 @@
-"""Places and abbreviations that name a time zone, and those that leave it open."""
+"""Places and abbreviations that name a time zone, and ambiguous ones."""
 
 from __future__ import annotations
 
@@ -191,13 +191,13 @@ _UNSURE: Final = {
     "gst": ("Asia/Dubai", "Atlantic/South_Georgia"),
     "sst": ("Asia/Singapore", "Pacific/Pago_Pago"),
 }
-# Ordinary words too: alone they name a zone only when written large or followed by "time".
+# Also ordinary words: alone they name a zone only in upper case or before "time".
 _WORDS_TOO: Final = frozenset({"et", "pt", "mt", "ct", "cat", "eat", "wat", "wet", "la", "est"})
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMention:
-    """A zone, or the zones that a word may mean, and what had to be supposed."""
+    """A zone, or the zones that a word may mean, and what was assumed."""
 
     zones: tuple[str, ...]
     said: str = ""
@@ -228,7 +228,7 @@ def _either(names: dict[str, tuple[str, ...]]) -> str:
 
 
 _OFFSET: Final = re.compile(r"(etc / )?(?:utc|gmt) ([+-]) (\d{1,2})(?: : ?(\d\d))?(?! \S*day)\b")
-# Offsets that are no whole hours, where they hold all year.
+# Year-round offsets with a fraction of an hour.
 _UNEVEN: Final = {
     "+3:30": "Asia/Tehran",
     "+4:30": "Asia/Kabul",
@@ -256,7 +256,7 @@ _PLACE_ALONE: Final = re.compile(
 def find_zone(
     text: str, at: int, original: str, after_time: bool
 ) -> tuple[ZoneMention, int] | None:
-    """The zone that is named at a place, and where the words for it end."""
+    """Find the zone at a position, and the end of its words."""
     return _offset(text, at) or _iana(text, at) or _name(text, at, original, after_time)
 
 
@@ -267,7 +267,7 @@ def _offset(text: str, at: int) -> tuple[ZoneMention, int] | None:
     sign, hours = found[2], int(found[3])
     said = f"{sign}{hours}" if not int(found[4] or 0) else f"{sign}{hours}:{found[4]}"
     if found[1]:
-        # The names of these zones count westward, and a written-out name is meant literally.
+        # POSIX zone names invert the sign, and a full name is taken literally.
         sign = "-" if sign == "+" else "+"
     name = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}" if hours else "UTC"
     zone = _UNEVEN.get(said) if ":" in said and not found[1] else name if is_zone(name) else None
@@ -313,7 +313,7 @@ def _name(text: str, at: int, original: str, after_time: bool) -> tuple[ZoneMent
 
 
 def _is_meant(name: str, original: str, after_time: bool) -> bool:
-    """Whether a short name that stands alone is a zone and not a word."""
+    """Report whether an abbreviation is used as a zone and not as a word."""
     if name in {"utc", "gmt"}:
         return True
     if not after_time:

@@ -1,8 +1,8 @@
-"""Words become a proposal: by a model where one can be asked, else by rules.
+"""Building a proposal from a request: with a model where available, else by rules.
 
-Both ways end the same: the one validator judges what was made, what is missing becomes a
-question, and the review is made of what it contains. A model whose definitions do not pass is
-not believed: rules take its place, and the proposal says so.
+Both end the same way: the validator checks the result, missing values become questions, and a
+review is made. When a model's definitions fail validation, the rules take over, and the proposal
+says so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Appended rows need a key that identifies duplicates; it is asked for in every case.
+# Appended rows need a dedup key, which is always asked for.
 
 APPEND: Final = "append_board_rows"
 _KEY: Final = "dedupe_key_field"
@@ -62,7 +62,7 @@ _DEEPEST: Final = 20
 def key_questions(
     document: Mapping[str, Any], resources: WorkspaceResources, asked: list[str]
 ) -> Iterator[ProposalQuestion]:
-    """A question for each step that appends rows without a key, unless it is asked already."""
+    """Ask for the key of each step that appends rows without one."""
     for at, config in _appending(document.get("plan"), "/plan", 0):
         place = join_pointer(at, "config", _KEY)
         if config.get(_KEY) not in (None, "") or any(is_within(place, one) for one in asked):
@@ -104,18 +104,18 @@ def _dataset(config: Mapping[str, Any], resources: WorkspaceResources) -> Datase
     return None
 
 
-# What a document still lacks, as questions.
+# Questions for what a document still lacks.
 
 _ANYTHING: Final[Mapping[str, Any]] = {}
 _LONGEST: Final = 300
-# Codes of an object that lacks one key or another.
+# Codes of an object that lacks one of several keys.
 _EITHER: Final = frozenset({"any_of", "one_of"})
 _MOST_CHOICES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class OpenItems:
-    """What is still open about a document: questions, and what is plainly wrong."""
+    """Open questions of a document, and its errors."""
 
     questions: tuple[ProposalQuestion, ...]
     problems: tuple[Finding, ...]
@@ -123,7 +123,7 @@ class OpenItems:
 
 @dataclass(frozen=True, slots=True)
 class LookupContext:
-    """What a missing value is looked up in."""
+    """Where missing values are looked up."""
 
     words: Vocabulary
     resources: WorkspaceResources
@@ -136,7 +136,7 @@ def still_open(
     asked: Sequence[ProposalQuestion],
     around: LookupContext,
 ) -> OpenItems:
-    """The questions that remain, those that the validator's findings raise, and the rest."""
+    """Return the remaining questions, those raised by findings, and the other findings."""
     remain = [one for one in asked if _is_open(one, document)]
     places = [pointer for one in remain for pointer in (one.pointer, *one.others)]
     problems = []
@@ -157,7 +157,8 @@ def still_open(
 
 
 def _is_open(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
-    """Whether a value is still lacking; more words are lacking until there is a plan."""
+    """Report whether a value is still missing; a request for more words is open until there is a
+    plan."""
     places = (question.pointer, *question.others)
     return any(value_at(document, place) is NOT_THERE for place in places)
 
@@ -182,7 +183,7 @@ def _question(
 
 
 def _holder(document: Mapping[str, Any], pointer: str) -> str:
-    """Which step or trigger a place belongs to, in words."""
+    """Name the step or trigger that a place belongs to."""
     parts = split_pointer(pointer)
     for length in range(len(parts), 1, -1):
         if parts[length - 1] != "config":
@@ -196,7 +197,7 @@ def _holder(document: Mapping[str, Any], pointer: str) -> str:
 
 
 def _usable(schema: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """A part of a schema that can judge a value by itself; else anything is taken for now."""
+    """Return a self-contained part of a schema; otherwise accept anything for now."""
     plain = {key: value for key, value in schema.items() if key not in ("$schema", "$id")}
     try:
         if check_schema(plain, limits):
@@ -208,7 +209,7 @@ def _usable(schema: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
 
 
 def _choices(name: str, resources: WorkspaceResources) -> tuple[QuestionChoice, ...]:
-    """What the workspace has that could be meant."""
+    """Return the workspace's resources that could be meant."""
     if name == "board_id":
         return tuple(QuestionChoice(one.name, one.id) for one in resources.boards[:_MOST_CHOICES])
     if name == "token":
@@ -234,22 +235,22 @@ def _free(slug: str, used: set[str]) -> str:
     return made
 
 
-# What making one proposal may cost: asks of models that share one sum of money.
+# The shared budget of the model calls for one proposal.
 
 
 @dataclass(slots=True)
 class ProposalBudget:
-    """Asks models for one call, and counts what that came to."""
+    """Calls models within a budget, and counts the cost."""
 
     ctx: CallContext
     models: ModelCatalog
     cap: Decimal
     spent: Decimal = Decimal(0)
-    # What the last model that answered is called.
+    # The name of the last model that answered.
     model: str = ""
 
     async def __call__(self, request: ModelRequest) -> ModelReply:
-        """Asks once, for no more than what is left."""
+        """Call a model, limited to the remaining budget."""
         left = self.cap - self.spent
         if left <= 0:
             raise BudgetExceeded(
@@ -263,7 +264,7 @@ class ProposalBudget:
             reply = await self.ctx.complete(replace(request, max_usd=most))
         except Problem as problem:
             if not (problem.unsent or is_refusal(problem)):
-                # Nobody knows what it came to, and the ledger has it at its most.
+                # The cost is unknown, and the ledger books the maximum.
                 self.spent += most
             raise
         self.model = reply.model or request.model
@@ -274,7 +275,7 @@ class ProposalBudget:
 
     async def _price(self, workspace_id: UUID, name: str) -> Price:
         found = await self.models.find(workspace_id, name)
-        # Without a price the gate refuses the ask, and nothing is counted.
+        # Without a price the gate rejects the call, and nothing is booked.
         return found.price or Price(Decimal(0), Decimal(0))
 
 
@@ -286,7 +287,7 @@ _NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
 
 @dataclass(slots=True)
 class ProposalBuilder:
-    """What one proposal is made with; the words of the workspace are looked up once."""
+    """The context of building one proposal; the vocabulary is loaded once."""
 
     studio: AuthoringService
     ctx: CallContext
@@ -296,7 +297,7 @@ class ProposalBuilder:
     wanted: Wanted
     model: str
     automation_id: UUID | None = None
-    # The verdict on the document that was judged last.
+    # The validation report of the last document.
     report: ValidationReport = field(default_factory=lambda: ValidationReport(()))
 
     @property
@@ -308,7 +309,7 @@ class ProposalBuilder:
         return LookupContext(self.words, self.resources, self.studio.limits)
 
     def desk(self) -> GenerationContext:
-        """Where a model works on it."""
+        """The context of a model conversation about it."""
 
         async def judge(document: Any) -> Any:
             return await self.studio.judge(self.space, document, self.automation_id)
@@ -331,7 +332,7 @@ async def build_proposal_builder(
     arguments: Mapping[str, Any],
     automation_id: UUID | None = None,
 ) -> ProposalBuilder:
-    """The bench for one call."""
+    """Create the builder for one call."""
     space = ctx.actor.workspace_id
     usd = arguments.get("max_usd")
     cap = DEFAULT_USD if usd is None else Decimal(str(usd))
@@ -355,7 +356,7 @@ async def build_proposal_builder(
 async def make(
     bench: ProposalBuilder, wish: AutomationRequest, talk: Sequence[ConversationEntry] = ()
 ) -> tuple[ProposalSketch, ProposalOrigin]:
-    """What becomes of a wish, and how it was made."""
+    """Build a proposal from a request, with its origin."""
     if bench.wanted == "rules":
         return await _by_rules(bench, wish, _NOT_WANTED)
     if not bench.resources.has_model and bench.wanted == "auto" and not bench.model:
@@ -380,7 +381,7 @@ async def make(
 async def _by_rules(
     bench: ProposalBuilder, request: AutomationRequest, note: str
 ) -> tuple[ProposalSketch, ProposalOrigin]:
-    # Odd words take their time to read; nobody else waits for it.
+    # In a thread: adversarial text is slow to parse.
     made = await asyncio.to_thread(sketch, request, bench.words, bench.resources)
     return made, ProposalOrigin("rules", note)
 
@@ -395,11 +396,11 @@ async def validate_body(
     document: dict[str, Any],
     asked: Sequence[ProposalQuestion],
 ) -> ProposalBody:
-    """A body with a document in it, its open questions, and what is wrong with it besides."""
+    """Validate a body's document; return its open questions and other problems."""
     report = await bench.studio.judge(
         bench.space, document, bench.automation_id, bench.ctx.actor.id
     )
-    # What no run gets past is no doubt: such a proposal is not ready.
+    # Findings that block every run are errors here: the proposal is not ready.
     blocked = [one for one in report.warnings if one.code in REFUSED]
     doubts = tuple(one for one in report.warnings if one not in blocked)
     bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
@@ -416,7 +417,7 @@ async def validate_body(
 async def _lacking(
     bench: ProposalBuilder, document: dict[str, Any], report: ValidationReport
 ) -> list[Finding]:
-    """Secrets that are not kept, and what else the steps of an unfinished document lack."""
+    """Find unset secrets and other missing dependencies of an unfinished document."""
     studio, space, author = bench.studio, bench.space, bench.ctx.actor.id
     async with studio.inside(space).acquire() as tx:
         kept = None
@@ -425,8 +426,8 @@ async def _lacking(
         owner = author if kept is None else kept["created_by"]
         found = [*await find_missing_secrets(tx, space, owner, document, studio.limits)]
     if report.definition is None:
-        # The validator looks for these only once the document is complete. A refused address is
-        # a problem of the complete one.
+        # The validator checks these only for a complete document. A rejected address is an error of
+        # the complete one.
         whose = DefinitionOwner(space, bench.automation_id, author)
         early = await studio.lacking(document, whose, bench.words)
         found += [one for one in early if one.code not in REFUSED]

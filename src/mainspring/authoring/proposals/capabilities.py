@@ -1,7 +1,6 @@
-"""Proposals as capabilities: make one, go on with it, review, save, look, throw away.
+"""Proposal capabilities: create, refine, review, save, read, discard.
 
-They are for people and for clients that act for them, and no automation can be given any of
-them. Saving is for people alone.
+They are for people and their clients and cannot be granted to automations. Only people can save.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# The answers around proposals, whole, with an example of each.
+# Result schemas of the proposal capabilities, with examples.
 
 _MOMENT: Final = "2026-11-15T09:00:00+00:00"
 _NONE: Final = {"low": "0", "usual": "0", "high": "0"}
@@ -176,7 +175,7 @@ _MAKES: Final = Annotations(
 _LOOKS: Final = Annotations(
     effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
 )
-# It may cost money, so whoever only reads may not.
+# It may cost money, so read-only members may not call it.
 _REVIEWS: Final = Annotations(
     effect=Effect.READ,
     seconds=10.0,
@@ -190,10 +189,9 @@ _KEEPS: Final = Annotations(
 
 
 def _late(studio: AuthoringService, maker: str) -> CapabilityHandler:
-    """A handler that is loaded when it is called first.
+    """Import a handler on its first call.
 
-    What reads words, reviews and reckons is a third of the product, and most who start it,
-    such as a command that lists runs, have no use for it.
+    Parsing, review and forecasting are a third of the code, and most commands do not need them.
     """
 
     async def call(ctx: CallContext, given: Mapping[str, Any]) -> Any:
@@ -211,7 +209,7 @@ def _loaded() -> ModuleType:
 
 
 def proposal_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
-    """All of them."""
+    """Build the proposal capabilities."""
     return (*_making(studio), *_deciding(studio))
 
 

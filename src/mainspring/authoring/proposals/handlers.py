@@ -1,7 +1,7 @@
-"""What the capabilities around proposals do, each in its own transaction or in none.
+"""Handlers of the proposal capabilities.
 
-A model may take minutes, and no transaction waits for it: what was read before is kept only if
-it is still what it was.
+A model call may take minutes, so no transaction is held during it: results are stored only if the
+proposal has not changed meanwhile (optimistic locking).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
 
 
-# The review of a definition: what a person reads before they agree.
+# The review that a person reads before consenting.
 
 _MOST_LIKE: Final = 10
 _MAKER: Final = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
@@ -75,21 +75,21 @@ class ReviewSubject:
 
     document: Mapping[str, Any]
     request: str
-    # What the validator says that a run of it may call; empty while it is not whole.
+    # The capabilities that a run may call, from the validator; empty while incomplete.
     grants: tuple[Grant, ...] = ()
-    # What the validator and this house doubt.
+    # Warnings of the validator and of this installation.
     warnings: tuple[Finding, ...] = ()
-    # What it was before, for a change.
+    # The previous definition, for an edit.
     before: Mapping[str, Any] | None = None
     before_grants: tuple[Grant, ...] = ()
-    # Where its questions are open.
+    # The pointers of open questions.
     open_places: tuple[str, ...] = ()
 
 
 async def review(
     bench: ProposalBuilder, subject: ReviewSubject, *, by_model: bool
 ) -> dict[str, Any]:
-    """Everything that a person should see of a definition before they agree to it."""
+    """Build the review of a definition."""
     studio, space, words = bench.studio, bench.space, bench.words
     document = subject.document
     grants = subject.grants or await asyncio.to_thread(grants_of, document, words)
@@ -132,7 +132,7 @@ async def review(
 
 
 async def _owner(tx: Transaction, bench: ProposalBuilder) -> UUID:
-    """By whose accounts it would send: those of its maker, or of the person who asks."""
+    """The member whose accounts it would use: its owner, or the caller."""
     row = None
     if bench.automation_id is not None:
         row = await tx.fetchrow(_MAKER, bench.space, bench.automation_id)
@@ -150,7 +150,7 @@ def _usd(range_: Mapping[str, Any]) -> Decimal | None:
 async def _overlaps(
     bench: ProposalBuilder, subject: ReviewSubject, others: Sequence[ExistingAutomation]
 ) -> dict[str, Any]:
-    """Who writes the same way, and who means something alike."""
+    """Find overlapping and similar automations."""
     query = build_overlap_query(subject.document, bench.automation_id, bench.studio.natives)
     rest = [one for one in others if one.id != bench.automation_id]
     strict = [one for one in rest if query.strictly(one)]
@@ -182,7 +182,7 @@ def _change(
     vocabulary: Vocabulary,
     boards: Mapping[str, str],
 ) -> dict[str, Any] | None:
-    """What is different from before, and what it may do now that it might not."""
+    """Describe the changes, and the added permissions."""
     before = subject.before
     if before is None:
         return None
@@ -333,7 +333,7 @@ def discard_handler(studio: AuthoringService) -> CapabilityHandler:
 async def _describe_kept_proposal(
     studio: AuthoringService, tx: Transaction, space: UUID, kept: StoredProposal
 ) -> dict[str, Any]:
-    """All of it, and how to rehearse it where there is something to rehearse it over."""
+    """Describe a proposal, with a rehearsal call when there are samples."""
     changes = kept.saved_as is None and kept.automation_id is not None
     fired = changes and await has_fired(tx, space, kept.automation_id or kept.id)
     return describe_proposal(studio, kept, can_rehearse=fired)
@@ -341,7 +341,7 @@ async def _describe_kept_proposal(
 
 @dataclass(frozen=True, slots=True)
 class _ChangeBase:
-    """What a change starts from."""
+    """The base of an edit."""
 
     base: ProposalBase
     document: dict[str, Any]
@@ -361,7 +361,7 @@ def _check_alive(start: _ChangeBase | None) -> None:
 async def _start(
     studio: AuthoringService, space: UUID, automation_id: UUID | None, version: int | None = None
 ) -> _ChangeBase | None:
-    """The automation that is changed, as it is now or was in one version."""
+    """Load the automation to edit, in its current or a given version."""
     if automation_id is None:
         return None
     async with studio.inside(space).acquire() as connection:
@@ -378,7 +378,7 @@ async def _start(
 async def _add_review(
     bench: ProposalBuilder, body: ProposalBody, start: _ChangeBase | None
 ) -> ProposalBody:
-    """The body, judged just now, with its review; a model adds to it where one may be asked."""
+    """Add the review to a validated body, with a model's opinion when available."""
     report = bench.report
     was, could = (None, ()) if start is None else (start.document, start.grants)
     places = tuple(one.pointer for one in body.questions)
@@ -393,9 +393,9 @@ async def _add_review(
 
 
 def _not_idle(body: ProposalBody) -> ProposalBody:
-    """A change that changes nothing is not ready: most likely its words were not understood."""
+    """Report an edit without effect: most likely the instruction was not understood."""
     change = body.review["change"]
-    # Other words for what was not understood are no answer to a question about a change.
+    # A rephrased request does not answer a question about an edit.
     asked = [one for one in body.questions if one.id != NOT_UNDERSTOOD]
     if change is None or change["changes"] or asked:
         return body

@@ -1,4 +1,4 @@
-"""What is kept of a proposal between one answer and the next."""
+"""The stored body of a proposal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Wanted = Literal["auto", "rules", "model"]
 
 @dataclass(frozen=True, slots=True)
 class ConversationEntry:
-    """One turn of the conversation about a proposal."""
+    """A turn of the conversation about a proposal."""
 
     by: Literal["person", "proposal"]
     text: str
@@ -29,20 +29,20 @@ class ConversationEntry:
 class ProposalBody:
     """A proposal without its row."""
 
-    # The words it was made from; further words are turns of the conversation.
+    # The original request; later instructions are conversation turns.
     request: str
     timezone: str | None
     document: dict[str, Any]
     questions: tuple[ProposalQuestion, ...]
-    # What is wrong with it besides, so that it cannot be saved.
+    # Errors that block saving.
     problems: tuple[Finding, ...]
     notes: tuple[str, ...]
     making: ProposalOrigin
-    # What a run of it may call, as the validator says; none while it is not whole.
+    # The capabilities that a run may call, from the validator; empty while incomplete.
     grants: tuple[Mapping[str, Any], ...] = ()
-    # Who the person wanted to make it.
+    # The requested maker: a model or the rules.
     wanted: Wanted = "auto"
-    # What was answered so far, by the ids of the questions.
+    # The answers so far, by question id.
     answers: Mapping[str, Any] = field(default_factory=dict)
     talk: tuple[ConversationEntry, ...] = ()
     review: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class ProposalBody:
         return "invalid" if self.problems else "ready"
 
     def saying(self, *turns: ConversationEntry) -> ProposalBody:
-        """The same with more said; the oldest words but the first are let go."""
+        """Return a copy with a turn added; the oldest turns except the first are dropped."""
         talk = (*self.talk, *turns)
         if len(talk) > MOST_TURNS:
             talk = (talk[0], *talk[1 - MOST_TURNS :])
@@ -87,7 +87,7 @@ class ProposalBody:
             problems=_findings(kept["problems"]),
             notes=tuple(kept["notes"]),
             making=ProposalOrigin(**{**making, "refused": tuple(making["refused"])}),
-            # A proposal outlives an upgrade by some days.
+            # A proposal stored by an earlier release.
             grants=tuple(kept.get("grants", ())),
             wanted=kept.get("wanted", "auto"),
             answers=kept.get("answers", {}),
@@ -97,7 +97,7 @@ class ProposalBody:
 
 
 def _review(kept: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One that was kept before each outside write was listed offers no choice between modes."""
+    """A review stored before external writes were listed offers no choice of modes."""
     if "impact" not in kept:
         return kept
     return {**kept, "impact": {"writes": [], **kept["impact"]}}

@@ -1,8 +1,8 @@
-"""A proposal goes on: by answers, by edits, and by further words.
+"""Refining a proposal: by answers, edits and instructions.
 
-In this order: answers fill what was open, edits are a person's own hand, and words are read
-last, with everything before them in place. Whatever comes out is judged and reviewed anew. A
-hand that makes it wrong is told where, and nothing is kept.
+In this order: answers fill open questions, edits are a person's own changes, and instructions are
+applied last. The result is validated and reviewed again. An edit that breaks it is rejected with
+its pointer, and nothing is stored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from mainspring.definition.strict_json import (
     split_pointer,
 )
 
-# Answers of a person, put where their questions point.
+# Answers, set at the pointers of their questions.
 
 BY_HAND: Final = "by hand"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -53,24 +53,24 @@ _TRIGGERS: Final = "/triggers"
 
 @dataclass(frozen=True, slots=True)
 class AnsweredDocument:
-    """A document with answers in it, and words that the request is to be read with again."""
+    """A document with answers applied, and additions to the request."""
 
     document: dict[str, Any]
     words: tuple[str, ...] = ()
-    # The ids of the questions that those words answer.
+    # The ids of the questions that the additions answer.
     worded: frozenset[str] = frozenset()
-    # The zone that the request is to be read with again.
+    # The time zone for parsing the request again.
     timezone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is read with."""
+    """The context for reading answers."""
 
     now: datetime
     timezone: str | None
     limits: Limits
-    # The boards that there are, as a person may name them: name to id.
+    # Existing boards: name to id.
     boards: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,7 +80,7 @@ def apply_answers(
     answers: Mapping[str, Any],
     place: AnswerContext,
 ) -> AnsweredDocument:
-    """The document with each answer at its place."""
+    """Set each answer at its place."""
     asked = {one.id: one for one in questions}
     findings = [
         Finding(
@@ -92,7 +92,7 @@ def apply_answers(
     ]
     made, words, worded = dict(document), [], set()
     timezone = None
-    # Questions in their own order: a schedule that becomes two moves nothing that stands before.
+    # In question order: a schedule that becomes two moves nothing before it.
     for question in questions:
         if question.id not in answers:
             continue
@@ -102,7 +102,7 @@ def apply_answers(
                 words.append(_text(answers[question.id], at))
                 worded.add(question.id)
             elif question.kind == "time_zone" and not question.pointer.endswith("/timezone"):
-                # No schedule is there yet: which ones there can be depends on the zone.
+                # There is no schedule yet: the options depend on the zone.
                 timezone = _zone(answers[question.id], at)
                 worded.add(question.id)
             else:
@@ -142,7 +142,7 @@ def _placed(
 
 
 def _chosen(question: ProposalQuestion, answer: Any) -> QuestionChoice | None:
-    """The choice that was meant, by its value or by its words."""
+    """Find the choice by its value or its label."""
     for choice in question.choices:
         if is_same_value(choice.value, answer):
             return choice
@@ -151,7 +151,7 @@ def _chosen(question: ProposalQuestion, answer: Any) -> QuestionChoice | None:
 
 
 def _meant(question: ProposalQuestion, answer: Any, place: AnswerContext, at: str) -> Any:
-    """An answer as it is; a board that was named is meant by its id."""
+    """Return an answer; a board's name is replaced by its id."""
     if not question.pointer.endswith("/board_id") or not isinstance(answer, str):
         return answer
     if _UUID.fullmatch(answer.strip()):
@@ -205,7 +205,7 @@ def _free(used: set[str]) -> Iterator[str]:
 
 
 def _configs(value: Any, place: AnswerContext, at: str) -> list[dict[str, Any]]:
-    """The configs of schedule triggers that an answer stands for; none: it is run by hand."""
+    """The trigger configs for an answer; empty for manual start."""
     if value is None or (isinstance(value, str) and value.strip().casefold() == BY_HAND):
         return []
     if isinstance(value, str):
@@ -241,11 +241,11 @@ def _read(text: str, place: AnswerContext, at: str) -> list[dict[str, Any]]:
 
 
 def _zone(value: Any, at: str) -> str:
-    """An IANA name, or the zone of a place that has only one."""
+    """Return an IANA name, or the zone of an unambiguous place."""
     text = value.strip() if isinstance(value, str) else ""
     if is_zone(text):
         return text
-    # A place is read as it would be in a sentence.
+    # A place is parsed as in a sentence.
     read = parse_schedules(f"every day at 9:00 {text} time"[:200], _ANY_DAY, None)
     if text and len(read.readings) == 1 and not read.clarifications:
         return read.readings[0].timezone
@@ -283,7 +283,7 @@ async def refine_body(
     arguments: Mapping[str, Any],
     before: Mapping[str, Any] | None,
 ) -> ProposalBody:
-    """The body after answers, edits and words; ``before`` is what a change started from."""
+    """Apply answers, edits and instructions; ``before`` is the base of an edit."""
     hand = bool(arguments.get("edits") or "definition" in arguments)
     answers = arguments.get("answers") or {}
     place = _place(bench, body)
@@ -296,8 +296,8 @@ async def refine_body(
     if answers:
         known = {name: answers[name] for name in answers if name not in answered.worded}
         made = replace(made, answers={**made.answers, **known})
-        # Not the answers themselves: the document has them, and a token typed by mistake has no
-        # business in a conversation.
+        # Not the answers: the document has them, and a pasted token must not be stored in the
+        # conversation.
         made = made.saying(ConversationEntry("person", f"Answered: {', '.join(answers)}."))
     if answered.timezone is not None:
         made = replace(made, timezone=answered.timezone)
@@ -316,7 +316,7 @@ def _place(bench: ProposalBuilder, body: ProposalBody) -> AnswerContext:
 def _by_hand(
     document: dict[str, Any], arguments: Mapping[str, Any], bench: ProposalBuilder
 ) -> dict[str, Any]:
-    """What a person wrote themselves: a whole definition, or values at places."""
+    """Apply a person's edit: a whole definition, or values at pointers."""
     if "definition" in arguments:
         document = dict(arguments["definition"])
     findings: list[Finding] = []
@@ -343,7 +343,7 @@ def _by_hand(
 
 
 def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
-    """An edit may leave what was wrong before, and may add nothing that is."""
+    """Reject new errors; existing ones may stay."""
     known = {(one.pointer, one.code) for one in before}
     new = [one for one in after if (one.pointer, one.code) not in known]
     if new:
@@ -357,7 +357,7 @@ def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
 async def _reread_request(
     bench: ProposalBuilder, body: ProposalBody, text: str, before: Mapping[str, Any] | None
 ) -> ProposalBody:
-    """The request is read again, with what was said since; with no words, in another zone."""
+    """Parse the request again with additions, or in another zone."""
     whole = replace(body, request=f"{body.request}\n{text}") if text else body
     if len(whole.request) > LONGEST:
         detail = f"With this the request has more than {LONGEST:,} characters."
@@ -381,7 +381,7 @@ async def _reread_request(
 def _not_asked_again(
     questions: Sequence[ProposalQuestion], body: ProposalBody
 ) -> Iterator[ProposalQuestion]:
-    """Without what was told before as not understood: the new words are said instead of it."""
+    """Drop the earlier not-understood question, which the new words replace."""
     known = " ".join((*body.notes, *(one.question for one in body.questions)))
     for one in questions:
         misses = one.choices[0].value if one.id == NOT_UNDERSTOOD else ()
@@ -392,7 +392,7 @@ def _not_asked_again(
 def _answered_before(
     bench: ProposalBuilder, body: ProposalBody, found: ProposalSketch
 ) -> tuple[dict[str, Any], list[ProposalQuestion]]:
-    """What was answered already is not asked again, as far as the answer still fits."""
+    """Reapply earlier answers that are still valid."""
     place = _place(bench, body)
     document, left = found.document, []
     for question in found.questions:
@@ -409,7 +409,7 @@ def _answered_before(
 async def _apply_instruction(
     bench: ProposalBuilder, body: ProposalBody, instruction: str
 ) -> ProposalBody:
-    """A change of what stands there, in words."""
+    """Apply an instruction to the existing definition."""
     request = AutomationRequest(instruction, bench.ctx.clock.now(), body.timezone, body.document)
     found, making = await make(bench, request, body.talk)
     left = (one for one in body.questions if _has_place(one, found.document))
@@ -423,7 +423,7 @@ async def _apply_instruction(
 
 
 def _has_place(question: ProposalQuestion, document: Mapping[str, Any]) -> bool:
-    """Whether an answer could still be put there; steps may have moved or be gone."""
+    """Report whether a question's place still exists; steps may have moved."""
     if question.kind in ("schedule", "words"):
         return True
     places = (question.pointer, *question.others)

@@ -1,7 +1,7 @@
-"""save_proposal: a person agrees to exactly what they have read, and it is kept.
+"""save_proposal: a person consents to exactly what they reviewed.
 
-A client with a token is not a person, however well it means: it is told where a person can
-save. What is saved is judged again, in the transaction that keeps it, by the one validator.
+A client with a token is not a person: it gets the URL where a person can save. The definition is
+validated again in the transaction that stores it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         report.accepted()
         _check_reached(report)
         _check_grants(body, report)
-        # A new name for the same deed is no second deed: who writes there is asked once more.
+        # A rename does not avoid the overlap check, so it runs again.
         query = build_overlap_query(document, kept.automation_id, studio.natives)
         acknowledged = bool(given.get("coexistence_note"))
         await check_overlap(studio, tx, space, query, acknowledged=acknowledged, way=_BESIDE)
@@ -71,7 +71,7 @@ def _person_needed(studio: AuthoringService, proposal_id: UUID) -> PermissionDen
 
 
 def _check_read(body: ProposalBody, digest: str) -> None:
-    """What is saved is what was read, to the last character."""
+    """Check that the saved definition is the reviewed one, by digest."""
     if digest != digest_of(body):
         detail = "The proposal is not what was read: it has changed since."
         raise Conflict(
@@ -83,7 +83,7 @@ def _check_read(body: ProposalBody, digest: str) -> None:
 
 
 def _check_grants(body: ProposalBody, report: ValidationReport) -> None:
-    """What a pattern stands for may have grown since it was read."""
+    """A grant pattern may match more than when it was reviewed."""
     if [grant.as_dict() for grant in report.grants] != list(body.grants):
         raise Conflict(
             "What it may call is not what was read: tools have come or gone since.",
@@ -95,7 +95,7 @@ def _check_grants(body: ProposalBody, report: ValidationReport) -> None:
 
 
 def _check_reached(report: ValidationReport) -> None:
-    """An address that is refused today is no mistake of the words, and no run gets past it."""
+    """Reject blocked addresses: no run could reach them."""
     refused = [one for one in report.warnings if one.code in REFUSED]
     if refused:
         raise Invalid(
@@ -123,7 +123,7 @@ def _check_answered(body: ProposalBody) -> None:
 
 
 def _document(body: ProposalBody, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition; why it may live beside another is the person's to say at the end."""
+    """The definition, with the person's reason for coexisting with another automation."""
     note = arguments.get("coexistence_note")
     if note is None:
         return body.document
@@ -153,7 +153,7 @@ async def _save_proposal(
         expected_version=base.version,
         traits=report.traits,
     )
-    # Whoever saves has read the whole of it, and agrees to what else was asked about it.
+    # The saver has reviewed everything, so open consents about it are answered too.
     await record_agreement(tx, space, base.automation_id, saved.version, ctx.actor)
     await record_overtaken(tx, before, studio.limits)
     return saved

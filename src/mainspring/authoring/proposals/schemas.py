@@ -1,4 +1,4 @@
-"""What the capabilities around proposals take and give, as JSON Schema."""
+"""Argument schemas of the proposal capabilities."""
 
 from __future__ import annotations
 

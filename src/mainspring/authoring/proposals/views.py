@@ -1,4 +1,4 @@
-"""A proposal as everybody sees it: a person, a client, a page."""
+"""Proposal views, shared by all interfaces."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def digest_of(body: ProposalBody) -> str:
-    """One word for exactly this definition and what it may call: whoever saves it has read it."""
+    """A digest of the definition and its grants, which a save must repeat."""
     return hash_content({"definition": body.document, "grants": list(body.grants)}).hex()
 
 
 def describe_proposal(
     studio: AuthoringService, kept: StoredProposal, *, can_rehearse: bool = False
 ) -> dict[str, Any]:
-    """All of it."""
+    """Describe a proposal in full."""
     body = ProposalBody.read(kept.body)
     return {
         **_head(studio, kept, body),
@@ -36,7 +36,7 @@ def describe_proposal(
 
 
 def _rehearsal(kept: StoredProposal) -> dict[str, Any]:
-    """The call that shows what it would have done with what came before."""
+    """The rehearsal call over past samples."""
     arguments = {
         "automation_id": str(kept.automation_id),
         "candidate": {"proposal_id": str(kept.id)},
@@ -45,7 +45,7 @@ def _rehearsal(kept: StoredProposal) -> dict[str, Any]:
 
 
 def summarize_proposal(studio: AuthoringService, kept: StoredProposal) -> dict[str, Any]:
-    """Enough to choose one."""
+    """Summarize a proposal for lists."""
     body = ProposalBody.read(kept.body)
     name = body.document.get("name")
     return {**_head(studio, kept, body), "name": name if isinstance(name, str) else None}
