@@ -1,4 +1,4 @@
-"""The arguments and answers of rehearsing an automation, as JSON Schema."""
+"""JSON schemas of the rehearsal capabilities."""
 
 from __future__ import annotations
 

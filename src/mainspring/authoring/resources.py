@@ -1,7 +1,7 @@
-"""What a workspace has by name: the only things from it that whoever writes a proposal sees.
+"""A workspace's named resources, the only workspace data that proposal makers see.
 
-Names, kinds and columns; never a row, a page's text or a secret's value. The names were given
-by people and by other systems, so they are data like any other text.
+Names, types and columns; never rows, page texts or secret values. The names come from people and
+other systems, so they are untrusted text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _AUTOMATIONS = """
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A table of a board: its columns by name, and the field that tells doubles."""
+    """A dataset of a board: its columns by name, and its dedup key field."""
 
     name: str
     columns: tuple[str, ...] = ()
@@ -61,25 +61,25 @@ class BoardSummary:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceResources:
-    """Everything with a name that a definition here could speak of, beside its vocabulary."""
+    """All named resources that a definition could refer to, beside the vocabulary."""
 
     boards: tuple[BoardSummary, ...] = ()
-    # The types of the pages that are there, the most frequent first.
+    # The page types in use, most frequent first.
     page_types: tuple[str, ...] = ()
-    # The workspace's own event types, each with what it is.
+    # The workspace's declared event types with descriptions.
     event_types: Mapping[str, str] | None = None
     # Names of the author's own secrets.
     secrets: tuple[str, ...] = ()
-    # Automations that are not put away: name to id.
+    # Automations that are not archived: name to id.
     automations: Mapping[str, str] | None = None
-    # Whether any model can be asked here.
+    # Whether a model is available.
     has_model: bool = False
 
 
 async def read_workspace_resources(
     walled: WorkspaceDatabase, workspace_id: UUID, me: UUID, models: ModelCatalog
 ) -> WorkspaceResources:
-    """What this workspace has, for one of its members."""
+    """Load the workspace's resources for one of its members."""
     async with walled.acquire() as connection:
         found = await _read(connection, workspace_id, me)
     return WorkspaceResources(**found, has_model=await models.connected(workspace_id))

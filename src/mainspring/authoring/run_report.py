@@ -1,7 +1,7 @@
-"""A run as run_automation_once tells of it: a pure reading of its record.
+"""The result of run_automation_once, derived from the run's record.
 
-Status words are fewer than those of the record: whatever ended a run from outside has killed
-it, and a run that ended well and complained has only partly succeeded.
+It has fewer statuses than the record: every external termination is ``killed``, and a success with
+errors is partial.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _GO_ON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RunWait:
-    """What is known beside the record: how long it was waited, and who could have run it."""
+    """How long the call waited, and the available workers."""
 
-    # Zero for whoever only looked.
+    # Zero for a caller that did not wait.
     seconds: int
-    # How many workers there are; asked only when the run has not ended.
+    # The number of workers; only queried when the run has not ended.
     workers: int | None
     url: str
 
@@ -59,7 +59,7 @@ class RunWait:
 def tell_run(
     run: Mapping[str, Any], said: Sequence[Mapping[str, Any]], waited: RunWait
 ) -> dict[str, Any]:
-    """The answer, with exactly the fields that are promised."""
+    """Build the result with exactly the documented fields."""
     spoken = _last_try(said)
     end = _end_of(spoken)
     out, err = (_joined(spoken, stream) for stream in ("out", "err"))
@@ -87,7 +87,7 @@ def tell_run(
 
 
 def truncate_bytes(text: str, most: int = OUTPUT_BYTES) -> str:
-    """The beginning of a text in so many bytes, of whole characters, with a mark if it is cut."""
+    """Truncate a text to a number of bytes at a character boundary, with a mark."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most:
         return data.decode()
@@ -96,7 +96,7 @@ def truncate_bytes(text: str, most: int = OUTPUT_BYTES) -> str:
 
 
 def _last_try(said: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What the last try at each step said; earlier tries said much of it already."""
+    """The output of each step's last attempt; earlier attempts repeat much of it."""
     last: dict[tuple[str, str], int] = {}
     for piece in said:
         place = (piece["step"], piece["item"])

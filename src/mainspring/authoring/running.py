@@ -1,11 +1,10 @@
-"""run_automation_once and get_automation_run: a run by hand, awaited to its end or looked at.
+"""run_automation_once and get_automation_run: start a manual run and wait, or poll.
 
-Whoever waits holds nothing: no transaction and no connection, only a question every now and
-then. The wait has a bound, and a run that outlasts it goes on by itself; whoever names it may
-go on waiting for it, and starts no other.
+Waiting holds no transaction and no connection; it polls. The wait is limited, and a longer run
+continues; a caller that names it resumes waiting instead of starting another.
 
-A client that lost the answer calls again. While the run of such a call is going, the same call by
-the same caller waits for that run; a second run at the same time needs an idempotency key.
+A client that lost the response calls again. While that run is active, the same call by the same
+caller waits for it; a concurrent second run needs an idempotency key.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _FOUND: Final = (
 )
 LEAST_WAIT: Final = 10
 MOST_WAIT: Final = 360
-# On top of what a run may take: it may stand in line, and its record is written.
+# Added to a run's time limit, for queueing and for writing its record.
 _ROOM: Final = 90
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _KEY_LIFETIME: Final = timedelta(hours=24)
-# What only a new run can be given.
+# Arguments that only apply to a new run.
 _OF_NEW: Final = ("dry_run", "verify_mode", "idempotency_key")
-# How often a client that wants progress hears of it.
+# The interval of progress notifications.
 _REPORT_SECONDS: Final = 5.0
 _OVER: Final = FINAL | {"gone"}
 
@@ -59,7 +58,7 @@ _DOCUMENT = """
 _OF = "SELECT automation_id FROM runs WHERE workspace_id = $1 AND id = $2"
 _STATUS = "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2"
 _WORKERS = "SELECT count(*) FROM workers WHERE lease_until > now()"
-# A run that started a run that asks: all of them wait for this one.
+# The chain of runs that wait for this one.
 _ANCESTORS = """
     WITH RECURSIVE above AS (
         SELECT id, parent_id, automation_id FROM runs WHERE workspace_id = $1 AND id = $2
@@ -110,7 +109,7 @@ async def _describe_run(
     async with inside.acquire() as connection:
         run = await read_run(connection, space, run_id)
         said = await read_output(connection, space, run_id)
-    # A run that never began may be waiting for a worker that is not there.
+    # A run that never started may be waiting for a worker that does not exist.
     workers = None if run["status"] in FINAL else await studio.database.fetchval(_WORKERS)
     url = studio.admin_url(run["automation_id"])
     return tell_run(run, said, RunWait(seconds, workers=workers, url=url))
@@ -119,7 +118,7 @@ async def _describe_run(
 async def _under_way(
     inside: WorkspaceDatabase, space: UUID, automation_id: UUID, arguments: Mapping[str, Any]
 ) -> UUID:
-    """The run that was named, if it is one of this automation and nothing new is asked of it."""
+    """Return the named run, if it belongs to this automation and no new run is requested."""
     detail = "The run that run_id names has begun as it is, so this cannot be chosen any more."
     way = "Leave it out, or leave out run_id to start another run."
     findings = [
@@ -134,12 +133,12 @@ async def _under_way(
 
 
 def usual_wait(document: Mapping[str, Any]) -> int:
-    """What the run may take and some room, within the bounds of the argument."""
+    """The default wait: the run's time limit plus a margin, within the argument's limits."""
     return max(LEAST_WAIT, min(MOST_WAIT, read_time_limit(document) + _ROOM))
 
 
 def limit_wait(ctx: CallContext, seconds: int) -> int:
-    """How long to wait, at most as long as the client does."""
+    """Limit the wait to the client's own timeout."""
     return seconds if ctx.client_wait is None else min(seconds, int(ctx.client_wait.seconds))
 
 
@@ -152,10 +151,10 @@ def _request(
     if "idempotency_key" in arguments:
         key = f"key:{arguments['idempotency_key']}"
     elif ctx.run is not None:
-        # A step that is taken over asks again, and finds the run that it has started.
+        # A retried step must find the run it started, so the key is derived from the call.
         key = f"call:{ctx.key}"
     else:
-        # A changed automation is another one to run.
+        # A changed automation starts a new run.
         key = f"again:{ctx.actor.id}:{ctx.actor.token_id}:{mode}:{version}"
     return RunRequest(
         ctx.actor.workspace_id,
@@ -171,7 +170,7 @@ def _request(
 async def _dispatch_run(
     studio: AuthoringService, ctx: CallContext, arguments: Mapping[str, Any], request: RunRequest
 ) -> tuple[UUID, bool]:
-    """The run of a request, and whether an earlier call has started it."""
+    """Start the run of a request; return whether an earlier call had started it."""
     named = "idempotency_key" in arguments or ctx.run is not None
     while True:
         try:
@@ -180,7 +179,7 @@ async def _dispatch_run(
             raise _other_call(problem) from None
         if named or not made.existed or made.status not in _OVER:
             return made.run_id, made.existed and ctx.run is None
-        # The run of the earlier call is over, so this call asks for another one.
+        # The earlier call's run has ended, so this call starts another one.
         async with studio.database.transaction() as tx:
             await release_key(tx, request, made.run_id)
 
@@ -216,7 +215,7 @@ async def wait_for_end(
     seconds: float,
     wait: ClientWait | None = None,
 ) -> str:
-    """The status of the run, once it has ended or the time is up."""
+    """Wait until the run ends or the time is up; return its status."""
     loop = asyncio.get_running_loop()
     began, pause = loop.time(), _FIRST_PAUSE
     deadline, report_at = began + seconds, began

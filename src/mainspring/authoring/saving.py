@@ -1,4 +1,4 @@
-"""save_automation_draft: the last step of the playbook. What it makes is paused."""
+"""save_automation_draft: the last step of the playbook. It creates a paused automation."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _body(arguments: Mapping[str, Any]) -> dict[str, Any]:
 async def check_name_free(
     studio: AuthoringService, ctx: CallContext, name: str, tool: str = "update_automation"
 ) -> None:
-    """A second save of the same name is an edit, and there is a tool for that."""
+    """Reject a name in use: changes go through update_automation."""
     taken = await find_automation_ids(ctx.tx, ctx.actor.workspace_id, [name])
     if taken:
         detail = f"There is an automation called {name!r} already: {taken[0]}."
@@ -92,7 +92,7 @@ async def check_name_free(
 
 
 def doubts(report: ValidationReport, saved: SavedAutomation) -> tuple[Finding, ...]:
-    """What is saved all the same, and will not work before somebody sees to it."""
+    """Warnings that do not block saving."""
     return tuple(as_written(one) for one in (*saved.warnings, *report.warnings))
 
 

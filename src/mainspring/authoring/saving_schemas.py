@@ -1,4 +1,4 @@
-"""The arguments and answers of saving and changing an automation, as JSON Schema."""
+"""JSON schemas of saving and editing an automation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Notices to oneself: what authoring proposes to send without asking.
+"""Notifications to oneself, which need no approval by default.
 
-Mail to the owner and messages in the inbox go at once by default, so only what else reaches the
-owner alone is marked. Everything that reaches somebody else asks until a person says otherwise.
+Mail to the owner and inbox messages are sent at once by default, so only other notifications that
+reach the owner alone are marked here. Everything that reaches somebody else needs approval until a
+person changes that.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ _DEEPEST: Final = 16
 
 
 def propose_approval(step: Mapping[str, Any]) -> str | None:
-    """The approval mode that is proposed for a step; None: what is usual."""
+    """Return the proposed approval mode of a step; None for the default."""
     declared = find_declared_write(str(step.get("action")))
     to_oneself = declared is not None and declared.safe and not declared.sent_by_default
     return "automatic" if to_oneself else None
 
 
 def walk_steps(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every step of a definition that may be unfinished, nested ones after their parent."""
+    """Yield every step of a possibly unfinished definition, nested ones after their parent."""
     execution = document.get("execution")
     failing = execution.get("on_failure") if isinstance(execution, Mapping) else None
     yield from _walk(document.get("plan"), 0)

@@ -1,8 +1,8 @@
-"""The studio: what the capabilities of this room are given by whoever builds the house.
+"""The authoring service: dependencies of the authoring capabilities.
 
-A capability is part of the registry, and these need the registry themselves, to judge what
-they are given, and the dispatcher, which needs it too. So the studio is made empty and opened
-once everything stands. Before that its capabilities can be described and not called.
+The capabilities are part of the registry and also need the registry and the dispatcher built from
+it. So the service is created empty and opened once the application is built. Before that its
+capabilities can be described but not called.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Part = TypeVar("Part")
 
 
 class AuthoringService:
-    """The parts around the capabilities of authoring."""
+    """The dependencies of the authoring capabilities."""
 
     def __init__(self, limits: Limits, address: str, likeness: TextSimilarity) -> None:
         self.limits = limits
@@ -62,7 +62,7 @@ class AuthoringService:
         models: ModelCatalog | None = None,
         preflight: Preflight | None = None,
     ) -> None:
-        """Everything stands: from here on the capabilities work."""
+        """Set the dependencies once the application is built."""
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
         self._address = address
         self.likeness.embedder = embedder
@@ -72,15 +72,15 @@ class AuthoringService:
 
     @property
     def natives(self) -> Vocabulary:
-        """What can be said in every workspace."""
+        """The vocabulary shared by every workspace."""
         return _there(self._vocabulary)
 
     async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
-        """What one workspace can say about a document, the tools of its connections included."""
+        """Load a workspace's vocabulary for a document, with the tools of its connections."""
         return await load_vocabulary(_there(self._vocabulary), workspace_id, document)
 
     async def speaking(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
-        """What one workspace can say, with these tools of its connections."""
+        """Build a workspace's vocabulary with these tools of its connections."""
         return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
 
     async def doubts(
@@ -90,29 +90,29 @@ class AuthoringService:
         grants: Sequence[Grant],
         automation_id: UUID,
     ) -> tuple[Finding, ...]:
-        """What a definition that is kept would not find here if it ran now."""
+        """Find what a stored definition needs and would not find if it ran now."""
         words = await self.words(workspace_id, document)
         whose = DefinitionOwner(workspace_id, automation_id)
         found = await find_missing_dependencies(
             document, grants, words, self._models, self._preflight, whose
         )
-        # The author of a plan of steps looks for its own places, that of a script for its columns.
+        # Plan authors see definition pointers; script authors see argument pointers.
         return tuple(map(as_written, found)) if is_script(document) else found
 
     async def lacking(
         self, document: Mapping[str, Any], whose: DefinitionOwner, vocabulary: Vocabulary
     ) -> tuple[Finding, ...]:
-        """What the steps of a document need and would not get; it need not be complete."""
+        """Find missing dependencies of a document's steps; it may be incomplete."""
         return await self._preflight.findings(document, vocabulary, whose)
 
     @property
     def database(self) -> Database:
-        """The whole database; what belongs to a workspace is read behind its wall."""
+        """The unrestricted database; workspace data is read under row-level security."""
         return _there(self._database)
 
     @property
     def models(self) -> ModelCatalog:
-        """Where models are asked; whoever asks one does so through the gate."""
+        """The model providers; calls go through the gate."""
         return self._models
 
     @property
@@ -123,11 +123,11 @@ class AuthoringService:
         return WorkspaceDatabase(self.database, workspace_id)
 
     def admin_url(self, automation_id: UUID) -> str:
-        """Where a person looks at an automation and activates it."""
+        """The URL of an automation's page."""
         return f"{self._address.rstrip('/')}/automations/{automation_id}"
 
     def proposal_url(self, proposal_id: UUID) -> str:
-        """Where a person reads a proposal and saves it."""
+        """The URL of a proposal's page."""
         return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
 
     async def judge(
@@ -137,7 +137,7 @@ class AuthoringService:
         automation_id: UUID | None = None,
         author_id: UUID | None = None,
     ) -> ValidationReport:
-        """The verdict on a definition, with what this house doubts about it."""
+        """Validate a definition, with this installation's warnings."""
         words = await self.words(workspace_id, document)
         whose = DefinitionOwner(workspace_id, automation_id, author_id)
         report = await judge_here(

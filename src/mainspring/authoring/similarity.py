@@ -1,8 +1,7 @@
-"""Which texts mean alike: by a model where the installation has one, else by their words.
+"""Text similarity: by embeddings where available, else by word overlap.
 
-It only ever advises. A model that cannot be asked is no reason to compare nothing, so words do
-then, and whoever asked is told which it was. Vectors that were computed are kept for a while,
-because the same few hundred intents are compared again and again.
+It is advisory. When the model is unavailable, word overlap is the fallback, and the result says
+which was used. Embeddings are cached, because the same few hundred intents are compared repeatedly.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ log = logging.getLogger(__name__)
 
 Measure = Literal["meaning", "words"]
 
-# From here on two texts are worth showing beside each other.
+# The threshold for showing two texts as similar.
 _NEAR: Final = 0.55
 _SHARED: Final = 0.3
 _KEPT: Final = 2_000
 _LONGEST: Final = 2_000
 _WORD: Final = re.compile(r"\w+")
-# Words that say nothing about what a text is about.
+# Stop words.
 _FILLERS: Final = frozenset(
     {
         "a",
@@ -73,7 +72,7 @@ _FILLERS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SimilarText:
-    """A text by its place, and how near it is."""
+    """A text by its index, with its similarity."""
 
     place: int
     closeness: float
@@ -81,7 +80,7 @@ class SimilarText:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityResult:
-    """What is near, the nearest first, and by what it was compared."""
+    """Similar texts, most similar first, and the method used."""
 
     by: Measure
     near: tuple[SimilarText, ...] = ()
@@ -96,13 +95,13 @@ class TextSimilarity:
 
     @property
     def measure(self) -> Measure:
-        """By what texts are compared when all is well; an answer says by what they were."""
+        """The preferred method; a result names the one that was used."""
         return "words" if self.embedder is None else "meaning"
 
     async def near(
         self, workspace_id: UUID, text: str, others: Sequence[str], most: int
     ) -> SimilarityResult:
-        """The nearest of the others; what is far away is left out."""
+        """Return the most similar of the others, above the threshold."""
         if not text.strip() or not others:
             return SimilarityResult(self.measure)
         by, closeness = await self._closeness(workspace_id, text, others)
@@ -126,7 +125,7 @@ class TextSimilarity:
     async def _cosines(
         self, model: Embedder, workspace_id: UUID, texts: Sequence[str]
     ) -> list[float]:
-        """How near the first of the texts is to each of the others."""
+        """Compute the similarity of the first text to each of the others."""
         unknown = [one for one in dict.fromkeys(texts) if (model.name, one) not in self._vectors]
         made = await model.embed(workspace_id, unknown) if unknown else []
         known = dict(zip(unknown, made, strict=True))
@@ -141,12 +140,12 @@ class TextSimilarity:
         while len(self._vectors) > _KEPT:
             self._vectors.popitem(last=False)
         first, *rest = (known[one] for one in texts)
-        # Every vector has length 1, so the product is the cosine.
+        # Vectors are normalized, so the dot product is the cosine.
         return [sum(a * b for a, b in zip(first, other, strict=True)) for other in rest]
 
 
 def word_overlap(left: str, right: str) -> float:
-    """How much of their words two texts share, from 0 to 1."""
+    """The share of common words, from 0 to 1."""
     mine, theirs = _words(left), _words(right)
     together = mine | theirs
     return len(mine & theirs) / len(together) if together else 0.0
@@ -158,5 +157,5 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """Reports and report are one word here; it need not be right, only the same."""
+    """A crude stemmer: it only has to be consistent."""
     return word[:-1] if len(word) > 3 and word.endswith("s") else word

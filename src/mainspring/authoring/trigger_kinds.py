@@ -1,4 +1,4 @@
-"""Triggers as the tools of authoring write them, and what wakes an automation."""
+"""Triggers as the authoring tools write them, and what starts an automation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mainspring.workspace.boards.schemas import SOME_BOARD, JsonSchema, object_o
 
 KINDS: Final = tuple(WRITTEN_KINDS)
 _KIND_OF: Final = {type_: kind for kind, (type_, _, _) in WRITTEN_KINDS.items()}
-# What narrows a kind to some of its moments.
+# Fields that restrict a trigger kind.
 _NARROWING: Final = {"board_change": "change", "page_ingested": "page_type", "event": "event_type"}
 
 TRIGGER: Final[JsonSchema] = object_of(
@@ -78,7 +78,7 @@ SOME_TRIGGERS: Final = [
 
 
 def map_trigger_pointer(pointer: str) -> str:
-    """Where a finding about a kept trigger stands in what was written."""
+    """Map a finding about a stored trigger to the argument it came from."""
     parts = pointer.split("/")
     if len(parts) > 3 and parts[3] == "config":
         name = "tz" if parts[4:5] == ["timezone"] else "/".join(parts[4:5])
@@ -88,20 +88,20 @@ def map_trigger_pointer(pointer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TriggerSelector:
-    """What wakes an automation: a kind, and perhaps only some types of it."""
+    """What starts an automation: a kind, optionally restricted to types."""
 
     kind: str
     types: frozenset[str] = frozenset()
 
     def meets(self, other: TriggerSelector) -> bool:
-        """Whether one moment can wake both; without types, any of the kind does."""
+        """Whether one event can start both; without types, any of the kind does."""
         if self.kind != other.kind:
             return False
         return not self.types or not other.types or bool(self.types & other.types)
 
 
 def wakes_of(triggers: Any) -> tuple[TriggerSelector, ...]:
-    """What wakes a stored definition."""
+    """Return what starts a stored definition."""
     return tuple(
         _wake(str(entry.get("type")), mapping(entry.get("config")))
         for entry in (triggers if isinstance(triggers, list | tuple) else ())

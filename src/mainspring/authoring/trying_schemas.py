@@ -1,4 +1,4 @@
-"""The arguments and answers of trying an automation, ending it, and asking before it is made."""
+"""JSON schemas of running, cancelling and pre-save checks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is saved is judged whole: its grants, its hosts, its triggers, its script, its neighbours.
+"""Validation on save: grants, hosts, triggers, script and overlaps.
 
-Everything that is wrong with the words themselves is told in one answer. Only then is it asked
-who else writes there, because that is a question for a person and not a mistake.
+All errors are reported at once. Overlaps are checked only afterwards, because they are a question
+for a person and not an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def validate_definition(
     automation_id: UUID | None = None,
     author_id: UUID | None = None,
 ) -> ValidationReport:
-    """The verdict on a definition, or everything that is wrong with it, raised at once."""
+    """Validate a definition, or raise all its errors at once."""
     findings = [*early, *_about_note(arguments), *blanks_left(arguments.get("source"))]
     about_grants: list[Finding] = []
     asked = is_script(document) and arguments.keys() & {"tool_grants", "source", HOSTS_NOTE}
@@ -55,7 +55,7 @@ async def validate_definition(
         about_grants = judge_grants(read_granted_tools(document), words)
         findings += about_grants
     if early:
-        # What the validator would say about such triggers is the same once more.
+        # The validator would repeat the errors of these triggers.
         document = {**document, "triggers": []}
     report = await studio.judge(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
@@ -65,18 +65,18 @@ async def validate_definition(
 
 
 def _reached(document: Document, report: ValidationReport) -> list[Mapping[str, Any]]:
-    """What is granted in writing, and what a run is really given: a script may imply it."""
+    """Return written grants plus those a script implies at run time."""
     implied = (
         {"tool": grant.capability, "params": grant.params}
         for grant in report.grants
-        # A host that the text does not spell is not reached by what follows from the text.
+        # A host that the source does not contain is not covered by an implied grant.
         if grant.capability != FETCH or grant.params.get("hosts")
     )
     return [*read_granted_tools(document), *implied]
 
 
 def _further(report: ValidationReport, about_grants: list[Finding]) -> list[Finding]:
-    """What the validator found that was not told by name already."""
+    """Return the validator's findings that were not reported yet."""
     return [
         as_written(finding)
         for finding in report.findings
@@ -87,7 +87,7 @@ def _further(report: ValidationReport, about_grants: list[Finding]) -> list[Find
 
 
 def _about_note(arguments: Mapping[str, Any]) -> list[Finding]:
-    """A note without the acknowledgement it belongs to, or the other way round."""
+    """Report a note without its acknowledgement, or the reverse."""
     acknowledged, note = arguments.get("acknowledged_overlap"), arguments.get("coexistence_note")
     if acknowledged and note is None:
         detail = "An overlap is acknowledged without a word on why both may live."
@@ -103,7 +103,8 @@ def _about_note(arguments: Mapping[str, Any]) -> list[Finding]:
 def build_overlap_query(
     document: Mapping[str, Any], but: UUID | None = None, natives: Vocabulary | None = None
 ) -> OverlapQuery:
-    """What a definition writes, and what wakes it; with a vocabulary, by its steps as well."""
+    """Build the overlap query from what a definition writes and its triggers; with a vocabulary,
+    also from its steps."""
     given = document.get("writes")
     writes: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     boards, target = writes.get("boards"), writes.get("dedupe_target_field")
@@ -133,7 +134,7 @@ async def check_overlap(
     acknowledged: bool,
     way: str = _WAY,
 ) -> None:
-    """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
+    """Reject an unacknowledged strict overlap, and an acknowledgement without one."""
     found: list[ExistingAutomation] = []
     if query.boards:
         others = await living(tx, workspace_id, studio.natives)

@@ -1,8 +1,8 @@
-"""watch_integration: what is new at an integration comes in again and again.
+"""watch_integration: poll an integration for new items.
 
-It is an ordinary automation of the member who asks for it: one schedule, one step that polls,
-and a grant for that one source. It runs, fails, waits and is paused like any other. It is active
-at once where a person asked for exactly this.
+It creates an ordinary automation of the caller: one schedule, one polling step, and a grant for
+that source. It runs, fails and is paused like any other. It is active at once when a person asked
+for exactly this.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Arguments = Mapping[str, Any]
 def watching_capabilities(
     studio: AuthoringService, reachable: DataSources
 ) -> tuple[Capability, ...]:
-    """To begin to read from a source again and again, and to stop it."""
+    """Build the capabilities that start and stop polling a source."""
     names = reachable.poll_names
     source = "gmail" if "gmail" in names or not names else names[0]
     return (
@@ -127,12 +127,12 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
             )
             consent = await ask_if_wider(tx, space, known, agreed, ctx.actor)
             await record_overtaken(tx, before, studio.limits)
-            # What was paused is set going by a person; a program leaves it as it is.
+            # Only a person resumes a paused automation; a program leaves it paused.
             starts = consent is None and (agreed is None or saved.state == "active")
         if starts:
             document = definition.as_dict()
             words = await studio.words(space, document)
-            # A new automation is not to be seen outside of this transaction yet.
+            # A new automation is not visible outside this transaction yet.
             missing = await studio.lacking(
                 document, DefinitionOwner(space, known, ctx.actor.id), words
             )
@@ -154,7 +154,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
 
 
 def _hint(to: DataSource, account: AccountRow | None) -> dict[str, str]:
-    """What the connection does not say yet, where nothing is read for the lack of it."""
+    """Explain what the connection still lacks when nothing can be read."""
     said = {} if account is None else account.settings
     needs = {one.needs for one in to.polls.values()}
     empty = [name for name in needs if name is not None and not str(said.get(name) or "").strip()]
@@ -173,7 +173,7 @@ def _hint(to: DataSource, account: AccountRow | None) -> dict[str, str]:
 async def _read_poll_interval(
     tx: Transaction, space: UUID, to: DataSource, known: UUID | None
 ) -> str:
-    """How often it is read now; of one that nobody reads yet, how often is usual for it."""
+    """Return the current polling interval, or the source's default."""
     row = None if known is None else await tx.fetchrow(_SCHEDULE, space, known)
     cron = None if row is None else (row["config"] or {}).get("cron")
     return cron if isinstance(cron, str) else next(iter(to.polls.values())).every
@@ -211,7 +211,7 @@ def _polled(reachable: DataSources, arguments: Arguments) -> DataSource:
 
 
 async def _account(ctx: CallContext, to: DataSource) -> AccountRow | None:
-    """The caller's connection; refuses whoever needs one and has none."""
+    """Return the caller's connection; rejects callers without a required one."""
     row = await find_member_account(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, to.integration.id)
     if to.route.connection == "needed" and (row is None or row.state == "sign_in"):
         raise not_connected_error(to.integration, own=True)
@@ -221,7 +221,7 @@ async def _account(ctx: CallContext, to: DataSource) -> AccountRow | None:
 async def _watcher(
     tx: Transaction, space: UUID, to: DataSource, account: AccountRow | None, owner_id: UUID
 ) -> UUID | None:
-    """The automation that reads there already, unless somebody put it away."""
+    """Return the automation that already polls the source, unless archived."""
     if account is not None:
         if account.automation_id is None:
             return None
@@ -231,7 +231,7 @@ async def _watcher(
     return None if row is None else row["id"]
 
 
-# What needs no connection has no row to remember it: its definition says what it is.
+# A source without a connection has no row to store it: the definition identifies it.
 _BY_MARK = """
     SELECT a.id FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
@@ -246,7 +246,7 @@ _BY_MARK = """
 async def _name(
     tx: Transaction, space: UUID, to: DataSource, account: AccountRow | None, known: UUID | None
 ) -> str:
-    """What people call it; where somebody else reads the same, it says whose this is."""
+    """The automation's name; with another member's poller, it includes the owner."""
     plain = f"Read {to.integration.name}"
     whose = f" ({clean_name(account.account)})" if account is not None and account.account else ""
     choices = [plain, f"{plain}{whose}"[:200], *(f"{plain} {n}" for n in range(2, _MOST_NAMES))]
@@ -258,7 +258,7 @@ async def _name(
 
 
 def _document(to: DataSource, name: str, every: str) -> dict[str, Any]:
-    """The definition: nothing that anybody else could not have written."""
+    """Build the definition; any author could have written it."""
     polls = "; ".join(one.description for one in to.polls.values())
     return {
         "schema_version": "1.2",
@@ -280,7 +280,7 @@ def _document(to: DataSource, name: str, every: str) -> dict[str, Any]:
 
 
 def _about_every(finding: Any) -> Any:
-    """The schedule is the only thing in the definition that the caller wrote."""
+    """The schedule is the only part of the definition that the caller wrote."""
     kind = type(finding)
     return kind("/every", finding.detail, finding.code, finding.suggestion)
 

@@ -1,10 +1,10 @@
-"""Review: what a person reads before agreeing, made by rules alone.
+"""Rule-based review of a definition before consent.
 
-``explain`` says a definition in plain sentences, ``find_flags`` points at what is worth a look,
-``impact_of`` lists what it may reach, keep and be woken by, and ``changes_in_words`` says what
-another version would change. No model is asked, so all of it is there when there is none, and
-is the same every time.
+``explain`` describes a definition in sentences, ``find_flags`` reports what needs attention,
+``impact_of`` lists what it may reach, store and be started by, and ``describe_changes`` says what
+another version would change. No model is called, so the review is always available and
+deterministic.
 
-A definition may be unfinished or hostile here. Nothing raises on it, each part looks at so much
-of it and no more, and all text from it is quoted, cut and freed of what cannot be seen.
+The definition may be unfinished or hostile. Nothing raises on it, every part is read up to a limit,
+and quoted text is truncated and cleaned of invisible characters.
 """

@@ -1,7 +1,7 @@
-"""What can be read of a definition that may be unfinished, wrong or hostile.
+"""Tolerant reading of a definition that may be unfinished, invalid or hostile.
 
-Each part is here when it has the type it should have and is left out when it has not, and only
-so many of each are looked at: more than any limit of a definition allows.
+Values of the wrong type are skipped, and the number of entries that are read is limited to more
+than any valid definition has.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _LONG_KEY: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step, with what its action's name stands for."""
+    """A step with its resolved action."""
 
     pointer: str
-    # Where it stands among the others, such as 2 or 2.1.
+    # Its number in the plan, such as 2 or 2.1.
     number: str
     id: str
     action: str
@@ -49,11 +49,11 @@ class StepView:
 
     @property
     def name(self) -> str:
-        """What it is called in a list of steps."""
+        """Its label in a list of steps."""
         return self.id or f"step {self.number}"
 
     def at(self, *parts: str | int) -> str:
-        """The place of a part of its config, or the nearest place above that is there."""
+        """The pointer of a config value, or of the nearest existing ancestor."""
         here, value = join_pointer(self.pointer, "config"), self.whole.get("config")
         if not isinstance(value, Mapping):
             return self.pointer
@@ -67,7 +67,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class TriggerView:
-    """One trigger, as far as it can be read."""
+    """A trigger, as far as it can be read."""
 
     pointer: str
     id: str
@@ -78,7 +78,7 @@ class TriggerView:
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A text of a document, and the key under which it stands."""
+    """A text of a document with its key."""
 
     pointer: str
     key: str
@@ -97,7 +97,7 @@ def text_of(value: Any) -> str:
 
 
 def entry(value: Any, part: str) -> Any:
-    """What stands below a value under one part of a pointer."""
+    """Return the child of a value for one pointer segment."""
     if isinstance(value, Mapping):
         return value.get(part, _ABSENT)
     if isinstance(value, list | tuple) and part.isascii() and part.isdigit() and len(part) < 9:
@@ -106,7 +106,7 @@ def entry(value: Any, part: str) -> Any:
 
 
 def resolves(document: Any, pointer: str) -> bool:
-    """Whether there is such a place."""
+    """Report whether a pointer exists."""
     value = document
     for part in split_pointer(pointer):
         value = entry(value, part)
@@ -116,7 +116,7 @@ def resolves(document: Any, pointer: str) -> bool:
 
 
 def value_at(document: Any, pointer: str) -> Any:
-    """What stands at a place; None where there is nothing."""
+    """Return the value at a pointer; None when missing."""
     value = document
     for part in split_pointer(pointer):
         value = entry(value, part)
@@ -126,14 +126,14 @@ def value_at(document: Any, pointer: str) -> Any:
 
 
 def find_nearest_pointer(document: Any, pointer: str) -> str:
-    """The place itself, or the nearest one above it that is there and can be shown."""
+    """Return the pointer or its nearest existing ancestor."""
     while pointer and (len(pointer) > _LONGEST_POINTER or not resolves(document, pointer)):
         pointer = pointer.rpartition("/")[0]
     return pointer
 
 
 def read_all_steps(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[StepView, ...]:
-    """Every step in order, nested ones after their parent, those of on_failure at the end."""
+    """List every step in order, nested ones after their parent, on_failure steps last."""
     found: list[StepView] = []
     _read(document.get("plan"), "/plan", "", vocabulary, 0, False, found)
     failing = mapping(document.get("execution")).get("on_failure")
@@ -184,7 +184,7 @@ def _read(
 
 
 def read_all_triggers(document: Mapping[str, Any]) -> tuple[TriggerView, ...]:
-    """Every trigger that can be read, disabled ones too."""
+    """List every readable trigger, disabled ones included."""
     return tuple(
         TriggerView(
             join_pointer("/triggers", place),
@@ -200,11 +200,11 @@ def read_all_triggers(document: Mapping[str, Any]) -> tuple[TriggerView, ...]:
 
 @dataclass(slots=True)
 class DocumentReader:
-    """Walks the texts of a document, in order, until it has seen enough."""
+    """Walks the texts of a document in order, up to a limit."""
 
     values: int = MOST_VALUES
     characters: int = MOST_CHARACTERS
-    # Whether something was left unread, and the first place where that is so.
+    # Whether something was left unread, and the first such place.
     full: bool = False
     stopped: str = ""
 
@@ -235,7 +235,7 @@ class DocumentReader:
             self.full, self.stopped = True, at
 
     def _names(self, value: Mapping[str, Any], at: str) -> Iterator[DocumentText]:
-        """Keys that are long enough to say something; each at the place of its value."""
+        """Keys that are long enough to carry text, each at its value's pointer."""
         for name in self._some(list(value), at):
             if len(str(name)) > _LONG_KEY:
                 yield from self._text(str(name), join_pointer(at, str(name)), "")
@@ -257,5 +257,5 @@ class DocumentReader:
 
 
 def texts_in(value: Any, at: str = "") -> Iterator[DocumentText]:
-    """The texts of one part of a document, as far as they are looked at."""
+    """Return the texts of one part of a document, up to the limit."""
     return DocumentReader(values=500, characters=50_000).texts(value, at)

@@ -1,4 +1,4 @@
-"""What another version would change, in sentences, and whether it may do more than before."""
+"""Describing what another version would change, and whether it widens permissions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def describe_changes(
     vocabulary: Vocabulary,
     boards: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """A sentence for each change, one for a step or trigger however much of it changed."""
+    """Return one sentence per change, and one per step or trigger however much of it changed."""
     formatter = _DifferenceFormatter(mapping(before), mapping(after), vocabulary, boards)
     told = (one for change in changes[:_MOST_CHANGES] for one in formatter.tell(change))
     lines = list(dict.fromkeys(sentence(one) for one in told))
@@ -75,7 +75,7 @@ def describe_changes(
 
 
 def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
-    """As many as are shown; the last says how many more there are."""
+    """Return as many as are shown; the last one counts the rest."""
     if len(lines) <= most and not unread:
         return lines
     shown = lines[: most - 1]
@@ -88,11 +88,11 @@ def describe_widened(
     vocabulary: Vocabulary,
     grants: tuple[Sequence[Grant], Sequence[Grant]] | None = None,
 ) -> tuple[str, ...]:
-    """What it may do now that it might not before; empty when it may do no more."""
+    """Describe added permissions; empty when there are none."""
     old, new = grants or (_read_grants(before, vocabulary), _read_grants(after, vocabulary))
     try:
         more = find_missing_grants(new, list(old))
-    except Exception:  # bounds that are not JSON cannot be compared
+    except Exception:  # grant limits that are not JSON cannot be compared
         more = tuple(grant for grant in new if grant not in old)
     by_name: dict[str, list[str]] = {}
     for grant in more[:1_000]:
@@ -106,7 +106,7 @@ def describe_widened(
 
 
 def _read_grants(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """The grants that were written, else what the steps ask for."""
+    """Return the written grants, or else those derived from the steps."""
     written = mapping(document).get("grants")
     if not isinstance(written, list):
         return grants_of(mapping(document), vocabulary)
@@ -129,7 +129,7 @@ def _describe_widened_grant(
 
 
 class _DifferenceFormatter:
-    """Says changes with both versions at hand."""
+    """Formats changes with access to both versions."""
 
     def __init__(
         self,
@@ -259,13 +259,13 @@ def _describe_reschedule(old: TriggerView, new: TriggerView, names: Names) -> st
 
 
 def _called(field: Sequence[str]) -> str:
-    """A place in words: its last name, without numbers and what is the same everywhere."""
+    """A pointer in words: its last key, without indexes and common prefixes."""
     named = [part for part in field if not part.isdigit() and part not in ("config", "properties")]
     return f"‘{plain(' '.join(named[-2:]), 60)}’" if named else "a part"
 
 
 def _holder(pointer: str, steps: Mapping[str, StepView]) -> StepView | None:
-    """The innermost step that a place is in."""
+    """Return the innermost step that contains a pointer."""
     while pointer:
         if pointer in steps:
             return steps[pointer]

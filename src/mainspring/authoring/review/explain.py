@@ -1,4 +1,4 @@
-"""A definition in plain sentences: when it runs, what it does step by step, and its bounds."""
+"""Explaining a definition in sentences: when it runs, its steps, and its limits."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import AUTOMATIC
 from mainspring.definition.validate import read_holds
 
-# What a loop goes through and does for each item, in words.
+# Descriptions of loops: the list, and what happens for each item.
 
 _PATH: Final = re.compile(r"\s*\{\{-?\s*(?:steps\.)?(\w{1,64})((?:\.\w{1,64}){0,3})\s*-?\}\}\s*")
-# What is found by looking; nobody needs to be told by which step.
+# Outputs of lookups, described without naming the step.
 _FOUND: Final = {
     "list_pages": "the pages found",
     "search": "the pages found",
@@ -53,21 +53,21 @@ _LONGEST: Final = 500
 
 
 def items_of(loop: StepView, plan: Sequence[StepView], names: Names) -> str:
-    """The list that a loop goes through."""
+    """Describe the list that a loop iterates over."""
     value = loop.config.get("items")
     path = _PATH.fullmatch(value[:_LONGEST]) if isinstance(value, str) else None
     if path is not None and path[2] in _LISTS:
         made = {one.id: one.action for one in plan}
         renamed = {text_of(one.whole.get("output_as")): one.action for one in plan}
         found = _FOUND.get(made.get(path[1]) or renamed.get(path[1], ""))
-        # Where two steps find something, it is said which.
+        # When two steps find something, name the step.
         if found is not None and [_FOUND.get(one) for one in made.values()].count(found) == 1:
             return found
     return thing("items") if value in (None, "", [], {}) else describe_value(value, names, 60)
 
 
 def one_of_each(loop: StepView, step: StepView, names: Names) -> StepDescription:
-    """What a step inside does; a page that is the item itself is the page."""
+    """Describe a nested step; a page that is the loop item is called the page."""
     deed = describe_step(step, names)
     item = text_of(loop.config.get("as")) or "item"
     where = [step.config[key] for key in ("id", "slug") if key in step.config]
@@ -96,10 +96,9 @@ def explain(
     boards: Mapping[str, str] | None = None,
     open_places: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """One sentence a line; the first says when it runs and what it does.
+    """Explain a definition, one sentence per line; the first says when it runs and what it does.
 
-    ``boards`` are the names of boards by their ids, where they are known; ``open_places`` what
-    is still asked, as pointers.
+    ``boards`` maps known board ids to names; ``open_places`` are pointers of open questions.
     """
     document = mapping(document)
     steps = read_all_steps(document, vocabulary)
@@ -122,7 +121,7 @@ def explain(
 
 
 def _whole(line: str) -> str:
-    """A sentence with all that a step sends; a longer one says how long it is."""
+    """A sentence with everything that a step sends; a truncated one gives its length."""
     if len(line) < LONGEST_STEP:
         return sentence(line, LONGEST_STEP)
     cut = f" (cut: {len(line):,} characters in all; the definition shows the rest)"
@@ -131,7 +130,7 @@ def _whole(line: str) -> str:
 
 def _summary(plan: Sequence[StepView], names: Names, alone: bool) -> str:
     top = [step for step in plan if step.depth == 0]
-    # What only prepares a value says nothing to somebody who wants to know what will happen.
+    # Steps that only prepare a value do not say what will happen.
     top = [step for step in top if step.action not in _QUIET] or top
     if not top:
         return "does nothing yet: it has no steps"
@@ -139,7 +138,7 @@ def _summary(plan: Sequence[StepView], names: Names, alone: bool) -> str:
 
 
 def _plan(plan: Sequence[StepView], names: Names, alone: bool) -> Iterator[str]:
-    """A sentence for each step; a loop around one step is one sentence with it."""
+    """One sentence per step; a loop around one step is a single sentence."""
     told: set[str] = set()
     for step in plan:
         if step.pointer in told:
@@ -156,7 +155,7 @@ def _plan(plan: Sequence[StepView], names: Names, alone: bool) -> Iterator[str]:
 def _waits(
     document: Mapping[str, Any], steps: Sequence[StepView], vocabulary: Vocabulary, alone: bool
 ) -> Iterator[str]:
-    """The steps at which a run waits until a person has approved a write."""
+    """The steps at which a run waits for approval of a write."""
     held = [step for step in steps if waits_for_person(step.capability, step, safe_go=alone)]
     if not held or len(steps) >= MOST_STEPS:
         return
@@ -180,7 +179,7 @@ def _loop(
 
 
 def _short(step: StepView, plan: Sequence[StepView], names: Names, alone: bool) -> str:
-    """What a step does; a loop by what it does for each item."""
+    """Describe a step briefly; a loop by what it does for each item."""
     inside = [
         one_of_each(step, one, names).short + _agreed(one, alone)
         for one in plan
@@ -193,7 +192,7 @@ def _short(step: StepView, plan: Sequence[StepView], names: Names, alone: bool) 
 
 def _agreed(step: StepView, alone: bool) -> str:
     if step.action == _CALLBACK:
-        # It is a request that changes something, by another name.
+        # It is a request that changes something, under another name.
         return " without asking" if mode_in(step, _FETCH) == AUTOMATIC else _AFTER
     effect = effect_of(step.capability, step.config)
     if waits_for_person(step.capability, step, safe_go=alone, effect=effect):
@@ -215,7 +214,7 @@ def _lacking(step: StepView, line: str) -> str:
 
 
 def missing_keys(step: StepView) -> list[str]:
-    """What its config must have and has not, as far as that is known."""
+    """Return required config keys that are missing, as far as known."""
     schema: Any = None
     if step.known is not None:
         schema = step.known.config_schema

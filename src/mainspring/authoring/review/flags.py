@@ -1,9 +1,8 @@
-"""Flags: what a person should look at before agreeing, each with its place and a way out.
+"""Review flags: what a person should check before consenting, with pointer and remedy.
 
-They are found by rules and help; they keep nobody from saving, for what an automation can do is
-bounded elsewhere. A definition that would raise a hundred of them shows the gravest of each kind
-and says how many more there are. For a change only what is new is shown: each flag is compared
-with those that the same step or trigger raised before.
+They are rule-based and advisory: permissions are enforced elsewhere. At most the gravest of each
+kind are shown, with a count of the rest. For an edit only new flags are shown, by comparing with
+those that the same step or trigger raised before.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ from mainspring.definition.secret_use import CODE as CREDENTIAL_LITERAL
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import is_pattern, read_tool_name
 
-# Flags about what a review did not read or does not show: a bound is never met in silence.
+# Flags about unread or unshown parts: a limit is never applied silently.
 
 _READ_IT: Final = "Read it yourself, or ask for a smaller one."
 
@@ -88,7 +87,7 @@ def _of_step(step: StepView) -> Iterator[ReviewFlag]:
 
 
 def _of_steps(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Steps beyond the number that is read, or too deep inside of others."""
+    """Steps beyond the reading limit, or nested too deeply."""
     read = {step.pointer for step in view.steps}
     failing = mapping(view.document.get("execution")).get("on_failure")
     waiting = [("/plan", view.document.get("plan")), ("/execution/on_failure", failing)]
@@ -114,7 +113,7 @@ def _below(view: ReviewView, step: Mapping[str, Any], at: str) -> list[tuple[str
 
 
 def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
-    """What the validator grants for the steps, though this review did not see which needs it."""
+    """Grants from the validator that this review could not attribute to a step."""
     if isinstance(view.document.get("grants"), list):
         return
     for ask in view.reach:
@@ -126,11 +125,11 @@ def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
             )
 
 
-# Flags about agents: one where a plain action would do, one that may act, one of any shape.
+# Flags about agents: unnecessary ones, ones with write access, ones without an output schema.
 
 _MOST_PATTERNS: Final = MOST_TOOLS
 
-# What a run fills in says nothing about the task.
+# Template values say nothing about the task.
 _HOLE: Final = re.compile(r"\{\{[^{}]{0,500}\}\}")
 
 
@@ -158,7 +157,7 @@ def _tools(step: StepView) -> list[str]:
 
 
 def _without_need(step: StepView, view: ReviewView) -> Iterator[ReviewFlag]:
-    """An agent that has nothing to think about."""
+    """An agent without a need for a model."""
     prompt, tools = text_of(step.config.get("prompt"))[:4_000], _tools(step)
     prompt = _HOLE.sub("a value", prompt)
     if not prompt or THINKING.search(prompt):
@@ -184,9 +183,9 @@ def _without_need(step: StepView, view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _relays(step: StepView, prompt: str, tool: str, view: ReviewView) -> bool:
-    """Whether it only calls its tool.
+    """Report whether it only calls its tool.
 
-    To fill a declared shape from what was read is work; to say what was sent is none.
+    Filling a declared schema from what was read is work; reporting what was sent is not.
     """
     if RELAYING.match(prompt) is None:
         return False
@@ -212,7 +211,7 @@ def _may_send(step: StepView, sending: list[CapabilityUse]) -> Iterator[ReviewFl
 
 
 def _shapeless(step: StepView) -> Iterator[ReviewFlag]:
-    """The validator has the same doubt, in the same place and by the same name."""
+    """The validator has the same warning, with the same pointer and code."""
     if "output_schema" not in step.config and isinstance(step.whole.get("config"), dict):
         yield ReviewFlag(
             join_pointer(step.pointer, "config"),
@@ -243,15 +242,15 @@ def _patterns(view: ReviewView, sending: list[CapabilityUse]) -> Iterator[Review
             )
 
 
-# Flags about money: caps far above the usual, models that are asked without number.
+# Flags about cost: caps far above the usual cost, unlimited model calls.
 
-# A cap may be so many times the usual cost before it protects from nothing.
+# Above this multiple of the usual cost a cap protects from nothing.
 FAR_ABOVE: Final = 20
-# What a run may spend when nobody says otherwise is nothing to point at.
+# The default cap is not flagged.
 _USUAL_CAP: Final = Decimal(1)
 MUCH_A_MONTH: Final = Decimal(50)
 MUCH_A_RUN: Final = Decimal(5)
-# For a message or a look at something.
+# The limit for a message or a lookup.
 MUCH_A_MONTH_FOR_LITTLE: Final = Decimal(10)
 MUCH_FOR_LITTLE: Final = Decimal(1)
 _MESSAGES: Final = frozenset(
@@ -296,7 +295,7 @@ def _caps(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _costs_much(view: ReviewView) -> Iterator[ReviewFlag]:
-    """What it will cost, beside what it does."""
+    """Flag a high cost in relation to the effect."""
     small = _little(view)
     run = _more_than(view.facts.forecast_usd, MUCH_FOR_LITTLE if small else MUCH_A_RUN)
     month = _more_than(view.facts.monthly_usd, MUCH_A_MONTH_FOR_LITTLE if small else MUCH_A_MONTH)
@@ -321,7 +320,7 @@ def _more_than(amount: Decimal | None, bound: Decimal) -> Decimal | None:
 
 
 def _little(view: ReviewView) -> str:
-    """What a plan comes to that leaves nothing behind but a message, or nothing at all."""
+    """Describe a plan whose only effect is a message, or nothing."""
     writes = {ask.capability for ask in view.asks if ask.effect is not Effect.READ}
     if not view.steps or not all(_is_message(name, view) for name in writes):
         return ""
@@ -329,7 +328,7 @@ def _little(view: ReviewView) -> str:
 
 
 def _is_message(name: str, view: ReviewView) -> bool:
-    """Whether a write leaves a message and nothing else."""
+    """Report whether a write only sends a message."""
     known = view.words.capabilities.get(name)
     family = "" if known is None or known.write is None else known.write.family
     return name in _MESSAGES or family in ("email", "message")
@@ -360,14 +359,14 @@ def _turns(step: StepView) -> Iterator[ReviewFlag]:
 
 
 def number(value: Any) -> float | None:
-    """A number of ordinary size, or nothing."""
+    """Return a number of ordinary size, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e12 else None
 
 
 def money(value: Any) -> Decimal | None:
-    """An amount as definitions write it: a number or text."""
+    """Parse an amount, written as a number or text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     try:
@@ -378,7 +377,7 @@ def money(value: Any) -> Decimal | None:
 
 
 def format_amount(amount: Decimal) -> str:
-    """An amount with two places, or more where it would be nothing."""
+    """Format an amount with two decimals, or more when it would be zero."""
     places = 2 if amount >= Decimal("0.1") else 4
     return f"{amount:.{places}f}"
 
@@ -387,7 +386,7 @@ MOST_OF_ONE: Final = 8
 MORE_FLAGS: Final = "more_flags"
 # Shown as warnings: a step would fail, or a credential is stored in plain text.
 _WARNED: Final = WOULD_FAIL | {"scope_outdated", CREDENTIAL_LITERAL}
-# So many of one family are compared and counted.
+# The number of flags of one family that are compared and counted.
 _MOST_COUNTED: Final = 2_000
 _FAMILIES: Final[tuple[Callable[[ReviewView], Iterator[ReviewFlag]], ...]] = (
     flags_of_texts,
@@ -405,7 +404,7 @@ _FAMILIES: Final[tuple[Callable[[ReviewView], Iterator[ReviewFlag]], ...]] = (
 def find_flags(
     document: Mapping[str, Any], grants: Sequence[Grant], vocabulary: Vocabulary, facts: ReviewFacts
 ) -> tuple[ReviewFlag, ...]:
-    """The flags of a definition, the grave ones first; of a change, those that it brings."""
+    """Find the flags of a definition, gravest first; for an edit, the new ones."""
     view = view_of(document, grants, vocabulary, facts)
     found: Sequence[ReviewFlag] = _collect_flags(view)
     if facts.before is not None:
@@ -415,7 +414,7 @@ def find_flags(
 
 
 def _new(view: ReviewView, found: Iterable[ReviewFlag], old: ReviewView) -> list[ReviewFlag]:
-    """The flags that an older version does not have: as many of each as there are more now."""
+    """Return the flags that an older version does not have, counting duplicates."""
     known = Counter(
         _mark(old, flag) for flag in _collect_flags(old) if flag.code not in _ALWAYS_NEW
     )
@@ -430,7 +429,7 @@ def _new(view: ReviewView, found: Iterable[ReviewFlag], old: ReviewView) -> list
 
 
 def _mark(view: ReviewView, flag: ReviewFlag) -> tuple[str, str, str, str]:
-    """By what a flag is known again: what it says, of whom, and of which text."""
+    """The identity of a flag: code, step or trigger, and text."""
     holder, rest = _holder(view, flag.pointer)
     value = value_at(view.document, flag.pointer)
     told = value if isinstance(value, str) else ""
@@ -438,7 +437,7 @@ def _mark(view: ReviewView, flag: ReviewFlag) -> tuple[str, str, str, str]:
 
 
 def _holder(view: ReviewView, pointer: str) -> tuple[str, str]:
-    """The id of the innermost step or trigger around a place; steps move and keep their ids."""
+    """The id of the innermost step or trigger around a pointer; ids survive moves."""
     ids = {one.pointer: one.id for one in view.steps}
     ids.update((one.pointer, one.id) for one in view.triggers)
     at = pointer
@@ -449,8 +448,8 @@ def _holder(view: ReviewView, pointer: str) -> tuple[str, str]:
     return "", pointer
 
 
-# What they say depends on more than the definition, so an older one has not said it.
-# And what was not read may be anything.
+# These depend on more than the definition, so an older version cannot have raised them; and unread
+# parts may be anything.
 _ALWAYS_NEW: Final = frozenset(
     {
         "first_use",
@@ -465,7 +464,7 @@ _ALWAYS_NEW: Final = frozenset(
 def with_warnings(
     flags: Iterable[ReviewFlag], warnings: Iterable[Finding]
 ) -> tuple[ReviewFlag, ...]:
-    """Flags together with what the validator doubts; what both say is told once."""
+    """Merge flags with the validator's warnings, without duplicates."""
     kept = list(flags)
     told = {(flag.pointer, flag.code) for flag in kept}
     kept += [
@@ -496,7 +495,7 @@ def _collect_flags(view: ReviewView) -> tuple[ReviewFlag, ...]:
 
 
 def _some(flags: Iterable[ReviewFlag]) -> Iterator[ReviewFlag]:
-    """So many of each kind, and one that says how many more there are and where."""
+    """Limit each kind, with a flag that counts the rest."""
     rest: dict[str, list[ReviewFlag]] = {}
     seen: Counter[str] = Counter()
     for flag in sorted(flags, key=_is_note):
@@ -520,7 +519,7 @@ def _is_note(flag: ReviewFlag) -> bool:
 
 
 def _gravest(flags: Iterable[ReviewFlag]) -> list[ReviewFlag]:
-    """As many as are shown; what does not fit is counted."""
+    """Return as many as are shown, with a count of the rest."""
     found = sorted(flags, key=_is_note)
     if len(found) <= MOST_FLAGS:
         return found

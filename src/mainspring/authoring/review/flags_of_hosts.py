@@ -1,4 +1,4 @@
-"""Flags about web addresses and destinations: who decides where something goes."""
+"""Flags about URLs and destinations: who controls where data goes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import HOSTED, read_fixed_params, read_tool_name
 
-# Where the values of templates come from: from the definition, or from outside of it.
+# Taint tracking: whether a template's values come from the definition or from external input.
 
 _READ: Final = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w{0,63})(?:\.(\w{1,64}))?")
-# No template is longer.
+# Longer than any valid template.
 _LONGEST: Final = 9_000
 _LIMITS: Final = Limits()
 _MODELS: Final = frozenset({"agent_task", "agent.run", "automation_llm_complete"})
@@ -44,13 +44,13 @@ _ASKS_OUTSIDE: Final = frozenset({"http_fetch", "callback_webhook"})
 
 @dataclass(frozen=True, slots=True)
 class ValueOrigins:
-    """Names that hold what came from outside, each with who chose it."""
+    """Names that hold external input, each with its origin."""
 
     outputs: Mapping[str, str]
     inputs: Mapping[str, str]
 
     def of_text(self, text: str) -> str | None:
-        """Who else than the definition chooses what this template says; None: nobody."""
+        """Return who outside the definition controls a template's value; None for nobody."""
         begun = text[:_LONGEST]
         if not has_syntax(begun):
             return None
@@ -69,11 +69,11 @@ class ValueOrigins:
 
 
 def _read_in(text: str) -> Iterator[tuple[str, str]]:
-    """The first two parts of every path that a template reads."""
+    """Return the first two parts of every path that a template reads."""
     try:
         found = parse_template(text, _LIMITS, secrets=True).references
     except Invalid:
-        # What no parser takes is searched for whatever looks like a name.
+        # Unparsable text is searched for anything that looks like a name.
         yield from _READ.findall(text)
         return
     for one in found:
@@ -82,7 +82,7 @@ def _read_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def origins_of(document: Mapping[str, Any], steps: Iterable[StepView]) -> ValueOrigins:
-    """Follows values from the triggers and from step to step, in the order of the plan."""
+    """Track values from triggers through steps, in plan order."""
     inputs = _mapped_inputs(document)
     outputs: dict[str, str] = {}
     for step in steps:
@@ -115,7 +115,7 @@ def _who(step: StepView, origins: ValueOrigins) -> str | None:
 
 
 def _mapped_inputs(document: Mapping[str, Any]) -> dict[str, str]:
-    """The inputs that a caller of a webhook fills."""
+    """Return the inputs that a webhook request fills."""
     return {
         str(name): "whoever calls the webhook"
         for trigger in read_all_triggers(document)
@@ -124,10 +124,10 @@ def _mapped_inputs(document: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-# Flags about destinations that are written so that a reader may take them for others.
+# Flags about destinations that are written to mislead a reader.
 
 _SHOWN: Final = 200
-# Arguments of another system's own, which stand one level below.
+# Nested arguments that are passed to another system.
 _HANDED_ON: Final = frozenset({"input", "params", "arguments"})
 
 
@@ -136,7 +136,7 @@ def flags_of_destinations(view: ReviewView) -> Iterator[ReviewFlag]:
         for pointer, text in _destination_texts(step):
             odd = oddness(text) if has_syntax(text) else None
             if odd is None or (parse_template_host(text) is not None and odd[0] != "a comment"):
-                # Behind the host of an address, data is what the call is about.
+                # After the host of a URL, values are content.
                 continue
             yield ReviewFlag(
                 pointer,
@@ -148,7 +148,7 @@ def flags_of_destinations(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _destination_texts(step: StepView) -> Iterator[tuple[str, str]]:
-    """Every text that says where something goes, those that tools are bound to among them."""
+    """Yield every destination text, including fixed arguments of tools."""
     at = join_pointer(step.pointer, "config")
     yield from _iterate_destinations(step.config, at)
     if step.is_agent:
@@ -189,7 +189,7 @@ def flags_of_hosts(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _urls(view: ReviewView) -> Iterator[tuple[str, str, StepView]]:
-    """Every address that a step calls, an agent's among its tools."""
+    """Yield every URL that a step calls, including those of an agent's tools."""
     for step in view.steps:
         url = step.config.get("url")
         if isinstance(url, str) and (step.action in HOSTED or step.action == "callback_webhook"):
@@ -256,7 +256,7 @@ def _new_hosts(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _find_known_hosts(view: ReviewView) -> frozenset[str] | None:
-    """The hosts that others may reach, and those that it could reach before it was changed."""
+    """Return hosts that other automations, or the previous version, may reach."""
     known, before = view.facts.known_hosts, view.facts.before
     if known is None or before is None:
         return known
@@ -265,7 +265,7 @@ def _find_known_hosts(view: ReviewView) -> frozenset[str] | None:
 
 
 def _hosts(view: ReviewView) -> Iterator[tuple[str, str]]:
-    """Every host that it may reach, where it is named: in an address, a program or a grant."""
+    """Yield every reachable host with its pointer: in a URL, a script or a grant."""
     for pointer, url, _ in _urls(view):
         site = parse_template_host(url)
         if site is not None:
@@ -303,7 +303,7 @@ def _secrets(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _destinations(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Where something goes is chosen by what came from outside."""
+    """Flag destinations that external input controls."""
     origins = origins_of(view.document, view.steps)
     sending = {
         ask.step.pointer for ask in view.asks if ask.effect is Effect.SEND and not ask.as_tool
@@ -344,7 +344,7 @@ def _chosen_by(value: Any, origins: ValueOrigins) -> str | None:
         else [one for one in listing(value) if isinstance(one, str)]
     )
     for text in texts[:20]:
-        # Behind the host of an address, data is what the call is about.
+        # After the host of a URL, values are content.
         if parse_template_host(text[:4_000]) is not None:
             continue
         who = origins.of_text(text)

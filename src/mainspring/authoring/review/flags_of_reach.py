@@ -1,4 +1,4 @@
-"""Flags about what leaves the house: without need, without a person, or for the first time."""
+"""Flags about external effects: unnecessary, unapproved, or new."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mainspring.contracts.capability import Capability, Effect
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.tool_patterns import BY_NAME
 
-# Words with which somebody asks for something to leave the house, by the kind of what leaves.
+# Phrases that ask for an external effect, by kind.
 
-# Telling somebody, whatever the way, in a few languages. What was told, sent or published already
-# is what a request is about, so nouns and what is past do not count.
+# Verbs for notifying somebody, in a few languages. Past tense and nouns describe the subject of a
+# request, so they do not count.
 _WHOM: Final = r"(?:me|us|them|him|her|it|everyone|everybody|[#@]\w+|\w[\w.+-]*@\w+)\b"
 _TELL: Final = re.compile(
     r"[#@]\w|\b(?:sends?|sending|sent\s+to|tells?|notif(?:y|ies)|inform(?:s|ing)?|announce|ping|"
@@ -51,7 +51,7 @@ _KINDS: Final = (
     (re.compile(r"telegram|sms|phone"), re.compile(r"\b(?:telegram|phone|chat|handy)")),
     (re.compile(r"http_fetch|webhook|callback"), re.compile(_WEB)),
 )
-# What tools of connected servers do with what they are given.
+# Verbs in the names of MCP tools.
 _TOOL: Final = re.compile(
     r"\b(?:post|creat|open|fil(?:e|ing)\b|add|log|raise|book|order|updat|sync|schedul|assign|"
     r"register|submit|upload|ticket|issue|put\b|mov(?:e|ing)|clos(?:e|ing)|comment|save|merg|set|"
@@ -62,9 +62,9 @@ _LATIN: Final = re.compile(r"[a-z]")
 
 
 def speaks_of(text: str, capability: Capability) -> bool:
-    """Whether a request in these words asks for what a call of this kind does.
+    """Report whether a request mentions this kind of effect.
 
-    Of words in another alphabet nothing is known, so they may.
+    Requests in another alphabet are assumed to.
     """
     low = text.lower()
     if not _LATIN.search(low) or _TELL.search(low):
@@ -77,7 +77,7 @@ def speaks_of(text: str, capability: Capability) -> bool:
     return named or _TOOL.search(low) is not None
 
 
-# What every automation is made of; its first use is no news.
+# Basic capabilities whose first use is not worth a flag.
 _PLUMBING: Final = frozenset({"inbox.post_notification", "automation_kv.get", "automation_kv.set"})
 
 
@@ -91,7 +91,7 @@ def flags_of_reach(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _flag_unused_grants(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Grants that no step needs and that let something leave."""
+    """Grants with external effects that no step needs."""
     used = {ask.capability for ask in view.asks}
     for place, entry in enumerate(listing(view.document.get("grants"))[:200]):
         name = mapping(entry).get("capability")
@@ -107,7 +107,7 @@ def _flag_unused_grants(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _flag_unrequested_sends(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Something leaves, and nobody spoke of that."""
+    """External effects that the request did not mention."""
     purpose, by = view.purpose
     if not purpose.strip():
         return
@@ -148,7 +148,7 @@ def _first_use(view: ReviewView) -> Iterator[ReviewFlag]:
         else:
             inside.append(ask)
     if inside:
-        # What stays inside is worth one line together.
+        # Internal writes share one line.
         yield _new(inside, "note")
 
 
@@ -187,7 +187,7 @@ _ALWAYS: Final = "Write always_draft, so that a person sees each write first."
 
 
 def _powers(view: ReviewView) -> Iterator[ReviewFlag]:
-    """What a person usually does: agreeing to drafts, and changing automations."""
+    """Actions usually done by a person: approving drafts, and changing automations."""
     for ask in _first_of_each(view):
         if ask.capability == "confirm_action":
             yield ReviewFlag(
@@ -206,7 +206,7 @@ def _powers(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _doubles(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Rows that are appended anew by every run, with nothing that tells doubles."""
+    """Rows appended by every run without a dedup key."""
     if not view.armed:
         return
     for step in view.steps:

@@ -1,7 +1,7 @@
-"""Flags about text that tries to speak to a model, or hides what it says.
+"""Flags about prompt injection and hidden text.
 
-Names, descriptions, prompts and the words of tools from outside are data, and a model may still
-take them for orders. What is found here is shown to a person; nothing is refused by it.
+Names, descriptions, prompts and MCP tool texts are data, yet a model may follow them as
+instructions. Findings are shown to a person; nothing is rejected.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ from mainspring.definition.secret_use import mask_credentials
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
 
-# One spelling of a text for those who look for words in it.
+# Text folding for pattern matching.
 
-# Letters that look alike, Cyrillic and Greek and a few more, in small letters.
+# Homoglyphs (Cyrillic, Greek and others), lower case.
 _LOOK: Final = str.maketrans(
     "абвгдеёзіїјклмнопрстухѕһԁԛԝүґѵӏαβγδεηικνορτυχωıɡɑℓ",
     "a6brдeeзiijkлmhonpctyxshdqwyrvlaβyδenikvoptuxwigal",
 )
 _UNSEEN: Final = frozenset({"Cf", "Cc", "Mn", "Co", "Cn"})
-# Letters with one blank or sign between each two of them.
+# Letters separated by single spaces or punctuation.
 _APART: Final = re.compile(r"(?<!\w)\w(?:[ ._*-]\w){4,}(?!\w)")
 _BETWEEN: Final = re.compile(r"[ ._*-]")
 _QUOTES: Final = str.maketrans("’‘“”", "''\"\"")
 
 
 def fold_text(text: str) -> tuple[str, ...]:
-    """A text in small letters with single blanks; and as it looks, where that is another one."""
+    """Return a text folded to lower case with single spaces, and its homoglyph-folded form if
+    different."""
     low = " ".join(text.lower().split())
     if text.isascii():
         close = _APART.sub(_close, low)
@@ -65,11 +66,11 @@ def _close(found: re.Match[str]) -> str:
     return _BETWEEN.sub("", found[0])
 
 
-# Orders to a model in a text, as signs that weigh something, and how much is too much.
+# Weighted patterns for instructions to a model, and the threshold.
 
 GRAVE: Final = 3
 SLIGHT: Final = 1
-# So much is told about, in what is only data and in what is written for a model.
+# Thresholds for data and for text that is meant for a model.
 _LEAST: Final = 2
 _LEAST_IN_PROMPT: Final = 3
 PROMPTS: Final = frozenset({"prompt", "system", "instructions"})
@@ -77,7 +78,7 @@ PROMPTS: Final = frozenset({"prompt", "system", "instructions"})
 
 @dataclass(frozen=True, slots=True)
 class InjectionSign:
-    """What a text may hold, what that weighs, and how it is told."""
+    """A pattern with its weight and description."""
 
     weight: int
     words: tuple[str, ...]
@@ -87,14 +88,14 @@ class InjectionSign:
 
 @dataclass(frozen=True, slots=True)
 class InjectionFinding:
-    """The gravest sign of a text that has too many, with the text around it."""
+    """The gravest match of a text above the threshold, with its context."""
 
     told: str
     near: str
 
 
 _AROUND: Final = 20
-# Nothing shorter is an order.
+# Shorter texts are not checked.
 _SHORTEST: Final = 6
 _WHOM: Final = (
     r"(?:the |any |your )?(?:users?|person|people|owner|humans?|admins?|administrators?|anyone"
@@ -125,7 +126,7 @@ _DROP: Final = (
     r"|neglect|abandon|drop|set aside|pay no attention to|(?:do not|don'?t|stop|never|no longer) "
     r"(?:follow|obey)(?:ing)?)"
 )
-# Orders that stand in the data are rightly ignored, and many prompts say so.
+# Telling a model to ignore instructions in data is good practice, and common in prompts.
 _IN_DATA: Final = (
     r"(?! (?:in|inside|within|from|of|on|at|to|about|for|that|which|found|contained|written"
     r"|embedded|hidden|they|it|there|you (?:find|see|read|meet|come)|and (?:links|requests))\b)"
@@ -461,9 +462,9 @@ SIGNS: Final = (*_IGNORING, *_RULING, *_HIDING, *_TAKING, *_CALLING)
 
 
 def orders_in(text: str, key: str = "") -> InjectionFinding | None:
-    """The gravest order of a text that sounds like one; None: it sounds like none.
+    """Return the gravest instruction-like match of a text; None if below the threshold.
 
-    ``key`` is what the text is in its definition, such as a prompt.
+    ``key`` is the text's key in its definition, such as a prompt.
     """
     if len(text) < _SHORTEST:
         return None
@@ -492,13 +493,13 @@ def _weighed(low: str, least: int) -> InjectionFinding | None:
     return None
 
 
-# Flags about templates that look as if they were made to be overlooked.
+# Flags about templates that look obfuscated.
 
 LONG: Final = 500
 _REVERSED: Final = re.compile(r"\|\s*reverse\b[^{}]{0,200}\|\s*(?:join|replace)\b")
 _REPLACED: Final = re.compile(r"(?:\|\s*replace\([^()]{0,200}\)\s*){3,}")
 _MADE_SECRET: Final = re.compile(r"secrets\s*\[|secrets\s*\|")
-# No template is longer.
+# Longer than any valid template.
 _LONGEST: Final = 8_192
 
 
@@ -538,7 +539,7 @@ def _flag_template(text: DocumentText) -> Iterator[ReviewFlag]:
 
 
 def expressions_in(source: str) -> list[str]:
-    """What stands between braces, each found once from left to right."""
+    """Return the expressions between braces, scanned once from left to right."""
     found: list[str] = []
     end = 0
     while True:
@@ -578,12 +579,12 @@ def _odd_filters(text: DocumentText, source: str, expressions: list[str]) -> Ite
         )
 
 
-# An address is meant to be filled in where it is the argument itself.
+# A URL argument is meant to be templated.
 _ADDRESSES: Final = frozenset({"url", "query"})
 _MOST_TOOLS: Final = 60
 _SAYINGS: Final = frozenset({"/name", "/goal", "/intent", "/description"})
 _TOOL_TEXT: Final = 8_000
-# No template is longer.
+# Longer than any valid template.
 _LONGEST_TEMPLATE: Final = 8_192
 
 
@@ -592,7 +593,7 @@ def flags_of_texts(view: ReviewView) -> Iterator[ReviewFlag]:
     said: set[str] = set()
     for text in reader.texts(view.document):
         for flag in _flag_text(text):
-            # A request is copied into the name, the goal and the intent; that is one thing to see.
+            # The request is copied into name, goal and intent; that is flagged once.
             if text.pointer not in _SAYINGS or flag.code not in said:
                 yield flag
             if text.pointer in _SAYINGS:
@@ -610,7 +611,7 @@ def flags_of_texts(view: ReviewView) -> Iterator[ReviewFlag]:
 def _flag_text(text: DocumentText) -> Iterator[ReviewFlag]:
     yield from _invisible(text.text, text.pointer)
     yield from _orders(text.text, text.pointer, text.key)
-    # A credential has a warning of its own, which does not quote it.
+    # Credentials have their own warning, which does not quote them.
     readable = mask_credentials(text.text) if len(text.text) >= LEAST_BLOB else ""
     blob = BLOB.search(readable)
     if blob is not None and _mixed(blob[0]):
@@ -659,13 +660,13 @@ def _invisible(text: str, at: str, of: str = "This text") -> Iterator[ReviewFlag
 
 
 def _mixed(text: str) -> bool:
-    """Encoded data mixes capitals, small letters and digits; a rule of dashes does not."""
+    """Encoded data mixes upper case, lower case and digits; a line of dashes does not."""
     kinds = (str.isupper, str.islower, str.isdigit)
     return all(any(kind(one) for one in text[:400]) for kind in kinds)
 
 
 def _of_tools(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Descriptions that a model will read as the words of its tools."""
+    """Tool descriptions, which a model reads."""
     seen: set[str] = set()
     for ask in view.asks:
         tool = view.words.capabilities.get(ask.capability)

@@ -1,4 +1,4 @@
-"""Flags about what wakes an automation: too often, twice at once, by anybody, or by itself."""
+"""Flags about triggers: too frequent, coinciding, public, or self-triggering."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from mainspring.definition.validate.envelope import OFTEN_SECONDS
 
 _MOST_COMPARED: Final = 6
 _MOMENTS: Final = 24
-# A month has every weekday and every date; what fires every hour has met the others long before.
+# Covers every weekday and date; hourly schedules meet the others much earlier.
 _DAYS: Final = 32
 _MOMENTS_OF_DAYS: Final = 200
-# So many close pairs on one day are more than two moments that somebody wanted.
+# More close pairs per day than two deliberate fire times.
 _MANY_GAPS: Final = 4
 _WAITING: Final = frozenset({"event", "board_change", "page_ingested"})
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
@@ -46,14 +46,14 @@ _PAGE_WRITERS: Final = frozenset({"create_page", "update_page", "restore_page"})
 
 @dataclass(frozen=True, slots=True)
 class _ScheduleInterval:
-    """A schedule that is on and can be read, with the seconds between its closest moments."""
+    """An enabled, readable schedule with its shortest interval in seconds."""
 
     trigger: TriggerView
     cron: Cron
     closest: int
 
     def moments(self, most: int = _MOMENTS, days: int = 0) -> frozenset[datetime]:
-        """The next so many moments; with days, those of so many days."""
+        """Return the next fire times, or those within a number of days."""
         found: set[datetime] = set()
         moment, zone = _SOME_DAY, self.trigger.config.get("timezone")
         try:
@@ -99,10 +99,10 @@ def _often(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
 
 
 def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
-    """Schedules that are far enough apart each, and together are not."""
+    """Schedules that are too frequent only in combination."""
     timestamps: dict[datetime, TriggerView] = {}
     seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
-    # What fires at the very same moments says nothing new.
+    # Identical fire times add nothing.
     different = {
         (str(one.cron.fields), str(one.trigger.config.get("timezone"))): one
         for one in reversed(seldom)
@@ -113,7 +113,7 @@ def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
 
 
 def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
-    """Every trigger that fires too soon after another one, once."""
+    """Yield every trigger that fires too soon after another one, once."""
     order = sorted(timestamps)
     gaps: dict[str, list[tuple[int, date]]] = {}
     for one, other in pairwise(order):
@@ -140,7 +140,7 @@ def _place(pointer: str) -> int:
 
 
 def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
-    """Schedules that fire in the same minute: each starts a run of its own."""
+    """Schedules that fire in the same minute, each with a run of its own."""
     seen: list[tuple[TriggerView, frozenset[datetime]]] = []
     for one in timed:
         timestamps = one.moments()
@@ -158,7 +158,7 @@ def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
 
 
 def _alike(view: ReviewView) -> Iterator[ReviewFlag]:
-    """Two triggers that wait for the very same thing."""
+    """Two triggers that wait for the same thing."""
     seen: list[TriggerView] = []
     for trigger in view.armed:
         if trigger.type not in _WAITING:
@@ -201,7 +201,7 @@ def _own_doing(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _wakes(trigger: TriggerView, step: StepView) -> bool:
-    """Whether what a step writes can be what a trigger without a filter waits for."""
+    """Report whether a step's write can start an unfiltered trigger."""
     if trigger.config.get("filters"):
         return False
     match trigger.type:

@@ -1,7 +1,7 @@
-"""What the steps of a definition call, each with the place that asks for it.
+"""The capabilities that the steps of a definition call, with pointers.
 
-The validator derives the same from a whole definition; this reads what there is of an
-unfinished one. What it does not find and the validator did is told all the same, without a step.
+The validator derives the same from a complete definition; this reads an unfinished one. Grants of
+the validator that are not found here are reported without a step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mainspring.definition.tool_patterns import (
     read_tool_name,
 )
 
-# As many as an agent may have.
+# The maximum for an agent.
 MOST_TOOLS: Final = 100
 MOST_ASKS: Final = 4_000
 _MOST_PATTERNS: Final = 100
@@ -39,22 +39,22 @@ _MOST_OF_ONE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class CapabilityUse:
-    """One capability that a step calls or may call."""
+    """A capability that a step calls or may call."""
 
     capability: str
     params: Mapping[str, Any]
-    # The place that names it.
+    # The pointer that names it.
     pointer: str
     step: StepView
-    # Through a list of tools: the model decides whether and how.
+    # Via a tool list: the model decides whether and how.
     as_tool: bool = False
-    # The pattern that stands for it, if it is not named itself.
+    # The pattern that matches it, if it is not named directly.
     pattern: str = ""
     effect: Effect = Effect.READ
 
 
 def asks_in(steps: Iterable[StepView], vocabulary: Vocabulary) -> tuple[CapabilityUse, ...]:
-    """Everything that the steps call, in their order."""
+    """List everything that the steps call, in order."""
     patterns: dict[str, tuple[str, ...]] = {}
     found: dict[tuple[str, str, str], CapabilityUse] = {}
     for step in steps:
@@ -69,14 +69,14 @@ def asks_in(steps: Iterable[StepView], vocabulary: Vocabulary) -> tuple[Capabili
 def find_unexplained_grants(
     grants: Iterable[Grant], asks: Iterable[CapabilityUse], vocabulary: Vocabulary
 ) -> tuple[CapabilityUse, ...]:
-    """What the validator grants and no step was seen to call, or not there."""
+    """Return validator grants that no step was seen to call, or not with these arguments."""
     hosts: dict[str, set[str]] = {}
     anywhere: set[str] = set()
     for ask in asks:
         named = listing(ask.params.get("hosts"))
         hosts.setdefault(ask.capability, set()).update(map(str, named))
         if not named:
-            # Its address is known to a run alone, so it is the one that needs all of them.
+            # Its URL is only known at run time, so it needs all granted hosts.
             anywhere.add(ask.capability)
     found = []
     for grant in grants:
@@ -89,7 +89,7 @@ def find_unexplained_grants(
     return tuple(found)
 
 
-# Stands where nobody knows which step it is.
+# Used when the step is unknown.
 NO_STEP: Final = StepView("", "", "", "", {}, {}, None, None)
 
 
@@ -106,7 +106,7 @@ def _of_step(
         return
     try:
         found = list_requested_grants(step.action, step.config, vocabulary)
-    except Exception:  # an action reads its config as if it had been judged
+    except Exception:  # an action assumes a validated config
         return
     arguments = None if step.known is not None else step.config
     for grant in found[:MOST_ASKS]:
@@ -124,7 +124,7 @@ def _of_tools(
             continue
         if not is_pattern(name):
             fixed = read_fixed_params(one)
-            # What is not fixed is chosen by the model, so the furthest reach counts.
+            # Unfixed arguments are chosen by the model, so the widest effect counts.
             effect = effect_of(
                 vocabulary.capabilities.get(name), fixed if "method" in fixed else None
             )
@@ -141,7 +141,7 @@ def _of_tools(
 
 
 def matched(pattern: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """What a pattern stands for, as far as it is counted."""
+    """Return the capabilities that a pattern matches, up to the limit."""
     if pattern.count("*") > MOST_STARS or len(pattern) > 200:
         return ()
     return tuple(match_pattern(pattern, vocabulary.capabilities))[:_MOST_MATCHED]
@@ -155,12 +155,12 @@ def _bounds(name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def grants_of(document: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """What is known of the grants, where a definition is not whole enough to be judged."""
+    """Derive the grants of an incomplete definition."""
     return joined(asks_in(read_all_steps(document, vocabulary), vocabulary))
 
 
 def joined(asks: Iterable[CapabilityUse]) -> tuple[Grant, ...]:
-    """The fewest grants for these calls."""
+    """Merge calls into minimal grants."""
     found: dict[str, list[Grant]] = {}
     for ask in asks:
         kept = found.setdefault(ask.capability, [])
@@ -173,12 +173,12 @@ def joined(asks: Iterable[CapabilityUse]) -> tuple[Grant, ...]:
 def _merge_equal_grants(grants: list[Grant]) -> tuple[Grant, ...]:
     try:
         return merge_grants(grants)
-    except Exception:  # bounds that are not JSON cannot be put in order
+    except Exception:  # limits that are not JSON cannot be sorted
         return tuple(grants)
 
 
 def effect_of(capability: Capability | None, config: Mapping[str, Any] | None = None) -> Effect:
-    """How far a call reaches, by its arguments where they decide; unknown ones go furthest."""
+    """Return a call's effect, by its arguments where they decide; unknown ones count as widest."""
     if capability is None:
         return Effect.SEND
     reach = capability.annotations.reach
@@ -186,12 +186,12 @@ def effect_of(capability: Capability | None, config: Mapping[str, Any] | None = 
         return capability.annotations.effect
     try:
         return reach(config)
-    except Exception:  # it reads arguments that have not been judged
+    except Exception:  # it reads unvalidated arguments
         return capability.annotations.effect
 
 
 def mode_in(step: StepView, capability: str) -> str | None:
-    """What a step says about the approval of its writes with a capability."""
+    """Return a step's approval mode for a capability."""
     said = step.whole.get("approval")
     mode = said.get(capability) if isinstance(said, Mapping) else said
     return mode if mode in (ASK, AUTOMATIC) else None
@@ -200,7 +200,7 @@ def mode_in(step: StepView, capability: str) -> str | None:
 def waits_for_person(
     capability: Capability | None, step: StepView, *, safe_go: bool, effect: Effect = Effect.SEND
 ) -> bool:
-    """Whether a call of a step becomes a draft that somebody must agree to."""
+    """Report whether a step's call becomes a draft that needs approval."""
     if capability is None or capability.write is None or effect is Effect.READ:
         return False
     mode = mode_in(step, capability.id)
@@ -211,7 +211,7 @@ def waits_for_person(
 
 
 def may_go_alone(document: Mapping[str, Any]) -> bool:
-    """Whether safe writes go without a person."""
+    """Report whether safe writes need no approval."""
     execution = document.get("execution")
     policy = execution.get("write_policy") if isinstance(execution, Mapping) else None
     return policy == "auto_confirm_safe"

@@ -1,4 +1,4 @@
-"""What an automation may reach, keep and be woken by: the whole of it, as plain data."""
+"""The impact of an automation: what it may reach, store and be started by, as plain data."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ from mainspring.definition.authority_writes import (
 )
 from mainspring.definition.strict_json import encode_canonical, join_pointer
 
-# Each outside write of a definition with its approval mode, and how to choose the other one.
+# External writes with their approval mode, and how to change it.
 
 _WORKED_OUT: Final = "What it sends is worked out in the run."
 _OPEN: Final = "Nothing fixes where it goes: fix it in the tools or grants first."
 
 
 def writes_in(view: ReviewView, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every write that a step may make, in the order of the steps.
+    """List every write that a step may make, in order.
 
-    ``accounts`` says who the owner is at each integration that they have connected.
+    ``accounts`` has the owner's account name at each connected integration.
     """
     by_step: dict[str, list[CapabilityUse]] = {}
     for ask in view.asks:
@@ -83,7 +83,7 @@ def writes_in(view: ReviewView, accounts: Mapping[str, str]) -> list[dict[str, A
 def _bounds(step: StepView, granted: Sequence[Grant]) -> tuple[Grant, ...] | None:
     try:
         return get_write_bounds(step.action, step.config, granted)
-    except Exception:  # a script or a list of tools that has not been judged
+    except Exception:  # an unvalidated script or tool list
         return ()
 
 
@@ -104,7 +104,7 @@ def _write(
         "label": plain(known.label, 120),
         **_describe_use(ask, bounds, accounts),
         "mode": ASK if waits else AUTOMATIC,
-        # Where the mode is written, and what is written there for each choice.
+        # Where the mode is set, and the value for each choice.
         "pointer": join_pointer(ask.step.pointer, "approval"),
         "values": {mode: _value(ask, mode, all_of_step) for mode in (ASK, AUTOMATIC)},
         "only_asks_because": _why_not(known, bounds),
@@ -114,7 +114,7 @@ def _write(
 def _describe_use(
     ask: CapabilityUse, bounds: tuple[Grant, ...] | None, accounts: Mapping[str, str]
 ) -> dict[str, str | None]:
-    """Where it goes, by which account and with which text, in the words of a consent."""
+    """Describe destination, account and text of a write, as in a consent."""
     step = ask.step
     config: Mapping[str, Any] = step.config if bounds is None else _fixed(ask.capability, bounds)
     words = any_write_words(ask.capability, config)
@@ -130,13 +130,13 @@ def _describe_use(
 
 
 def _fixed(capability: str, bounds: tuple[Grant, ...]) -> Mapping[str, Any]:
-    """The bounds of one capability, where there is one entry of it."""
+    """Return a capability's grant limits, when it has a single entry."""
     found = [one.params for one in bounds if one.capability == capability]
     return found[0] if len(found) == 1 else {}
 
 
 def _text(config: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """The outgoing template, line by line, for a person to read whole."""
+    """Return the outgoing template line by line, in full."""
     given = [(key, config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
     lines = [
         line
@@ -159,7 +159,7 @@ def _value(ask: CapabilityUse, mode: str, all_of_step: list[str]) -> Any:
 
 
 def _why_not(capability: Capability, bounds: tuple[Grant, ...] | None) -> str | None:
-    """Why it cannot be sent automatically; None where it can."""
+    """Explain why it cannot be sent automatically; None when it can."""
     if not can_be_automatic(capability):
         return _WORKED_OUT
     if bounds is None or any(is_pinned(capability, one) for one in bounds):
@@ -169,7 +169,7 @@ def _why_not(capability: Capability, bounds: tuple[Grant, ...] | None) -> str | 
 
 _LONGEST_BOUND: Final = 200
 _MOST_BOUNDS: Final = 100
-# What a write keeps, and the argument that says where.
+# What a write stores, and the argument that says where.
 _KEPT: Final[Mapping[str, tuple[str, str]]] = {
     "append_board_rows": ("board", "board_id"),
     "update_board_rows": ("board", "board_id"),
@@ -205,7 +205,7 @@ def impact_of(
     boards: Mapping[str, str] | None = None,
     accounts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The impact of a definition; where it is unfinished, of what there is."""
+    """Build the impact of a definition, as far as it is finished."""
     view = view_of(document, grants, vocabulary, ReviewFacts())
     names = names_of(view.steps, boards)
     return {
@@ -222,7 +222,7 @@ def impact_of(
 def describe_grants(
     document: Mapping[str, Any], grants: Sequence[Grant], vocabulary: Vocabulary
 ) -> list[dict[str, Any]]:
-    """Each grant as a review describes it: how far its own steps make it reach."""
+    """Describe each grant with the effect its own steps give it."""
     view = view_of(document, grants, vocabulary, ReviewFacts())
     calls = _calls(view)
     return [
@@ -233,7 +233,7 @@ def describe_grants(
 
 
 def _calls(view: ReviewView) -> dict[str, tuple[set[Effect], bool]]:
-    """How far the calls of each capability reach, and whether any of them waits for a person."""
+    """Return the effect of each capability's calls, and whether any waits for approval."""
     found: dict[str, tuple[set[Effect], bool]] = {}
     alone = may_go_alone(view.document)
     for ask in view.reach:
@@ -253,7 +253,7 @@ def _steps_of(asks: Iterable[CapabilityUse]) -> list[str]:
 
 
 def _outside(view: ReviewView) -> list[dict[str, Any]]:
-    """What the grants reach, and the steps that need it; without any where none is seen to."""
+    """Return what the grants reach, with the steps that need it, if known."""
     found: dict[tuple[str, str], list[tuple[CapabilityUse, tuple[str, ...]]]] = {}
     for ask in view.reach:
         known = view.words.capabilities.get(ask.capability)
@@ -286,7 +286,7 @@ def _reached(ask: CapabilityUse, view: ReviewView) -> tuple[str, ...]:
         if grant.capability == ask.capability
         for host in listing(grant.params.get("hosts"))
     ]
-    # An address that only a run knows may lead to every host of the grant.
+    # A URL known only at run time may reach every granted host.
     return tuple(str(host)[:200] for host in (mine or granted)[:MOST_ENTRIES])
 
 
@@ -298,7 +298,7 @@ def _grants(view: ReviewView) -> list[dict[str, Any]]:
     return found[:MOST_ENTRIES]
 
 
-# Where not all can be shown, what goes furthest is.
+# The widest effects are shown first when the list is truncated.
 _FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
 
 
@@ -320,7 +320,7 @@ def _grant(
 
 
 def _bound(value: Any) -> Any:
-    """A bound of a grant; a long one is only said."""
+    """A grant limit; a long one is summarized."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):

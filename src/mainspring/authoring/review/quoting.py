@@ -1,4 +1,4 @@
-"""Text of others inside our own sentences: quoted, cut, and free of what cannot be seen."""
+"""Quoting untrusted text: truncated and without invisible characters."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-# How much of one kind a review holds.
+# Limits of a review.
 MOST_FLAGS: Final = 50
 MOST_ENTRIES: Final = 100
 LONGEST_SENTENCE: Final = 400
-# A sentence about a step holds all that the step sends.
+# A step's sentence contains everything the step sends.
 LONGEST_STEP: Final = 20_000
 LONGEST_NAME: Final = 60
 _CUT: Final = "…"
 
 
 def plain(text: str, most: int = LONGEST_NAME) -> str:
-    """A text in one line, without controls and invisible characters, and not too long."""
+    """Return a text on one line, without control or invisible characters, truncated."""
     begun = text[: most * 4]
     if not begun.isascii() or not begun.isprintable():
         begun = "".join(
@@ -32,12 +32,12 @@ def plain(text: str, most: int = LONGEST_NAME) -> str:
 
 
 def quote_text(text: str, most: int = LONGEST_NAME) -> str:
-    """The same in quotation marks, which it cannot close itself."""
+    """Return it in quotation marks that it cannot close."""
     return f"“{plain(text, most).replace('“', chr(34)).replace('”', chr(34))}”"
 
 
 def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """A whole sentence, cut where it grows too long; it ends with a full stop."""
+    """Return a full sentence, truncated if too long."""
     text = text[:1].upper() + text[1:]
     if len(text) >= most:
         return text[: most - 2].rstrip() + _CUT + "."
@@ -45,7 +45,7 @@ def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
 
 
 def join_list(parts: Sequence[str], most: int = 5, last: str = "and") -> str:
-    """Parts as a person lists them; beyond so many the rest is only counted."""
+    """Join parts as a list; beyond a limit the rest is counted."""
     shown = list(parts[:most])
     if len(parts) > most:
         shown.append(f"{len(parts) - most} more")

@@ -1,4 +1,4 @@
-"""The shapes of a review as JSON Schema, for whoever answers with one."""
+"""JSON schemas of a review."""
 
 from __future__ import annotations
 

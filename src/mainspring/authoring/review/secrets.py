@@ -1,7 +1,6 @@
-"""Which secrets the steps of a definition use, and where they go.
+"""The secrets that steps use, and where they are sent.
 
-Templates are read by the parser that runs them, so what it takes for a use is one here, however
-it is spelt, and what it takes for text is none.
+Templates are parsed by the engine that runs them, so uses are recognised exactly as at run time.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
 
-# In a text that no parser takes, or beside too many others: what may be a use counts as one.
+# Fallback for unparsable text and beyond the limit: anything that may be a use counts.
 _SPELT: Final = re.compile(r"\bsecrets\s*+(?:\.\s*+|\[\s*+['\"])([a-z0-9_]{1,64})")
 _NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 MOST_USES: Final = 5_000
@@ -34,19 +33,19 @@ _LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class SecretUse:
-    """One secret at one place."""
+    """A use of a secret."""
 
     name: str
     pointer: str
     step: StepView
-    # The host it goes to; empty where the definition does not say.
+    # The host it is sent to; empty when the definition does not say.
     site: str
-    # The part of the config it stands in.
+    # The config key that contains it.
     part: str
 
 
 def secrets_in(steps: Iterable[StepView]) -> tuple[SecretUse, ...]:
-    """Every use, in order; nested steps speak for themselves."""
+    """List every use, in order; nested steps are separate."""
     reader = _SecretReader()
     found = (use for step in steps for use in _of_step(step, reader))
     return tuple(use for use, _ in zip(found, range(MOST_USES), strict=False))
@@ -54,7 +53,7 @@ def secrets_in(steps: Iterable[StepView]) -> tuple[SecretUse, ...]:
 
 @dataclass(slots=True)
 class _SecretReader:
-    """Reads templates for the secrets in them, so many characters with the parser."""
+    """Finds secrets in templates, within a parsing budget."""
 
     left: int = _MOST_PARSED
 
@@ -71,11 +70,11 @@ class _SecretReader:
 
 
 def _of_script(step: StepView, source: str) -> Iterator[SecretUse]:
-    """A script's secrets go with its requests, each to a host of its own."""
+    """A script's secrets are sent with its requests, each to its own host."""
     at = join_pointer(step.pointer, "config", "source")
     try:
         found = read_script(source).placeholders
-    except Exception:  # it reads what has not been judged
+    except Exception:  # it reads unvalidated input
         found = ()
     for one in found:
         if _NAME.fullmatch(one.name):
@@ -86,7 +85,7 @@ def _of_step(step: StepView, reader: _SecretReader) -> Iterator[SecretUse]:
     source = step.config.get("source")
     is_script = step.action == "script" and isinstance(source, str)
     if is_script and len(str(source)) <= LONGEST:
-        # A use holds its step, which cannot be hashed: equal ones are distinguished by their text.
+        # A use holds its step, which is not hashable: equal ones are deduplicated by text.
         uses = {(one.name, one.site, one.part): one for one in _of_script(step, str(source))}
         yield from uses.values()
     nested = None if step.known is None else step.known.nested
@@ -100,7 +99,7 @@ def _of_step(step: StepView, reader: _SecretReader) -> Iterator[SecretUse]:
 
 
 def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """Every text below a value, whatever its size; a definition is bounded as a whole."""
+    """Yield every text below a value; the definition's size is limited as a whole."""
     waiting = [(at, value)]
     while waiting:
         at, value = waiting.pop()
@@ -114,7 +113,7 @@ def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
 
 
 def hosts_of(use: SecretUse, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Where a secret goes: to the host of the address, or to those that the operator fixed."""
+    """Return where a secret goes: the URL's host, or the hosts that the operator fixed."""
     if use.site:
         return (use.site,)
     known = vocabulary.capabilities.get(use.step.action)
@@ -123,7 +122,7 @@ def hosts_of(use: SecretUse, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def signing_secrets(triggers: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """The secrets with which calls of webhooks are checked, each with its place."""
+    """Return the secrets that verify webhook signatures, with pointers."""
     for place, one in enumerate(triggers):
         signature = mapping(mapping(mapping(one).get("config")).get("signature"))
         name = signature.get("secret")

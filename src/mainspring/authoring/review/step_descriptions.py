@@ -1,7 +1,7 @@
-"""What a step does, in words: a short form for the summary and the rest for its own line.
+"""Describing a step: briefly for the summary, in detail for its own line.
 
-A table of those that everybody meets; any other capability speaks through its label, which may
-come from outside and is quoted then.
+A table covers common actions; other capabilities are described by their label, which is quoted when
+it is external.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.tool_patterns import read_fixed_params, read_tool_name
 
-# Everything that a step sends, whole: the recipients, the subject, the text, the body.
+# Everything that a step sends, in full: recipients, subject, text, body.
 
-# So much of one value is shown.
+# The limit of one displayed value.
 LONGEST_VALUE: Final = 4_000
 _MOST_VALUES: Final = 100
 _BREAK: Final = " ↵ "
@@ -42,7 +42,7 @@ _EMPTY_CONTENT: Final[tuple[Any, ...]] = (None, "", [], {})
 def contents_of(
     config: Mapping[str, Any], names: Names, hidden: Iterable[str] = (), first: Iterable[str] = ()
 ) -> str:
-    """The arguments of a step in words, each whole; those of ``first`` before the others."""
+    """Describe a step's arguments in full, those of ``first`` before the others."""
     left_out = set(hidden)
     # The destination comes first.
     given = sorted(config, key=lambda key: key not in PLACES)
@@ -59,7 +59,7 @@ def contents_of(
 
 
 def whole(value: Any, names: Names, key: str = "") -> str:
-    """A value with all that is in it."""
+    """Describe a value in full."""
     if isinstance(value, str):
         if key == "board_id":
             return describe_board(value, names)
@@ -106,13 +106,13 @@ def _piece(piece: TemplatePiece, names: Names) -> str:
 
 
 def _describe_expression(inside: str, names: Names) -> str:
-    """An expression in words; with its code where a filter makes another text of it."""
+    """Describe an expression; with its code when a filter changes the text."""
     text = expression(inside, names, LONGEST_VALUE)
     return text if _CHANGED not in text else f"{text} ({code(inside, LONGEST_VALUE)})"
 
 
 def _is_secret(value: Any) -> bool:
-    """A bare secret: the gate puts it in, and the review lists it by its name."""
+    """A bare secret: the gate inserts it, and the review lists its name."""
     path = bare_path(value) if isinstance(value, str) else None
     return path is not None and path.startswith(_OF_SECRETS)
 
@@ -120,7 +120,7 @@ def _is_secret(value: Any) -> bool:
 def describe_sent_content(
     step: StepView, names: Names, *first: str, told: Iterable[str] = ()
 ) -> str:
-    """What a sending step hands on besides what its sentence has told."""
+    """Describe what a sending step passes on beyond its sentence."""
     hidden = set(told)
     if step.capability is not None:
         hidden |= set(step.capability.annotations.only_secrets)
@@ -129,7 +129,7 @@ def describe_sent_content(
 
 @dataclass(frozen=True, slots=True)
 class StepDescription:
-    """``posts to “#standup” on Slack``, and what a closer look adds."""
+    """``posts to “#standup” on Slack``, and further details."""
 
     short: str
     more: str = ""
@@ -138,12 +138,12 @@ class StepDescription:
 _MOST_ARGUMENTS: Final = 4
 _LONGEST_PLACE: Final = 2_000
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
-# Settings of a request that do not leave with it, or that its sentence tells.
+# Request settings that are not sent, or that the sentence already has.
 _NOT_SENT: Final = ("url", "method", "allow_error_status", "timeout_seconds", "max_bytes")
-# What a model is given besides its task.
+# What a model receives besides its task.
 _HANDED: Final = frozenset({"system", "documents", "context", "history"})
 
-# What the arguments that people choose are called in an open place.
+# Names of arguments in open questions.
 _THINGS: Final[Mapping[str, str]] = {
     "channel": "a channel",
     "to": "a recipient",
@@ -173,13 +173,13 @@ _THINGS: Final[Mapping[str, str]] = {
 
 
 def thing(key: str) -> str:
-    """An open place, in words."""
+    """Name an open place."""
     shown = _THINGS.get(key) or f"a value for {quote_text(key, 40)}"
     return f"{shown} that is still to be chosen"
 
 
 def describe_step(step: StepView, names: Names) -> StepDescription:
-    """What one step does."""
+    """Describe a step."""
     tell = _TOLD.get(step.action)
     if tell is None and step.capability is not None and step.capability.write is not None:
         tell = _find_write_formatter(step.capability.write)
@@ -195,7 +195,7 @@ def describe_step(step: StepView, names: Names) -> StepDescription:
 
 
 def _find_write_formatter(write: Write) -> Callable[[StepView, Names], StepDescription] | None:
-    """How a write is described by what it declares; None: by its label."""
+    """Find how a write is described from its declaration; None: by its label."""
     match write.family:
         case "email" if write.safe:
             return _to_owner("an e-mail")
@@ -219,7 +219,7 @@ def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescr
 
 
 def _arguments(arguments: Mapping[str, Any], names: Names) -> str:
-    """The arguments of a call, those first that say where it goes; the rest is counted."""
+    """Describe a call's arguments, destinations first; the rest is counted."""
     filled = {str(key): one for key, one in arguments.items() if one not in _EMPTY}
     order = sorted(filled, key=lambda key: key not in PLACES)
     shown = [
@@ -265,7 +265,7 @@ def _integration(step: StepView, names: Names) -> StepDescription:
 
 
 def _changes(verb: str) -> Callable[[StepView, Names], StepDescription]:
-    """Another automation, and what it is given."""
+    """Another automation, and its inputs."""
 
     def tell(step: StepView, names: Names) -> StepDescription:
         which = _value(step, names, "automation_id")
@@ -288,9 +288,9 @@ def _post(product: str) -> Callable[[StepView, Names], StepDescription]:
 
 
 def _email(step: StepView, names: Names) -> StepDescription:
-    """To everybody who gets it, with all that they get."""
+    """All recipients, with the full content."""
     to = step.config.get("to")
-    # The sentence names some; where there are more, all are listed behind it.
+    # The sentence names some; when there are more, all are listed after it.
     told = () if isinstance(to, list) and len(to) > MOST_PLACES else ("to",)
     more = _with(
         describe_sent_content(step, names, "to", "cc", "bcc", "subject", "text", "html", told=told)
@@ -355,7 +355,7 @@ def _agent(step: StepView, names: Names) -> StepDescription:
 
 
 def _tool(entry: Any, names: Names) -> str:
-    """A tool, and where it is bound to go."""
+    """A tool with its fixed destination."""
     bound = {key: one for key, one in read_fixed_params(entry).items() if key in PLACES}
     where = _arguments(bound, names)
     return plain(read_tool_name(entry) or "", 60) + (f" ({where})" if where else "")
@@ -410,7 +410,7 @@ def _board(step: StepView, names: Names) -> str:
 def _build_describer(
     short: str, *parts: tuple[str, str]
 ) -> Callable[[StepView, Names], StepDescription]:
-    """A fixed sentence, and the arguments that a closer look adds."""
+    """A fixed sentence, and the arguments added in detail."""
     return lambda step, names: StepDescription(
         short, "".join(_maybe(step, names, key, before) for key, before in parts)
     )

@@ -1,7 +1,7 @@
-"""The words and signs that flags look for, as data; see ``orders`` for orders to a model.
+"""Words and patterns for the flags, as data; ``flags_of_texts`` has the injection patterns.
 
-Every pattern begins with something that is rarely there and has no open repetition inside
-another, so that a long text is read once.
+Every pattern starts with something rare and has no nested unbounded repetition, so matching is
+linear.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Characters that a reader does not see and a model reads: controls of direction, no width,
-# tags, and controls. Joiners belong to many scripts and stand between ASCII letters in none.
+# Characters invisible to a reader but not to a model: bidi controls, zero-width, tags, and
+# controls. Joiners are used in many scripts, but never between ASCII letters.
 INVISIBLE: Final = re.compile(
     "[\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|(?<=[!-~])[\u200c\u200d](?=[!-~])"
     "|[\U000e0100-\U000e01ef]{3}"
 )
-# A flag of a part of a country is written with tags.
+# Regional flag emoji use tag characters.
 FLAG_SIGN: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007f]{2,10}")
 LEAST_BLOB: Final = 160
 BLOB: Final = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LEAST_BLOB},}}={{0,2}}")
-# An address in the middle of a text whose query a run fills in.
+# A URL within a text whose query is templated.
 LEAKING_ADDRESS: Final = re.compile(r"https?://[^\s{}\"'?]{1,200}\?[^\s{}\"']{0,200}\{\{")
 DUNDER: Final = re.compile(r"\{[{%][^{}]{0,500}?(?:\.|\[['\"])__\w{1,60}")
 CHAIN: Final = re.compile(r"(?:\|\s*[a-z_]{1,20}(?:\([^()|]{0,200}\))?\s*){5,}")
 PATH: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){8,}")
 
-# Prompts that only hand something on, and words of thinking that show they do more.
+# Prompts that only pass something on, and words that show they do more.
 RELAYING: Final = re.compile(
     r"\s*(?:please\s+)?(?:send|post|forward|relay|call|fetch|get|append|add|save|store|copy|"
     r"publish|notify|push|upload|pass|put|deliver|mail|email|e-mail|run|use)\b",
     re.IGNORECASE,
 )
-# Without any tool: a text that is given word by word, or somebody else's as it is.
+# Without any tool: a text repeated verbatim.
 FIXED: Final = re.compile(
     r"\s*(?:please\s+)?(?:"
     r"(?:post|send|relay|forward)\s+[\w!]+\s+to\s+\S+\s*[.!]?\s*$"
@@ -50,7 +50,7 @@ THINKING: Final = re.compile(
     r"categor|describ|plan|propos|suggest|rewrit|list|name\s+the|tag|if\b|whether|which|why|how)",
     re.IGNORECASE,
 )
-# Arguments that say where something goes.
+# Arguments that name a destination.
 DESTINATIONS: Final = frozenset(
     {
         "to",

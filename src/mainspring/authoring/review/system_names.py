@@ -1,4 +1,4 @@
-"""Which outside system a capability reaches, by the name that people know."""
+"""Display names of the external systems that capabilities use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED: Final[Mapping[str, str]] = {
 
 
 def system_of(name: str, capability: Capability | None) -> str | None:
-    """The system, or nothing for what stays inside."""
+    """Return the system's name, or empty for internal capabilities."""
     if name in _NAMED:
         return _NAMED[name]
     if capability is None:

@@ -1,7 +1,7 @@
-"""A template cut into its pieces, from left to right, so that none of it is lost on the way.
+"""Splitting a template into pieces for display, losing nothing.
 
-This is for showing templates, not for running them: what cannot be told apart with certainty is
-handed on as code, to the end of the text.
+This is for showing templates, not for running them: ambiguous parts are returned as code up to the
+end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mainspring.definition.templates.parser import has_syntax
 
 Kind = Literal["text", "expression", "statement", "comment", "unread"]
 
-# No template is longer; of a longer text the rest is said to be there.
+# Longer than any valid template; the rest is reported as omitted.
 LONGEST: Final = 9_000
 _QUOTED: Final = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
 _EXPRESSION: Final = re.compile(rf"\{{\{{[-+]?((?:{_QUOTED}|[^'\"{{}}])*+)\}}\}}", re.DOTALL)
@@ -28,7 +28,7 @@ _BARE: Final = re.compile(
 )
 _TEXT: Final = re.compile(_QUOTED, re.DOTALL)
 _KEY: Final = re.compile(r"\[\s{0,9}(?:'\w{1,100}'|\"\w{1,100}\")\s{0,9}\]")
-# How a brace is written so that it is no template.
+# Escaped braces.
 _BRACE: Final = re.compile(r"['\"][{}%#]{0,2}['\"]")
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d{4,}")
 _ONLY_DEFAULT: Final = re.compile(
@@ -39,14 +39,14 @@ _ONLY_DEFAULT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """One piece: text as it stands, or what is between the braces."""
+    """A piece: literal text, or the content of braces."""
 
     kind: Kind
     text: str
 
 
 def pieces_of(source: str) -> tuple[TemplatePiece, ...]:
-    """Every piece of a template, in order."""
+    """Return every piece of a template, in order."""
     return tuple(piece for piece in _pieces(source) if piece.text or piece.kind != "text")
 
 
@@ -79,22 +79,22 @@ def _pieces(source: str) -> Iterator[TemplatePiece]:
 
 
 def _trimmed(inside: str) -> str:
-    """Without the sign that takes blanks away behind it."""
+    """Remove the whitespace-control sign."""
     inside = inside.strip()
     return inside[:-1].rstrip() if inside.endswith(("-", "+")) else inside
 
 
 def bare_path(text: str) -> str | None:
-    """The path, where a text is nothing but one value of the run."""
+    """Return the path when a text is a single run-time value."""
     found = _BARE.fullmatch(text) if len(text) <= LONGEST else None
     return None if found is None else found[1]
 
 
 def oddness(text: str) -> tuple[str, bool] | None:
-    """What is odd about a template that says where something goes, and whether that is grave.
+    """Describe what is suspicious about a destination template, and whether it is grave.
 
-    A destination is either written down or one value of the run. Words that are put together
-    inside of a template are read by nobody.
+    A destination is either literal or a single run-time value. Text assembled inside a template is
+    unreadable for a reviewer.
     """
     if not has_syntax(text) or bare_path(text) is not None:
         return None

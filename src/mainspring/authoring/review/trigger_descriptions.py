@@ -1,4 +1,4 @@
-"""What wakes an automation, in words."""
+"""Describing triggers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mainspring.authoring.review.values import Names, describe_board
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, parse_cron
 
-# Schedules in words: when a cron expression fires, as a person would say it.
+# Describing cron schedules.
 
 
 def read_cron(text: object) -> Cron | None:
-    """The expression, or nothing where there is none or it cannot be read."""
+    """Parse an expression; None when missing or invalid."""
     if not isinstance(text, str):
         return None
     try:
@@ -26,7 +26,7 @@ def read_cron(text: object) -> Cron | None:
 
 
 def describe_schedule(cron: object, timezone: object) -> str:
-    """``every weekday at 09:00 (Europe/Berlin)``, and what is missing where something is."""
+    """``every weekday at 09:00 (Europe/Berlin)``, and what is missing, if anything."""
     if not isinstance(cron, str):
         return "at times that are still to be chosen"
     if read_cron(cron) is None:
@@ -44,7 +44,7 @@ STILL_OPEN = "at a moment that is still to be chosen"
 
 
 def describe_triggers(triggers: Sequence[TriggerView], names: Names) -> str:
-    """All of it, for the beginning of a sentence."""
+    """Describe all triggers as the start of a sentence."""
     armed = [trigger for trigger in triggers if trigger.enabled]
     return (
         join_list([describe_trigger(one, names) for one in armed], 3, "and") if armed else BY_HAND
@@ -52,7 +52,7 @@ def describe_triggers(triggers: Sequence[TriggerView], names: Names) -> str:
 
 
 def describe_trigger(trigger: TriggerView, names: Names) -> str:
-    """One trigger, as the words that say when."""
+    """Describe when a trigger fires."""
     config = trigger.config
     match trigger.type:
         case "schedule":
@@ -101,7 +101,7 @@ def _page(config: Mapping[str, Any]) -> str:
 
 
 def _filtered(config: Mapping[str, Any]) -> str:
-    """The fields that a filter looks at; its whole wording would be code."""
+    """Name the fields that a filter tests; its full text would be code."""
     filters = config.get("filters")
     if not isinstance(filters, Mapping) or not filters:
         return ""

@@ -1,11 +1,11 @@
-"""Values of a definition in words: plain ones quoted, templates as what they stand for.
+"""Describing values: literals quoted, templates by what they refer to.
 
-``{{ summary.bullets }}`` is said as the bullets of the step that makes them. What is too
-involved for words is shown as the code it is, cut short. Nothing is left out without a sign: a
-comment or a statement is […], a cut is …, and a filter that makes another text is named.
+``{{ summary.bullets }}`` becomes the bullets of the step that makes them. Complex expressions are
+shown as truncated code. Nothing is omitted silently: a comment or statement is […], a truncation is
+…, and a filter that changes the text is named.
 
-Where something goes is shown as it is written, unless it is one value of the run: a reader must
-not be told another destination than the one that is used.
+Destinations are shown as written, unless they are a single run-time value: a reader must see the
+destination that is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATH: Final = re.compile(
 _FILTER: Final = re.compile(
     r"\s{0,9}\|\s{0,9}([a-z_]{1,40})\s{0,9}(?:\(((?:'[^'\\]*'|\"[^\"\\]*\"|[^'\"()|])*+)\))?\s{0,9}"
 )
-# Filters after which a value still says what it said.
+# Filters that do not change what a value says.
 _QUIET: Final = frozenset({"default", "trim", "tojson", "join", "truncate"})
 _NOTHING: Final = frozenset({"", "[]", "{}", "''", '""', "0", "false", "none"})
 _LONG_WORDS: Final = re.compile(r"'[^']{5,}'|\"[^\"]{5,}\"")
@@ -54,7 +54,7 @@ MOST_PLACES: Final = 8
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FALLBACK: Final = re.compile(r" ?\| ?default\((?:\[\]|\{\}|''|\"\"|0|false|none)\)")
 _LONGEST_TEST: Final = 300
-# Arguments that say where something goes, inside of the house and outside.
+# Arguments that name a destination, internal or external.
 PLACES: Final = DESTINATIONS | {
     "hosts",
     "board_id",
@@ -67,12 +67,12 @@ PLACES: Final = DESTINATIONS | {
     "thread_ts",
 }
 
-# What templates call the outputs of steps; and, as ``board:id``, what people call boards.
+# Template names of step outputs; and, as ``board:id``, names of boards.
 Names = Mapping[str, str]
 
 
 def names_of(steps: Iterable[StepView], boards: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What templates call the output of each step, with that step's own name; and boards."""
+    """Map template names to the steps that produce them, and boards to names."""
     found = {f"board:{board}": name for board, name in (boards or {}).items()}
     for step in steps:
         for called in filter(None, (text_of(step.whole.get("output_as")), step.id)):
@@ -81,7 +81,7 @@ def names_of(steps: Iterable[StepView], boards: Mapping[str, str] | None = None)
 
 
 def describe_value(value: Any, names: Names, most: int = 80) -> str:
-    """A value as a person would speak of it."""
+    """Describe a value."""
     if isinstance(value, str):
         return _describe_text(value, names, most)
     if isinstance(value, bool) or value is None:
@@ -101,7 +101,7 @@ def describe_value(value: Any, names: Names, most: int = 80) -> str:
 
 
 def _describe_entry(key: str, value: Any, names: Names) -> str:
-    """One value by its name; what is inside of it again is only named."""
+    """Name a value; nested ones are only named."""
     if isinstance(value, Mapping):
         inside = join_list([plain(str(one), 30) for one in value], 4)
         return f"{plain(key, 30)} ({inside or 'nothing'})"
@@ -114,7 +114,7 @@ def _describe_entry(key: str, value: Any, names: Names) -> str:
 
 
 def describe_destination(value: Any, names: Names, most: int = 80) -> str:
-    """Where something goes: plain, as one value of the run, or as the code that it is."""
+    """Describe a destination: literal, a single run-time value, or code."""
     if isinstance(value, list | tuple) and value:
         shown = [describe_destination(one, names, most) for one in value[:MOST_PLACES]]
         return join_list([*shown, *[""] * (len(value) - len(shown))], MOST_PLACES)
@@ -125,7 +125,7 @@ def describe_destination(value: Any, names: Names, most: int = 80) -> str:
 
 
 def describe_board(board: str, names: Names) -> str:
-    """A board by its name where that is known, and by the beginning of its id where it is not."""
+    """Name a board, or abbreviate its id."""
     known = names.get(f"board:{board}")
     if known is not None:
         return quote_text(known)
@@ -133,7 +133,7 @@ def describe_board(board: str, names: Names) -> str:
 
 
 def code(text: str, most: int = _CODE) -> str:
-    """Code as it stands; of a long one both ends, for what counts may stand in either."""
+    """Show code; both ends of a long one, since either may matter."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]}…{text[-LONGEST // 2 :]}"
     shown = plain(text, max(len(text), 1)).replace("`", "'")
@@ -165,7 +165,7 @@ def _filled(piece: TemplatePiece, names: Names) -> str:
 
 
 def expression(inside: str, names: Names, most: int = _CODE) -> str:
-    """The content of a template's braces, in words or as code."""
+    """Describe the content of a template's braces, or show it as code."""
     path = _PATH.match(inside)
     changed = None if path is None else _changed(inside[path.end() :], names)
     if path is None or changed is None:
@@ -174,7 +174,7 @@ def expression(inside: str, names: Names, most: int = _CODE) -> str:
 
 
 def _changed(rest: str, names: Names) -> str | None:
-    """What filters make of a value, in words; None where it takes code to say it."""
+    """Describe what filters do to a value; None when only code can say it."""
     at, other, instead = 0, [], ""
     while at < len(rest):
         found = _FILTER.match(rest, at)
@@ -193,7 +193,7 @@ def _changed(rest: str, names: Names) -> str | None:
 
 
 def _instead(arguments: str, names: Names) -> str | None:
-    """What stands for a value that is not there."""
+    """Describe a default value."""
     given = arguments.removesuffix(", true").strip()
     if given.lower() in _NOTHING:
         return ""
@@ -228,7 +228,7 @@ def _of_step(step: str, keys: list[str]) -> str:
 
 
 def condition(text: Any, names: Names) -> str:
-    """When a step runs, as the end of a sentence that begins with ``only when``."""
+    """Describe a condition, to follow ``only when``."""
     if not isinstance(text, str):
         return "a condition holds that is still to be said"
     whole = pieces_of(text[:LONGEST].strip()) if has_syntax(text[:LONGEST]) else ()

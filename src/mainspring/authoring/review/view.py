@@ -1,4 +1,4 @@
-"""A definition as every family of flags looks at it: read once, with what goes with it."""
+"""The parsed definition that all flag families share."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 
-# What a review knows beside the definition: the request, its price, and what was seen before.
+# Context beside the definition: the request, its cost, and other automations.
 
 _MOST: Final = 5_000
-# What the other automations of a workspace may call now; what was put away may call nothing.
+# Current grants of the workspace's other automations, except archived ones.
 _GRANTED: Final = """
     SELECT v.grants FROM automations a
     JOIN automation_versions v
@@ -45,11 +45,11 @@ _GRANTED: Final = """
 
 @dataclass(frozen=True, slots=True)
 class ReviewFacts:
-    """Whatever is not known is None, and then nothing is said about it."""
+    """Context facts; None means unknown, and disables the flags that need it."""
 
-    # The words of whoever asked for it.
+    # The requester's own words.
     request: str = ""
-    # Capabilities that other automations of this workspace may call.
+    # Capabilities that the workspace's other automations may call.
     used: frozenset[str] | None = None
     # Hosts that they may reach, without ports.
     known_hosts: frozenset[str] | None = None
@@ -63,7 +63,7 @@ class ReviewFacts:
 async def read_review_facts(
     tx: Transaction, workspace_id: UUID, but: UUID | None = None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The capabilities and hosts that automations of a workspace may call, one left out."""
+    """Load the capabilities and hosts of a workspace's automations, except one."""
     rows = await tx.fetch(_GRANTED, workspace_id, but, _MOST)
     return collect_capabilities_and_hosts(row["grants"] for row in rows)
 
@@ -71,7 +71,7 @@ async def read_review_facts(
 def collect_capabilities_and_hosts(
     versions: Iterable[Any],
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The capabilities and the hosts in the grants of versions."""
+    """Collect the capabilities and hosts in grants."""
     used: set[str] = set()
     hosts: set[str] = set()
     for grants in versions:
@@ -83,14 +83,14 @@ def collect_capabilities_and_hosts(
 
 
 def host_name(entry: Any) -> str:
-    """A host of a list without its port."""
+    """Return a host without its port."""
     host, colon, port = str(entry).rpartition(":")
     return host if colon and port.isdigit() else str(entry)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewView:
-    """Everything that a flag may depend on."""
+    """Everything that flags depend on."""
 
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
@@ -98,9 +98,9 @@ class ReviewView:
     facts: ReviewFacts
     steps: tuple[StepView, ...]
     triggers: tuple[TriggerView, ...]
-    # What the steps call, and what was granted for them though none was seen to call it.
+    # What the steps call, plus grants that no step was seen to need.
     asks: tuple[CapabilityUse, ...]
-    # The same with grants that were written beside the steps, needed or not.
+    # The same plus explicitly written grants.
     reach: tuple[CapabilityUse, ...]
     secrets: tuple[SecretUse, ...]
 
@@ -118,10 +118,10 @@ class ReviewView:
 
     @property
     def purpose(self) -> tuple[str, str]:
-        """What it is for, and what says so.
+        """The purpose, and its source.
 
-        Whoever asked for it knows best. A name and a goal may be a model's own words, with which
-        it could speak for anything that it put into the plan.
+        The requester's words take precedence. A name and goal may be written by a model, which
+        could thereby justify anything in its plan.
         """
         if self.facts.request.strip():
             return self.facts.request[:8_000], "the request"
@@ -136,7 +136,7 @@ class ReviewView:
 def view_of(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary, facts: ReviewFacts
 ) -> ReviewView:
-    """Reads a definition once for all families."""
+    """Parse a definition once for all families."""
     document = mapping(document)
     steps = read_all_steps(document, vocabulary)
     seen = asks_in(steps, vocabulary)

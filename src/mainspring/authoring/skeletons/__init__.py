@@ -1,11 +1,11 @@
-"""Skeletons: scripts with idempotency in them, to be filled with the names that were chosen.
+"""Script skeletons with built-in idempotency, to be filled with names.
 
-A row must not stand there twice after a second run, after a replay, or because a teammate's
-automation is woken by the same moment. Each skeleton reads what is written and skips it, and
-names the key once more where it writes, which settles those who write at the same time.
+Rows must not be duplicated by a second run, a replay, or another automation with the same trigger.
+Each skeleton reads existing rows and skips them, and passes the dedup key on write, which covers
+concurrent writers.
 
-They are texts beside this module, whole and valid as they are; a blank is a word in capitals
-between two pairs of underscores.
+They are files next to this module, valid as they are; a placeholder is an upper-case word between
+double underscores.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ScriptSkeleton:
-    """One way to write so that nothing doubles."""
+    """A script template that writes without duplicates."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class ScriptSkeleton:
 
     @property
     def blanks(self) -> tuple[str, ...]:
-        """The words to be filled in, in the order in which they stand there."""
+        """Its placeholders, in order of occurrence."""
         return tuple(dict.fromkeys(_BLANK.findall(self.source)))
 
     def as_dict(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ SKELETONS: Final = (
 
 
 def fill_skeleton(skeleton: ScriptSkeleton, names: Mapping[str, str]) -> str:
-    """The script with every blank filled; a name that would break out of its text is refused."""
+    """Fill every placeholder; values that would break out of their string are rejected."""
     for name, value in names.items():
         if _PLAIN.fullmatch(value) is None:
             detail = "This would not stay inside its text."
@@ -97,7 +97,7 @@ def fill_skeleton(skeleton: ScriptSkeleton, names: Mapping[str, str]) -> str:
 
 
 def blanks_left(source: str | None) -> list[Finding]:
-    """Each blank of a skeleton that nobody has filled, by its name and line."""
+    """Find unfilled placeholders by name and line."""
     return [
         Finding(
             "/source",

@@ -1,9 +1,9 @@
-"""The sketcher: a definition made out of words by rules, without a model.
+"""The sketcher: building a definition from a request by rules, without a model.
 
-The same words always come to the same sketch. A request is cut into clauses (``request``,
-``reading``). What it says about moments becomes triggers (``moments``, ``happenings``,
-``triggers``); each clause is a thing to read, to think about or to do (``intents``), gathered into
-a plan (``plan``) and built as steps (``planning``, ``reads``, ``thinking``, ``acts``). What was not
-said is a question, and what found no place is told. A definition that is there is changed by the
-same rules (``changing``, ``adding``, ``removing``).
+It is deterministic. ``request`` and ``request_tokens`` split a request into clauses. Times and
+events become triggers (``schedule_triggers``, ``trigger_events``, ``triggers``); each clause is a
+read, a model task or an action (``intents``), collected into a plan (``plan``) and built as steps
+(``planning``, ``read_steps``, ``agent_step``, ``action_steps``, ``tool_steps``). Missing values
+become questions, and unused parts are reported. Existing definitions are edited by the same rules
+(``definition_changes``, ``schedule_changes``, ``replacements``).
 """

@@ -1,4 +1,4 @@
-"""Steps that act: each a tight action with what was read or thought put in."""
+"""Steps that write or send, filled with what was read or generated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mainspring.authoring.sketch.trigger_events import EVENT_TYPE
 from mainspring.authoring.sketch.word_tables import FILE_ENDS, NUMBERS, READ
 from mainspring.definition.strict_json import join_pointer
 
-# Rows of boards: added once by the field that tells doubles, or changed where they stand.
+# Board rows: appended with a dedup key, or updated in place.
 
 _ID: Final = {"type": "string", "format": "uuid"}
 
@@ -32,7 +32,7 @@ _ID: Final = {"type": "string", "format": "uuid"}
 def add_rows(
     bench: SketchBuilder, found: BoardMatch, rows: Any, when: str | None, made_key: str | None
 ) -> None:
-    """A step that appends rows. Which field tells doubles is never left open."""
+    """Add a step that appends rows. The dedup key field is always set or asked for."""
     at = join_pointer(bench.next_at, "config")
     config = _board(bench, found, at)
     dataset = found.dataset
@@ -56,10 +56,10 @@ def add_rows(
 
 
 def _ask_key(bench: SketchBuilder, found: BoardMatch, at: str, made_key: str | None) -> None:
-    """The question that may not be skipped: by what is a row known?"""
+    """Ask for the dedup key field; this question cannot be skipped."""
     columns = columns_of(found.dataset)
     names = dict.fromkeys((*((made_key,) if made_key else ()), *columns))
-    # Several boards have several keys; the definition as a whole names the first.
+    # Each board has its own key; the definition's top level names the first.
     others = () if bench.key_field else ("/writes/dedupe_key_field",)
     bench.key_field = bench.key_field or ""
     bench.ask(
@@ -75,11 +75,11 @@ def _ask_key(bench: SketchBuilder, found: BoardMatch, at: str, made_key: str | N
 
 
 def change_rows(bench: SketchBuilder, found: BoardMatch, rows: Any, when: str | None) -> None:
-    """A step that changes rows by their ids."""
+    """Add a step that updates rows by id."""
     at = join_pointer(bench.next_at, "config")
     config = _board(bench, found, at)
     if not isinstance(rows, str):
-        # Only a row that was read has an id by which it can be changed.
+        # Only a row that was read has an id.
         bench.ask(
             "row",
             join_pointer(at, "rows"),
@@ -119,24 +119,24 @@ def _board(bench: SketchBuilder, found: BoardMatch, at: str) -> dict[str, Any]:
 _SECRET: Final = {"type": "string", "pattern": r"^\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"}
 _SLACK_SECRET: Final = "slack_bot_token"  # noqa: S105
 _DAY: Final = "{{ run.started_at | date('%Y-%m-%d') }}"
-# With nothing to send, these only ask an address for its answer.
+# Without a body, these only fetch a URL.
 _ASKS: Final = frozenset({"call", "ping", "hit", "request"})
 _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
 class ActionContent:
-    """What an act has to work with."""
+    """The content available to an action."""
 
-    # A template; empty: nothing is known.
+    # A template; empty: unknown.
     text: str
     title: str
     when: str | None = None
     rows: Any = None
     rows_when: str | None = None
-    # The rows' field by which each is known, where the rows are made here.
+    # The dedup key field, where the rows are built here.
     key_field: str | None = None
-    # A value for machines, where nothing was thought about it.
+    # A machine-readable value, where no model was involved.
     value: str | None = None
 
     @property
@@ -152,14 +152,14 @@ Act = Callable[[SketchBuilder, IntentTarget, Intent, ActionContent], None]
 def add_act(
     bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
 ) -> None:
-    """The step for one place that something goes to."""
+    """Add the step for one target."""
     _ACTS[target.where](bench, target, intent, content)
 
 
 def _say(
     bench: SketchBuilder, config: dict[str, Any], key: str, content: ActionContent, what: str
 ) -> None:
-    """Puts the text in, or asks for it."""
+    """Set the text, or ask for it."""
     if content.text:
         config[key] = content.text
         return
@@ -326,13 +326,13 @@ def _call(
     elif content.body:
         config["json"] = content.body
     elif intent.clause.verb in _ASKS:
-        # Nothing is sent, so the address is asked for what it answers.
+        # Nothing is sent, so the URL is only fetched.
         config.pop("method")
     bench.step("call", "http_fetch", config, when=content.when)
 
 
 def _inert_json(value: Any) -> Any:
-    """A value that somebody wrote, with no text in it that is filled in."""
+    """A literal JSON value without templates."""
     if isinstance(value, str):
         return inert(value)
     if isinstance(value, dict):
@@ -412,13 +412,13 @@ def _rows(
 
 
 def _called(bench: SketchBuilder, kind: str) -> str:
-    """What the words call a thing of this kind."""
+    """Return the name that the request gives a thing of this kind."""
     said = bench.titles.pop(kind, "") or bench.titles.pop("any", "")
     return inert(shorten_text(said, 150))
 
 
 def title_of(name: str) -> str:
-    """A name as a title, for a place that is a template: the thing, and not that it is read."""
+    """Turn a name into a title for a template field."""
     words = [host_of(one) for one in name.split()] or [""]
     if len(words) > 1 and words[0].lower() in READ:
         words = words[2:] if words[1].lower() in {"the", "our", "my"} and words[2:] else words[1:]

@@ -1,7 +1,7 @@
-"""The one step that thinks: an agent with its material, and an answer in a fixed shape.
+"""The agent step, with its input documents and a fixed output schema.
 
-It has no tools where what it works on was read before it. What is done with its answer are steps
-of their own, so a trick in the material can change words and nothing else.
+It has no tools when its inputs were read before. Its output is used by separate steps, so a prompt
+injection in the inputs can change text and nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPLIT: Final = re.compile(r"\s*(?:,|/|\bor\b|\band\b)\s*")
 
 @dataclass(slots=True)
 class AgentOutputShape:
-    """What the answer must hold."""
+    """The required fields of the output."""
 
     bullets: bool = False
     count: int | None = None
@@ -40,15 +40,15 @@ class AgentOutputShape:
     categories: tuple[str, ...] = ()
     category: bool = False
     tools: list[str] = field(default_factory=list)
-    # Texts of their own for different places, by what each holds.
+    # Separate texts for different targets, by description.
     parts: dict[str, str] = field(default_factory=dict)
-    # A list of things, each with a title and a text.
+    # A list of items, each with a title and a text.
     items: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOutput:
-    """The answer of the agent, as later steps read it."""
+    """The agent's output, as later steps read it."""
 
     name: str
     shape: AgentOutputShape
@@ -69,7 +69,7 @@ class AgentOutput:
 
     @property
     def when(self) -> str:
-        """Whether there is an answer to act on; the agent may find nothing to do."""
+        """The condition that there is output to act on; the agent may find nothing."""
         if self.shape.needed:
             return f"{{{{ steps.{self.name}.needed | default(false) }}}}"
         if self.shape.bullets:
@@ -83,7 +83,7 @@ class AgentOutput:
         return self.rows_when
 
     def part(self, name: str) -> tuple[str, str]:
-        """One of several texts, and whether it is there."""
+        """Return one of several texts, and its condition."""
         text = f"{{{{ steps.{self.name}.{name} }}}}"
         when = f"{{{{ steps.{self.name}.{name} | default('') | length > 0 }}}}"
         return text, self.when if self.shape.needed else when
@@ -98,7 +98,7 @@ class AgentOutput:
 
 
 def read_shape(clauses: Sequence[Clause]) -> AgentOutputShape:
-    """What shape of answer some clauses ask for."""
+    """Derive the output shape from clauses."""
     shape = AgentOutputShape()
     for clause in clauses:
         tokens = clause.tokens
@@ -137,7 +137,7 @@ def add_thought(
     shape: AgentOutputShape,
     tight: str | None = None,
 ) -> AgentOutput:
-    """The agent's step."""
+    """Add the agent step."""
     if not (
         shape.bullets or shape.rows or shape.category or shape.text or shape.parts or shape.items
     ):

@@ -1,6 +1,6 @@
-"""What a request says about its own bounds: money, time and the model.
+"""Limits in a request: cost, time and model.
 
-These words are found before anything else is read: "at most two dollars a day" is no schedule.
+They are parsed first: "at most two dollars a day" is not a schedule.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(slots=True)
 class RequestedCaps:
-    """The bounds that were said, and where."""
+    """The requested limits, and their positions."""
 
     values: dict[str, Any] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
 
 
 def find_caps(text: str) -> RequestedCaps:
-    """Everything that a text says about money, time and the model."""
+    """Find the limits in a text."""
     caps = RequestedCaps()
     for found in (*_MONEY_PER.finditer(text), *_MONEY_MOST.finditer(text)):
         if any(start <= found.start() < end for start, end in caps.spans):
@@ -102,7 +102,7 @@ def _amount(found: re.Match[str]) -> Decimal | None:
 
 
 def execution_of(caps: Mapping[str, Any], *, thinks: bool) -> dict[str, Any]:
-    """The bounds of every run: what was said, and small ones for the rest."""
+    """Build the execution limits: requested ones, and small defaults."""
     run = Decimal("0.5") if thinks else Decimal("0.1")
     day = Decimal(2) if thinks else Decimal("0.5")
     if "budget_cap_usd" in caps:

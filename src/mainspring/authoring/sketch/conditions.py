@@ -1,4 +1,4 @@
-"""Conditions that need no thought: whether an address answers, whether it has changed."""
+"""Conditions without a model: whether a URL responds, whether it has changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REMEMBERED: Final = 20_000
 
 
 def tight_condition(conditions: Sequence[str], materials: Sequence[ReadMaterial]) -> str | None:
-    """The condition as an expression, where one address was fetched and that is all it needs."""
+    """Return the condition as an expression, when one URL was fetched and that is enough."""
     web = [one for one in materials if one.web]
     if not web or not conditions:
         return None
@@ -50,7 +50,7 @@ def tight_condition(conditions: Sequence[str], materials: Sequence[ReadMaterial]
 
 
 def is_reachability_check(clause: Clause) -> bool:
-    """Whether a clause asks no more than that an address answers."""
+    """Report whether a clause only asks whether a URL responds."""
     if clause.verb not in LOOKING or not (clause.of("url") or clause.of("host")):
         return False
     told = {one.low for one in clause.of("word")} - STOP - {clause.verb}
@@ -58,7 +58,7 @@ def is_reachability_check(clause: Clause) -> bool:
 
 
 def asks_for_site(conditions: Sequence[str]) -> bool:
-    """Whether it is about some address answering, which was not said."""
+    """Report whether it is about a URL that was not given."""
     for condition in conditions:
         words = {one.strip(".,;:!?").lower() for one in condition.split()}
         if words & (_UP | _DOWN) and words & {"website", "site", "server", "homepage", "api"}:
@@ -69,7 +69,7 @@ def asks_for_site(conditions: Sequence[str]) -> bool:
 def change_condition(
     bench: SketchBuilder, conditions: Sequence[str], materials: Sequence[ReadMaterial]
 ) -> str | None:
-    """Whether what was fetched differs from what was remembered; a step recalls it."""
+    """Compare the fetched content with the stored one; a step loads that."""
     web = [one for one in materials if one.web]
     if len(web) != 1 or len(materials) != 1 or len(conditions) != 1:
         return None
@@ -82,19 +82,19 @@ def change_condition(
 
 
 def is_about_change(condition: str) -> bool:
-    """Whether some words say no more than that an address shows something else."""
+    """Report whether words only say that a URL's content changed."""
     words = {one.strip(".,;:!?").lower() for one in condition.split()}
     return bool(words & _CHANGED) and not words - _CHANGED - _SITE - STOP - {"has", "content"}
 
 
 def is_about_site(condition: str) -> bool:
-    """Whether some words say no more than that an address does not answer well."""
+    """Report whether words only say that a URL is down."""
     words = {one.strip(".,;:!?").lower() for one in condition.split()}
     return bool(words & _DOWN) and not words - _DOWN - _SITE - STOP
 
 
 def add_memory(bench: SketchBuilder, materials: Sequence[ReadMaterial]) -> None:
-    """The step that remembers what was seen this time."""
+    """Add the step that stores what was seen."""
     web = next(one for one in materials if one.web)
     bench.step(
         "remember",

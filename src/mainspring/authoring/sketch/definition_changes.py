@@ -1,4 +1,4 @@
-"""A change of a definition by rules: what the words name is changed, and nothing else."""
+"""Rule-based edits of a definition: only what the instruction names is changed."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from mainspring.authoring.sketch.word_tables import VERBS, split_words
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.strict_json import join_pointer
 
-# Steps added to a plan that is there, with what that plan already has to say.
+# Adding steps to an existing plan, with the content it already has.
 
 _SAID: Final = ("text", "message_template", "body")
 
 
 def add_steps(document: dict[str, Any], bench: SketchBuilder, clause: Clause) -> bool:
-    """A step at the end for what a clause asks for."""
+    """Append a step for a clause."""
     plan = document.get("plan")
     if not isinstance(plan, list):
         return False
@@ -70,14 +70,14 @@ def add_steps(document: dict[str, Any], bench: SketchBuilder, clause: Clause) ->
     plan.extend(added)
     if bench.boards or bench.unknown_boards:
         _tell_writes(document, bench)
-    # The steps stand in the plan now, so the next one comes behind them.
+    # The steps are in the plan now, so the next one follows them.
     bench.first, bench.steps = len(plan), []
     bench.taken |= {str(one.get("step_id")) for one in added}
     return bool(added)
 
 
 def _content(document: Mapping[str, Any], plan: list[Any], fixed: str) -> ActionContent:
-    """What is said already, by the last step that says something."""
+    """Return the content of the last step that has any."""
     title = title_of(str(document.get("name") or "News"))
     if fixed:
         message = inert(shorten_text(fixed, 1_000))
@@ -112,7 +112,7 @@ def _tell_writes(document: dict[str, Any], bench: SketchBuilder) -> None:
     document["writes"] = writes
 
 
-# Steps taken out of a plan because somebody asked for it.
+# Removing steps on request.
 
 _ACTIONS: Final[Mapping[str, frozenset[str]]] = {
     "slack_post": split_words("slack post posting posts channel message"),
@@ -132,7 +132,7 @@ _ACTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def remove_steps(document: dict[str, Any], bench: SketchBuilder, clause: Clause) -> bool:
-    """Takes out the steps that the words name, where nothing else needs them."""
+    """Remove the named steps, unless another step needs them."""
     plan = document.get("plan")
     if not isinstance(plan, list):
         return False
@@ -175,7 +175,7 @@ def _is_meant(step: Any, clause: Clause) -> bool:
 
 
 def _user(step: Mapping[str, Any], later: list[Any]) -> Mapping[str, Any] | None:
-    """A later step that reads the output of this one."""
+    """Find a later step that reads this one's output."""
     names = [re.escape(str(step[key])) for key in ("output_as", "step_id") if step.get(key)]
     used = re.compile(rf"\b(?:{'|'.join(names)})\b")
     for one in later:
@@ -222,7 +222,7 @@ def change(
     vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ProposalSketch:
-    """The definition with what was asked for changed; where nothing was understood, unchanged."""
+    """Apply an instruction; the definition is unchanged when nothing was understood."""
     document: Document = deepcopy(dict(before))
     bench = SketchBuilder(
         vocabulary, resources, judges=False, first=len(plan_of(document)), taken=set(_ids(document))
@@ -239,7 +239,7 @@ def change(
     zoned = not timed and _other_zone(document, request, automation_request)
     started = [timed or zoned, _happenings(document, bench, request)]
     if any(started) and goal:
-        # The words of before name a moment that is no longer right.
+        # The previous goal names an outdated time.
         document["goal"] = goal
     clauses, alarms = split_alarms(request)
     done = [renamed, _caps(document, request), *started, _alarms(document, bench, request, alarms)]
@@ -267,7 +267,7 @@ def change(
 def _sketched_goal(
     document: Document, resources: WorkspaceResources, automation_request: AutomationRequest
 ) -> str:
-    """What it is for, without when; empty where a person wrote the goal."""
+    """The goal without its time; empty when a person wrote the goal."""
     goal, intent = document.get("goal"), document.get("intent")
     if not isinstance(goal, str) or not isinstance(intent, str) or goal != goal_of(intent):
         return ""
@@ -281,7 +281,7 @@ def _sketched_goal(
 def _alarms(
     document: Document, bench: SketchBuilder, request: ParsedRequest, alarms: Sequence[Clause]
 ) -> bool:
-    """What a failure leads to, where nothing was said of that yet."""
+    """Add failure steps where there were none."""
     if not any(one.sort == "failure" for one in request.happenings):
         return False
     execution = document.get("execution")
@@ -295,7 +295,7 @@ def _alarms(
 
 
 def _tell_conditions(bench: SketchBuilder, request: ParsedRequest) -> None:
-    """Conditions that a change by rules cannot put anywhere."""
+    """Report conditions that a rule-based edit cannot place."""
     lost = [one.text for one in request.happenings if one.sort in ("condition", "unknown")]
     tell_unjudged(bench, [*lost, *bench.narrowed])
     if bench.row_test is not None:
@@ -312,7 +312,7 @@ def _ids(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _zone(document: Mapping[str, Any]) -> str | None:
-    """The zone of the schedules that are there."""
+    """Return the time zone of the existing schedules."""
     triggers = document.get("triggers")
     for one in triggers if isinstance(triggers, list) else []:
         config = one.get("config") if isinstance(one, dict) else None
@@ -351,7 +351,7 @@ def _caps(document: Document, request: ParsedRequest) -> bool:
 
 
 def _moments(document: Document, bench: SketchBuilder, request: ParsedRequest) -> bool:
-    """New schedules in the place of the old ones."""
+    """Replace the schedules."""
     if not has_schedule(request.time) and not request.by_hand:
         return False
     triggers = document.get("triggers")
@@ -380,14 +380,14 @@ def _with_what_stays(
     now: datetime,
     zone: str | None,
 ) -> ParsedRequest:
-    """Only days or exceptions were said, so the hour stays as it is."""
+    """Only days or exclusions were given, so the time of day is kept."""
     triggers = document.get("triggers")
     old = [one for one in triggers if _is_schedule(one)] if isinstance(triggers, list) else []
     time, note = keep_what_stays(request.timed, request.time, old, now, zone)
     if note:
         bench.note(note)
     if zone is not None and zone == _zone(document):
-        # The zone of the schedule that is changed is known, not supposed.
+        # The existing schedule's zone is known, not assumed.
         time = replace(time, readings=tuple(map(without_zone_note, time.readings)))
     return replace(request, time=time)
 
@@ -395,7 +395,7 @@ def _with_what_stays(
 def _same_days(
     document: Document, bench: SketchBuilder, old: Sequence[Any], request: ParsedRequest
 ) -> bool:
-    """Only an hour was said, so the days stay as they are."""
+    """Only a time of day was given, so the days are kept."""
     time = request.time
     asked = [one for one in time.clarifications if one.kind == "how_often"]
     if time.readings or time.refusals or len(asked) != 1 or not asked[0].choices or not old:
@@ -430,7 +430,7 @@ def _is_clock(fields: Sequence[str]) -> bool:
 def _other_zone(
     document: Document, request: ParsedRequest, automation_request: AutomationRequest
 ) -> bool:
-    """Only a zone was said: the schedules stay, read in another place."""
+    """Only a zone was given: the schedules are kept in the new zone."""
     triggers = document.get("triggers")
     if not isinstance(triggers, list):
         return False
@@ -442,7 +442,7 @@ def _other_zone(
 
 
 def _keep_identity(made: dict[str, Any], old: Any, entries: Sequence[Any]) -> None:
-    """A schedule that is moved keeps its id, its inputs and how it treats missed moments."""
+    """A moved schedule keeps its id, inputs and misfire policy."""
     if isinstance(old, dict):
         said = old.get("config")
         kept: dict[str, Any] = said if isinstance(said, dict) else {}
@@ -481,7 +481,7 @@ def _happenings(document: Document, bench: SketchBuilder, request: ParsedRequest
 
 
 def _clause(document: Document, bench: SketchBuilder, clause: Clause) -> bool:
-    """One clause of a change; what is hollow was said by the time words already."""
+    """Apply one clause; empty ones were covered by the time expression."""
     words = set(clause.words)
     if not words - _HOLLOW:
         return False
@@ -497,7 +497,7 @@ def _clause(document: Document, bench: SketchBuilder, clause: Clause) -> bool:
 
 
 def _tell_added(document: Document, bench: SketchBuilder, clause: Clause) -> None:
-    """A message that comes beside one that is there may have been meant in its place."""
+    """Note that an added message may have been meant as a replacement."""
     steps = [one for one in walk(plan_of(document)) if one.get("action") == "slack_post"]
     if clause.of("channel") and steps and not set(clause.words) & ADDING:
         bench.note("The message is posted there too; to post it there only, say instead of what.")

@@ -1,4 +1,4 @@
-"""What is done when a run fails: never a step of the plan, which only a good run reaches."""
+"""Steps for failed runs, which are never part of the plan itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DETAIL: Final = "{{ run.error.detail }}"
 
 
 def split_alarms(request: ParsedRequest) -> tuple[list[Clause], list[Clause]]:
-    """The clauses of a request, and those that only say what a failure leads to."""
+    """Separate the clauses that say what happens on failure."""
     clauses = list(request.clauses)
     alarms: list[Clause] = []
     for one in request.happenings:
@@ -29,7 +29,7 @@ def split_alarms(request: ParsedRequest) -> tuple[list[Clause], list[Clause]]:
         after = [two for two in clauses if two.tokens[0].start >= end]
         told_next = bool(after) and after[0].verb in TELL
         called = bool(before) and before[-1].verb in CALL and bool(before[-1].of("url"))
-        # In "call it, and if it fails tell me" what follows is what the failure leads to.
+        # In "call it, and if it fails tell me" the following clause is for the failure.
         fitting = after[:1] if one.leading or (told_next and called) else before[-1:]
         for clause in fitting:
             if clause.verb in TELL | SAY | MAIL | CALL:
@@ -39,7 +39,7 @@ def split_alarms(request: ParsedRequest) -> tuple[list[Clause], list[Clause]]:
 
 
 def alarm_steps(bench: SketchBuilder, alarms: Sequence[Clause]) -> list[dict[str, Any]]:
-    """The steps of a failure: where the words say, or in the inbox."""
+    """Build the failure steps: at the requested target, or in the inbox."""
     there = bench.enter("on_failure")
     bench.root = _ON_FAILURE
     content = ActionContent(_DETAIL, _TITLE)

@@ -1,6 +1,6 @@
-"""What must hold besides that something happened: a filter, a test of rows, or a judgement.
+"""Conditions on an event: a filter, a row test, or a model's judgement.
 
-What none of these can say is told, so that nobody thinks an automation looks closer than it does.
+What none of these can express is reported, so that nobody expects the automation to check it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _RELATING: Final = split_words(
     "that which from about with whose who where for by mentioning mentions containing contains "
     "regarding concerning asking saying sounds looks seems describing of"
 )
-# Nothing that can be read tells how large something is.
+# Sizes cannot be read from any field.
 _UNSEEN: Final = split_words(
     "larger bigger smaller size mb kb gb megabytes kilobytes heavier longer"
 )
@@ -69,7 +69,7 @@ _ONLY_TOLD: Final = split_words("a an the in is are new each every any it and or
 
 
 def narrow_page(bench: SketchBuilder, happening: TriggerEvent, config: dict[str, Any]) -> None:
-    """A filter of titles; else what else was said is judged, or told."""
+    """Filter by title; further conditions are judged by the model or reported."""
     text = happening.text
     found = _TITLE.search(text)
     if found is not None and (wanted := _bare(found["before"] or found["after"] or "")):
@@ -83,7 +83,7 @@ def narrow_page(bench: SketchBuilder, happening: TriggerEvent, config: dict[str,
 
 
 def narrow_rows(bench: SketchBuilder, happening: TriggerEvent, board: BoardSummary | None) -> None:
-    """A test of the row's columns, where the words name one; else judged, or told."""
+    """Test the row's columns where named; otherwise judge or report."""
     found = find_board(happening.tokens, bench.resources, bare=True)
     known = {one.low for one in found.tokens} if found is not None else set()
     known |= {part for one in known for part in one.split()}
@@ -96,13 +96,13 @@ def narrow_rows(bench: SketchBuilder, happening: TriggerEvent, board: BoardSumma
                 bench.note("It also acts when another field of such a row changes.")
             return
     if board is None and not happening.words & (_JUDGED | _RELATING):
-        # The words that are left name the board, which is asked for.
+        # The remaining words name the board, which is asked for.
         return
     _judge_or_tell(bench, happening, known, "change of the board")
 
 
 def _row_name(tokens: Sequence[Token], board: set[str]) -> set[str]:
-    """What a row is called: the deal, where "a deal on the Pipeline board" changes."""
+    """The name of a row: the deal, in "a deal on the Pipeline board"."""
     first = next((place for place, one in enumerate(tokens) if one.low in board), 0)
     at = first
     while at and tokens[at - 1].low in STOP:
@@ -114,7 +114,7 @@ def _row_name(tokens: Sequence[Token], board: set[str]) -> set[str]:
 
 
 def narrow_event(bench: SketchBuilder, happening: TriggerEvent, config: dict[str, Any]) -> None:
-    """A filter by a number or a value of a field that the words name."""
+    """Filter by a number or value of a named field."""
     parts = {stem(one) for one in re.split(r"[._]", str(config.get("event_type", "")))}
     known = {one.low for one in happening.tokens if stem(one.low) in parts or "." in one.low}
     for place, one in enumerate(happening.tokens):
@@ -133,13 +133,13 @@ def narrow_event(bench: SketchBuilder, happening: TriggerEvent, config: dict[str
 
 
 def narrow_call(bench: SketchBuilder, happening: TriggerEvent) -> None:
-    """What a call tells of is judged where the words ask for a judgement."""
+    """Judge a webhook's content when the request asks for a judgement."""
     if bench.judges and happening.words & _JUDGED:
         bench.narrowed.append(happening.text)
 
 
 def tell_unjudged(bench: SketchBuilder, conditions: Iterable[str]) -> None:
-    """Says of conditions that nothing in the definition looks at them."""
+    """Report conditions that nothing in the definition checks."""
     for one in conditions:
         bench.lose(
             one,
@@ -174,7 +174,7 @@ def _judge_or_tell(
 
 
 def _left(tokens: Sequence[Token], known: set[str]) -> tuple[tuple[Token, ...], str]:
-    """The words that say more than that something happened, and the word that leads to them."""
+    """Return the words beyond the event itself, and the word that introduces them."""
     usual = COMES | ADDED | CHANGED | DELETED | _FILLING | STOP | known
     places = [
         place
@@ -194,7 +194,7 @@ def _left(tokens: Sequence[Token], known: set[str]) -> tuple[tuple[Token, ...], 
 
 
 def _column_test(text: str, columns: Sequence[str]) -> str | None:
-    """An expression about ``row`` for the first column that a value is said for."""
+    """Build an expression about ``row`` for the first column with a value."""
     for column in sorted(columns, key=lambda one: (-len(one), one)):
         if not re.fullmatch(r"[\w -]{2,100}", column):
             continue
@@ -214,7 +214,7 @@ def _column_test(text: str, columns: Sequence[str]) -> str | None:
 
 
 def _parse_value(value: re.Match[str]) -> str:
-    """A value as it is compared; empty where the words behind a column are no value."""
+    """Parse a value for comparison; empty when the words are not a value."""
     quote = value["quote"] or value["curly"] or value["plain"]
     word = value["word"] or ""
     if quote is None and word.lower() in STOP | COMES | ADDED | CHANGED | DELETED | {"not"}:

@@ -1,4 +1,4 @@
-"""Conditions that belong to a schedule: cron cannot count in fortnights, so each step asks."""
+"""Step conditions for biweekly schedules, which cron cannot express."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from mainspring.authoring.models import ProposalQuestion, QuestionChoice
 from mainspring.definition.strict_json import join_pointer
 
-# Where a choice keeps its condition until the steps are known.
+# Placeholder for a choice's condition until the steps are known.
 ANY_STEP = "/when"
 
 
 def on_steps(
     questions: Iterable[ProposalQuestion], steps: Sequence[Any]
 ) -> tuple[ProposalQuestion, ...]:
-    """The questions, with the condition of each choice at every step of the plan."""
+    """Apply each choice's condition to every step of the plan."""
     return tuple(
         replace(one, choices=tuple(_on_steps(choice, steps) for choice in one.choices))
         for one in questions
@@ -36,7 +36,7 @@ def _on_steps(choice: QuestionChoice, steps: Sequence[Any]) -> QuestionChoice:
 
 
 def both(one: str, other: Any) -> str:
-    """Two conditions as one."""
+    """Combine two conditions."""
     if not isinstance(other, str) or not other:
         return one
     return f"{{{{ ({_bare(one)}) and ({_bare(other)}) }}}}"

@@ -1,4 +1,4 @@
-"""What each clause asks for: where something goes, what is thought about, what is read."""
+"""Intents: the targets, model tasks and reads of each clause."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from mainspring.authoring.sketch.word_tables import (
     split_words,
 )
 
-# Words that say that something goes by mail, and to whom.
+# Words that indicate mail, and its recipient.
 
 BY: Final = frozenset({"by", "via", "through", "per", "as"})
-# Verbs that are done to somebody else.
+# Verbs directed at another person.
 TOWARDS: Final = split_words(
     "thank greet welcome congratulate invite answer reply respond apologise apologize wish"
 )
-# What is answered is a message, and not a person.
+# Replies concern a message, not a person.
 _ANSWERING: Final = frozenset({"answer", "reply", "respond"})
-# Words before an address that say whose or what something is, and not for whom.
+# Words before an address that denote possession or origin, not a recipient.
 _OF: Final = split_words(
     "from by of about mentioning mentions mention containing contains contain is isn't are was "
     "regarding concerning not sender author except without"
@@ -50,7 +50,7 @@ _MAILED: Final = frozenset({"email", "e-mail", "mail", "emails"})
 
 
 def find_mail_words(clause: Clause) -> list[Token]:
-    """Words that say that it goes by mail: by email, an email to."""
+    """Find words that indicate mail: by email, an email to."""
     made: list[Token] = []
     for place, one in enumerate(clause.tokens):
         if one.low not in _MAILED or (place == 0 and clause.verb in MAIL):
@@ -65,7 +65,7 @@ def find_mail_words(clause: Clause) -> list[Token]:
 
 
 def recipients(clause: Clause) -> list[Token]:
-    """The addresses of a clause that something goes to; not those of a sender or a condition."""
+    """Return the recipient addresses of a clause; not those of a sender or a condition."""
     return [one for one in clause.of("mail") if not _is_source(clause, one)]
 
 
@@ -77,7 +77,7 @@ def _is_source(clause: Clause, address: Token) -> bool:
 
 
 def person_of(clause: Clause) -> tuple[Token, ...]:
-    """Who a mail is for: the words behind to, or behind the verb."""
+    """Return the mail's recipient: the words after "to", or after the verb."""
     tokens = clause.tokens
     for place, one in enumerate(tokens):
         if one.low == "to" and place + 1 < len(tokens):
@@ -130,10 +130,10 @@ _APPENDING: Final = split_words(
     "create keep file fill copy"
 )
 _UPDATING: Final = frozenset({"update", "change", "mark", "set", "fill"})
-# Who looks through something for something else has to understand it.
+# Looking for something in something needs understanding.
 _LOOKING: Final = frozenset({"check", "review", "scan", "watch", "monitor", "read"})
 _MOST_TARGETS: Final = 5
-# Stands with a target that is made for each of several things.
+# Marks a target that applies to each of several items.
 EACH: Final = "each"
 _REACHING: Final = split_words("tell notify remind alert warn ping inform nudge")
 _GROUPS: Final = split_words("team everyone everybody staff colleagues folks group crew")
@@ -145,7 +145,7 @@ _PEOPLE: Final = split_words(
 
 @dataclass(frozen=True, slots=True)
 class IntentTarget:
-    """One place that something goes to."""
+    """A target of a clause."""
 
     where: Where
     value: str = ""
@@ -165,7 +165,7 @@ class Intent:
 
     @property
     def used(self) -> set[Token]:
-        """Words that say where something goes, and not what."""
+        """The tokens that name the target rather than the content."""
         made: set[Token] = set()
         tokens = self.clause.tokens
         for target in self.targets:
@@ -181,7 +181,7 @@ class Intent:
 
     @property
     def subject(self) -> str:
-        """What is sent or kept, in the words of the request."""
+        """What is sent or stored, in the request's words."""
         skipped = self.used
         kept = [one for one in self.clause.tokens if one not in skipped]
         verbs = [place for place, one in enumerate(kept) if one.low == self.clause.verb]
@@ -198,7 +198,7 @@ class Intent:
 
 
 def read_intent(clause: Clause, bench: SketchBuilder) -> Intent:
-    """What a clause asks for, as far as the rules know it."""
+    """Derive a clause's intent, as far as the rules know it."""
     intent = Intent(clause, _targets(clause, bench)[:_MOST_TARGETS])
     words = set(clause.words)
     named = {one for one in words if one in _THOUGHT or one.removesuffix("s") in _THOUGHT}
@@ -221,7 +221,7 @@ def read_intent(clause: Clause, bench: SketchBuilder) -> Intent:
 
 
 def _passes_answer(clause: Clause, named: set[str]) -> bool:
-    """Whether an answer that came from elsewhere is only handed on."""
+    """Report whether an external answer is only passed on."""
     if named != {"answer"} or clause.verb in THINK:
         return False
     place = clause.words.index("answer")
@@ -291,7 +291,7 @@ def _calls(clause: Clause) -> list[IntentTarget]:
         where: Where = "callback" if clause.verb in SAY | {"put", "notify"} else "call"
         body = [two for two in clause.of("name") if two.text[:1] in ("{", "[")]
         if body:
-            # What is sent was written out.
+            # The body was written out.
             made.append(IntentTarget("call", url, (body[0].text,), tokens=(one, body[0])))
             continue
         made.append(IntentTarget(where, url, tokens=(one,)))
@@ -307,7 +307,7 @@ def _aimed_at(clause: Clause, thing: Token) -> bool:
 
 
 def _board(clause: Clause, bench: SketchBuilder) -> BoardMatch | None:
-    """A board that is written; one that something is of or from is read."""
+    """A board that is written; "of" and "from" mean it is read."""
     bare = clause.verb in _APPENDING | _UPDATING
     found = find_board(clause.tokens, bench.resources, bare=bare)
     if found is None or not found.tokens:
@@ -347,7 +347,7 @@ def _find_storage_targets(clause: Clause, words: set[str]) -> list[IntentTarget]
 
 
 def _several_pages(clause: Clause) -> Token | None:
-    """Pages that are written, each for itself: as pages."""
+    """Several pages, each written separately: as pages."""
     for place, one in enumerate(clause.tokens[1:], 1):
         before = clause.tokens[place - 1].low
         before = clause.tokens[place - 2].low if before in {"new", "separate"} else before
@@ -358,7 +358,7 @@ def _several_pages(clause: Clause) -> Token | None:
 
 
 def _aimed(clause: Clause, thing: Token) -> bool:
-    """Whether a thing is what comes out: a page, as a file, to the wiki."""
+    """Report whether a thing is an output: a page, as a file, to the wiki."""
     place = clause.tokens.index(thing)
     near = {one.low for one in clause.tokens[max(0, place - 3) : place]}
     if clause.verb in THINK:
@@ -367,7 +367,7 @@ def _aimed(clause: Clause, thing: Token) -> bool:
 
 
 def _others(clause: Clause) -> list[IntentTarget]:
-    """Who is to hear of it, where that is somebody else: a channel or an address is asked for."""
+    """Another person to notify: ask for a channel or address."""
     if clause.verb not in _REACHING:
         return []
     who = [one for one in clause.tokens[1:4] if one.kind == "word"]
@@ -383,7 +383,7 @@ def _others(clause: Clause) -> list[IntentTarget]:
 
 
 def _plain(clause: Clause, words: set[str]) -> list[IntentTarget]:
-    """Where it goes when no place was said."""
+    """The default target."""
     verb = clause.verb
     if words & {"inbox", "notification"} and verb in TELL | SAY | KEEP:
         tokens = tuple(one for one in clause.tokens if one.low in {"inbox", "notification"})

@@ -1,4 +1,4 @@
-"""Whether words are English, which is the only language that the rules read."""
+"""Language detection: the rules only read English."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ONLY_ENGLISH: Final = (
     "The rules read English only, and this looks like another language. Say it in English, or "
     "connect a model with `mainspring models connect`: a model reads other languages too."
 )
-# Words of one language only, as far as these languages go: those that two share say nothing.
+# Function words unique to one of these languages.
 _ENGLISH: Final = split_words(
     "the and of when whenever every each if then send post email mail write with from for new "
     "is are be this that it its them my our your they their any all at by or not but before after "
@@ -51,7 +51,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[
 _NO_WORDS: Final = re.compile(r"\S*(?:@|://|#|\{|_)\S*")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _MOST_WORDS: Final = 500
-# The small words inside a name: Anna van den Berg.
+# Particles in names: Anna van den Berg.
 _PARTICLES: Final = re.compile(
     r"(\b[A-ZÀ-Þ][\w'’-]{0,40}) (?:van|von|de|del|della|di|du|da|dos)"
     r"(?: (?:den|der|het|la|las|los))?(?= [A-ZÀ-Þ])"
@@ -59,7 +59,7 @@ _PARTICLES: Final = re.compile(
 
 
 def is_foreign(text: str) -> bool:
-    """Whether most of the small words are those of another language; names do not count."""
+    """Report whether most function words belong to another language; names are ignored."""
     told = _PARTICLES.sub(r"\1", _NO_WORDS.sub(" ", _QUOTED.sub(" ", text)))
     words = [one for line in told.split("\n") for one in _small_words(line)][:_MOST_WORDS]
     english = sum(one in _ENGLISH for one in words)
@@ -68,7 +68,7 @@ def is_foreign(text: str) -> bool:
 
 
 def _small_words(line: str) -> list[str]:
-    """The words of a line without its capitalised words, which are names except for the first."""
+    """The words of a line without capitalised ones, except for the first."""
     words = _WORD.findall(line)
     named = not line.isupper()
     return [

@@ -1,4 +1,4 @@
-"""What is meant word for word: a quotation, a reminder, a greeting."""
+"""Literal text: a quotation, a reminder, a greeting."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OBJECT_STARTS: Final = frozenset({"to", "that", "about", "of", "with", "a", "an
 
 
 def _is_saying(words: Sequence[str]) -> bool:
-    """Whether some words are themselves the message: good night."""
+    """Report whether words are themselves the message: good night."""
     return 0 < len(words) <= 5 and words[0].lower() in _SAYINGS
 
 
 def _extract_text(intent: Intent) -> str:
-    """The words behind saying, or behind that where nothing but where it goes stands before."""
+    """Return the words after "saying", or after "that" when only a target precedes it."""
     clause = intent.clause
     if clause.verb not in SAY | TELL | MAIL | KEEP:
         return ""
@@ -52,7 +52,7 @@ _HOLLOW: Final = split_words(
 
 
 def literal_text(intent: Intent) -> str:
-    """A text that is meant word for word, whatever else was read: a quotation, or an order."""
+    """Return a text that is literal in any case: a quotation, or a command."""
     clause = intent.clause
     if not intent.thinks and _extract_text(intent):
         return find_literal_text(intent)
@@ -67,7 +67,7 @@ def literal_text(intent: Intent) -> str:
 
 
 def find_literal_text(intent: Intent) -> str:
-    """What is said word for word, if it is: a quotation, or what somebody is reminded of."""
+    """Find literal text: a quotation, or the content of a reminder."""
     clause = intent.clause
     text = clause.quote()
     if text:

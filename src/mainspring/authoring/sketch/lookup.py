@@ -1,4 +1,4 @@
-"""Names of the workspace found in words: boards, secrets, automations, page types."""
+"""Finding workspace names in words: boards, secrets, automations, page types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHORTEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class BoardMatch:
-    """A board that was meant, the boards it could be, or only what it was called."""
+    """A matched board, the candidates, or only the name that was given."""
 
     board: BoardSummary | None
     choices: tuple[BoardSummary, ...] = ()
@@ -37,7 +37,7 @@ class BoardMatch:
 def find_board(
     tokens: Sequence[Token], resources: WorkspaceResources, *, bare: bool = False
 ) -> BoardMatch | None:
-    """The board that some words name; ``bare``: also without the word board."""
+    """Find the board that words name; ``bare``: also without the word "board"."""
     low = [one.content.casefold().removesuffix("'s") for one in tokens]
     at = next((place for place, word in enumerate(low) if word in {"board", "boards"}), None)
     there = set(low)
@@ -66,16 +66,16 @@ def find_board(
 
 
 def _places(name: str, low: Sequence[str], there: AbstractSet[str]) -> list[tuple[int, int]]:
-    """Where a name stands in words, as a place and a number of tokens."""
+    """Find a name in words, as position and number of tokens."""
     wanted = name.casefold().split()
     if not wanted or len(name) < _SHORTEST:
         return []
     for form in (name.casefold(), in_other_number(name).casefold()) if len(wanted) > 1 else ():
         if form in there:
-            # A name of several words was found before, and is one token.
+            # A multi-word name was marked before, and is one token.
             return [(low.index(form), 1)]
     if len(wanted) == 1 and wanted[0].endswith("s") and wanted[0] not in there:
-        # One of its rows: a lead is of the board Leads.
+        # The singular names a row: a lead is of the board Leads.
         singular = wanted[0].removesuffix("s")
         return [(low.index(singular), 1)] if singular in there and len(singular) > 2 else []
     if wanted[-1] not in there and len(wanted[-1]) > 2:
@@ -90,13 +90,13 @@ def _places(name: str, low: Sequence[str], there: AbstractSet[str]) -> list[tupl
 
 
 def in_other_number(name: str) -> str:
-    """A name as one of many, or as many of one: the weekly win board."""
+    """A name in singular or plural: the weekly win board."""
     *rest, last = name.split() or [""]
     return " ".join((*rest, _other_number(last.lower()))) if last else name
 
 
 def _other_number(word: str) -> str:
-    """One of many, and many of one."""
+    """Singular to plural, and plural to singular."""
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     if word.endswith("s") and len(word) > 3:
@@ -105,7 +105,7 @@ def _other_number(word: str) -> str:
 
 
 def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
-    """The words that name a board: before the word, or behind it."""
+    """Return the words that name a board: before or after the word "board"."""
     behind = tokens[at + 1 : at + 2]
     if behind and (behind[0].kind == "quote" or behind[0].text[:1].isupper()):
         return tuple(behind)
@@ -118,7 +118,7 @@ def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
 
 
 def how_to_create_board(text: str, resources: WorkspaceResources) -> str:
-    """How the first board is made, where there is none to choose."""
+    """Explain how to create the first board."""
     if resources.boards:
         return ""
     name = loose(shorten_text(text, 100)).replace('"', "") or "NAME"
@@ -131,19 +131,19 @@ def board_choices(boards: Iterable[BoardSummary]) -> tuple[QuestionChoice, ...]:
 
 
 def columns_of(dataset: DatasetSummary | None) -> tuple[str, ...]:
-    """Columns whose names can stand in a definition as they are."""
+    """Columns whose names are valid in a definition."""
     if dataset is None:
         return ()
     return tuple(one for one in dataset.columns if one and "{" not in one and len(one) <= 200)[:50]
 
 
 def find_secrets(resources: WorkspaceResources, *wanted: str) -> tuple[str, ...]:
-    """The secrets whose names tell that they are for this."""
+    """Find secrets whose names match."""
     return tuple(one for one in resources.secrets if all(word in one for word in wanted))
 
 
 def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[QuestionChoice, ...]:
-    """Secrets to choose from; of one that is not there yet it is said how it is kept."""
+    """Secrets to choose from; for a missing one, how to set it."""
     told = {
         one: one if one in kept else f"{one} (not kept yet: `mainspring secrets set {one}`)"
         for one in names
@@ -154,7 +154,7 @@ def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[Questio
 def find_automation(
     clause: Sequence[Token], resources: WorkspaceResources
 ) -> tuple[str, str] | None:
-    """The automation that words name, as name and id."""
+    """Find the automation that words name, with its id."""
     low = [one.content.casefold() for one in clause]
     there = set(low)
     found = [
@@ -173,7 +173,7 @@ def automations(resources: WorkspaceResources) -> frozenset[str]:
 
 
 def page_type_of(word: str, resources: WorkspaceResources) -> str | None:
-    """The type of page that a word names, if it is one here or one of integrations'."""
+    """Return the page type that a word names, if it exists here or in an integration."""
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), word.replace("-", "_")}
     for one in resources.page_types:
         if is_type(one) and (one in forms or ("_" in one and one.rpartition("_")[2] in forms)):
@@ -190,5 +190,5 @@ def names_pages(word: str, resources: WorkspaceResources) -> bool:
 
 
 def mentions(clause: Clause, resources: WorkspaceResources) -> list[Token]:
-    """The tokens of a clause that name pages."""
+    """Return the tokens of a clause that name pages."""
     return [one for one in clause.of("word") if names_pages(one.low, resources)]

@@ -1,4 +1,4 @@
-"""What a new automation is called, and what it is said to be for."""
+"""Name and goal of a new automation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FALLBACK: Final = "New automation"
 
 
 def name_of(clauses: Sequence[Clause], happening: str, used: Iterable[str]) -> str:
-    """A short name from the words of the first clause that says something by itself."""
+    """Build a short name from the first self-contained clause."""
     for clause in clauses:
         told = [
             one
@@ -38,12 +38,12 @@ def name_of(clauses: Sequence[Clause], happening: str, used: Iterable[str]) -> s
 
 
 def _points_back(clause: Clause) -> bool:
-    """Whether a clause only says what becomes of something before it: log it."""
+    """Report whether a clause refers back: log it."""
     return any(one.low in _IT for one in clause.tokens[1:2]) and clause.verb != "remind"
 
 
 def _extract_subject(clause: Clause) -> str:
-    """What a clause is about: what is reminded of, and not that somebody is."""
+    """Return what a clause is about, such as the content of a reminder."""
     tokens = clause.tokens
     if clause.verb in {"remind", "nudge"}:
         for place, one in enumerate(tokens[1:5], 1):
@@ -71,5 +71,5 @@ def _free(name: str, used: Iterable[str]) -> str:
 
 
 def goal_of(text: str) -> str:
-    """The request in a sentence."""
+    """Return the request as one sentence."""
     return loose(sentence(shorten_text(text, 400))) or "What this is for is not said yet."

@@ -1,4 +1,4 @@
-"""Other ways of saying the same, put plainly before a request is cut into clauses."""
+"""Rewriting paraphrases before a request is split into clauses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _ORDERS: Final = tuple(
 
 
 def make_plainer(text: str) -> str:
-    """Rows that are told of as written become orders to write them."""
+    """Rewrite descriptions of rows as instructions to write them."""
     for said, plainer in _ORDERS:
         text = said.sub(plainer, text)
     return _SEGMENT.sub(lambda found: _active(found[0]), text)
@@ -92,7 +92,7 @@ def _is_order(before: str) -> bool:
 
 
 def find_fields(text: str) -> tuple[tuple[str, ...], tuple[int, int] | None]:
-    """Fields of rows that stand in brackets, or behind the word, and where they stand."""
+    """Find field lists in brackets or after the word, with positions."""
     for found in _FIELDS.finditer(text):
         listed = found["list"] or found["said"]
         parts = [one.strip() for one in re.split(r",|\band\b|/", listed) if one.strip()]
@@ -105,7 +105,7 @@ def find_fields(text: str) -> tuple[tuple[str, ...], tuple[int, int] | None]:
 
 
 def find_json(text: str) -> list[tuple[int, int]]:
-    """Where values stand that are written as JSON."""
+    """Find inline JSON values."""
     made: list[tuple[int, int]] = []
     decoder = json.JSONDecoder()
     for found in _JSON_START.finditer(text):
@@ -121,7 +121,7 @@ def find_json(text: str) -> list[tuple[int, int]]:
 
 
 def mend_verbs(tokens: Sequence[Token], names: Iterable[str]) -> list[Token]:
-    """The tokens with a verb of one letter too many, too few or swapped read as that verb."""
+    """Correct verbs with one typo."""
     known = set(names)
     made: list[Token] = []
     for one in tokens:

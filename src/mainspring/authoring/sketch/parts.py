@@ -1,4 +1,4 @@
-"""Several texts out of one thought, and one act for each of several things."""
+"""Several texts from one agent step, and one action per item."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TAKEN: Final = frozenset({"bullets", "text", "rows", "items", "category", "reas
 
 
 def name_parts(plan: SketchPlan) -> None:
-    """Gives each act that sends something else than the others a field of its own."""
+    """Give each action that sends different content its own output field."""
     found: dict[frozenset[str], list[Intent]] = {}
     for intent in plan.intents:
         if not any(one.where in TEXTUAL for one in intent.targets) or literal_text(intent):
@@ -52,7 +52,7 @@ def name_parts(plan: SketchPlan) -> None:
     bulleted = [key for key, group in found.items() if group[0].clause.has(BULLETS)]
     for key, group in found.items():
         if key in bulleted[:1]:
-            # These have a field already.
+            # These already have a field.
             continue
         name, number = _name(group[0]), 1
         made = name
@@ -87,7 +87,7 @@ def _name(intent: Intent) -> str:
 
 
 def mark_each(plan: SketchPlan) -> None:
-    """Which acts are done for each of several things; a clause of its own says it of the next."""
+    """Mark actions that apply per item; a separate clause may say so for the next."""
     pending = False
     for intent in plan.intents:
         acts = bool(intent.targets) or id(intent) in plan.tools
@@ -106,7 +106,7 @@ def act_for_each(
     thought: AgentOutput | None,
     when: str | None,
 ) -> bool:
-    """A loop around an act; false where there is no list to go through."""
+    """Wrap an action in a loop; False when there is no list."""
     tool = plan.tools.get(id(intent))
     targets = [one for one in intent.targets if one.where not in {"board", "rows", "wait"}]
     if intent not in plan.each or (not targets and (tool is None or tool.reads)):

@@ -1,4 +1,4 @@
-"""What is to be built, gathered before the first step is: intents, tools and sources."""
+"""The plan: intents, tools and sources, collected before steps are built."""
 
 from __future__ import annotations
 
@@ -46,35 +46,35 @@ READ_BY_PEOPLE: Final = frozenset({"slack", "telegram", "mail", "owner", "inbox"
 
 @dataclass(slots=True)
 class SketchPlan:
-    """What is to be built, gathered before the first step is."""
+    """Everything to build."""
 
     intents: list[Intent]
     conditions: list[str]
     name: str
     plainly: bool = False
-    # A condition that is an expression, and whether it is that something has changed.
+    # A condition as an expression, and whether it is a change condition.
     tight: str | None = None
     changes: bool = False
     tools: dict[int, MatchedTool] = field(default_factory=dict)
     lost: list[Intent] = field(default_factory=list)
-    # Acts that have a field of the thought for themselves, and what each field holds.
+    # Actions with their own output field, and what each field holds.
     parts: dict[int, str] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
-    # Acts that are done for each of several things.
+    # Actions that apply to each of several items.
     each: list[Intent] = field(default_factory=list)
-    # What nothing here can do.
+    # Intents that nothing here can do.
     unable: list[Intent] = field(default_factory=list)
 
 
 def sort_out(bench: SketchBuilder, plan: SketchPlan) -> None:
-    """Finds tools for what no rule knows, and sets aside what nothing knows."""
+    """Find tools for unknown intents, and set aside the rest."""
     for intent in plan.intents:
         tool = find_tool(bench, intent)
         if tool is None and _is_beyond(bench, intent):
             plan.lost.append(intent)
             plan.unable.append(intent)
         elif tool is None and (absent := absent_service(bench, intent.clause)):
-            # Where it was to go is no part of what is said.
+            # The target's name is not part of the content.
             named = tuple(one for one in intent.clause.tokens if one.low == absent)
             intent.targets = [replace(one, tokens=one.tokens or named) for one in intent.targets]
         elif tool is not None:
@@ -92,7 +92,7 @@ def sort_out(bench: SketchBuilder, plan: SketchPlan) -> None:
         first, second, *_ = (*intent.clause.words, "", "")
         plain = first not in STOP | PRONOUNS | {"do"} and not first.startswith("that")
         if plain and second in {"it", "them"} and len(intent.clause.words) <= 6:
-            # Something is done to what was read, so it is thought about.
+            # What was read is processed, so a model is needed.
             intent.thinks = True
             plan.lost.remove(intent)
     plan.intents = [one for one in plan.intents if one not in plan.lost]
@@ -104,12 +104,12 @@ def sort_out(bench: SketchBuilder, plan: SketchPlan) -> None:
     for intent in plan.intents:
         _look_first(plan, intent, sent)
     for intent in plan.intents if sent else ():
-        # A report that is written and then sent is no page of its own.
+        # A report that is written and then sent is not a page of its own.
         intent.targets = [one for one in intent.targets if (one.where, one.value) != REPORT]
 
 
 def _is_beyond(bench: SketchBuilder, intent: Intent) -> bool:
-    """Whether a clause asks for a deed that only a tool could do, and there is none."""
+    """Report whether a clause needs a tool that does not exist."""
     clause = intent.clause
     placed = any(one.tokens or one.where == "inbox" for one in intent.targets)
     if absent_service(bench, clause):
@@ -125,7 +125,7 @@ def _is_beyond(bench: SketchBuilder, intent: Intent) -> bool:
 
 
 def _look_first(plan: SketchPlan, intent: Intent, sent: bool) -> None:
-    """An address that is called for what it answers is read, and nothing is sent to it."""
+    """A URL that is called for its response is read, and nothing is sent to it."""
     calls = [one for one in intent.targets if one.where == "call"]
     others = len(plan.intents) > 1 and sent and _talks_beside(plan, intent)
     if calls and (plan.conditions or others):
@@ -150,7 +150,7 @@ def find_all_sources(bench: SketchBuilder, plan: SketchPlan) -> list[ReadSource]
         if tool is not None and (tool.reads or intent.clause.verb in FINAL):
             continue
         if intent.clause.verb in {"remind", "nudge"}:
-            # What somebody is reminded of is theirs to do.
+            # The content of a reminder is for the person to do.
             continue
         for source in find_sources(intent, bench):
             told = source.what == "pages" and "page_ingested" in types
@@ -169,7 +169,7 @@ def find_all_sources(bench: SketchBuilder, plan: SketchPlan) -> list[ReadSource]
 
 
 def _meant_tools(bench: SketchBuilder, plan: SketchPlan) -> None:
-    """A tool that reads what is to be sent: the open pull requests."""
+    """Find a tool that reads what is to be sent: the open pull requests."""
     for intent in plan.intents:
         used = intent.used
         tokens = tuple(one for one in intent.clause.tokens if one not in used)
@@ -181,7 +181,7 @@ def _meant_tools(bench: SketchBuilder, plan: SketchPlan) -> None:
 
 
 def _meant_boards(bench: SketchBuilder, plan: SketchPlan, types: set[str]) -> list[ReadSource]:
-    """A board that is named by its rows alone: the open tickets."""
+    """Find a board that is named by its rows alone: the open tickets."""
     if types & _PAYLOADS or plan.tools:
         return []
     for condition in plan.conditions:
@@ -199,7 +199,7 @@ def _meant_boards(bench: SketchBuilder, plan: SketchPlan, types: set[str]) -> li
 
 
 def _watched(bench: SketchBuilder, source: ReadSource) -> bool:
-    """Whether a board that is read is the one whose change started the run."""
+    """Report whether a board that is read is the one that triggered the run."""
     board = source.board.board if source.board is not None else None
     watched = [one.get("config", {}).get("board_id") for one in bench.triggers]
     return board is None or board.id in watched

@@ -1,4 +1,4 @@
-"""From intents to steps: read first, think once, then act."""
+"""From intents to steps: read, then one agent step, then actions."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ from mainspring.authoring.sketch.word_tables import (
 )
 from mainspring.definition.strict_json import join_pointer
 
-# What the trigger of a run brings with it, and steps that read what it only points at.
+# The trigger's content, and steps that load what it refers to.
 
 
 def trigger_material(bench: SketchBuilder, *, deep: bool) -> list[ReadMaterial]:
-    """What the trigger brings; ``deep``: read what it only points at."""
+    """Return the trigger's content; ``deep``: load what it refers to."""
     made: list[ReadMaterial] = []
     types = {str(one.get("type")) for one in bench.triggers}
     if "page_ingested" in types:
@@ -88,7 +88,7 @@ def _came_in(bench: SketchBuilder, deep: bool) -> ReadMaterial:
         return ReadMaterial(
             "{{ trigger.title }}", "{{ trigger.title }}", "{{ trigger.title }}", row=row
         )
-    # Who sent it stands in the front matter.
+    # The sender is in the front matter.
     part = "markdown" if bench.narrowed else "body"
     name = bench.step("read_page", "get_page", {"id": "{{ trigger.page_id }}", "include": [part]})
     text = f"# {{{{ trigger.title }}}}\n{{{{ steps.{name}.{part} | truncate({PLENTY}) }}}}"
@@ -121,7 +121,7 @@ def _changed(bench: SketchBuilder, deep: bool) -> ReadMaterial:
     return ReadMaterial("{{ trigger.board_name }}", text, text, output=name)
 
 
-# Parts of a request that ask for nothing: courtesy, background, and how long a text may be.
+# Parts of a request without an instruction: courtesy, background, text length.
 
 _COURTESY: Final = re.compile(
     r"(?:(?:please|pls|plz|thanks?|thank you|thx|cheers|hi|hello|hey|ok|okay|so)\W*)+"
@@ -132,7 +132,7 @@ _COURTESY: Final = re.compile(
     r"(?:webhooks?|calls?|events?)\W*",
     re.IGNORECASE,
 )
-# A sentence about somebody or something, and no order.
+# A statement, not an instruction.
 _STATEMENT: Final = re.compile(
     r"(?:and |but |because |so )?(?:i|i'm|im|i've|i'd|we|we're|we've|our|my|there|here|he|she|they|"
     r"they're|it|it's|this|are|is|am|was|were|nobody|everybody|somebody|someone|people|customers)\b",
@@ -154,21 +154,21 @@ _LENGTH: Final = re.compile(
 
 
 def is_courtesy(text: str) -> bool:
-    """Words that only accompany what is asked for."""
+    """Report whether words are only a courtesy."""
     return _COURTESY.fullmatch(text.strip()) is not None
 
 
 def is_statement(text: str) -> bool:
-    """A sentence that tells something and asks for nothing."""
+    """Report whether a sentence is a statement without an instruction."""
     return _STATEMENT.match(text) is not None and _WANTS.search(text) is None
 
 
 def is_length(text: str) -> bool:
-    """How long a text may be: an instruction for the model that writes it."""
+    """Report whether words limit a text's length, which is for the model."""
     return _LENGTH.fullmatch(text.strip()) is not None
 
 
-# What an act has to say: word for word, as it was thought, or as it was read.
+# The content of an action: literal, generated, or as read.
 
 _WITH: Final = re.compile(
     r"\bwith (?:the |its |their )?"
@@ -226,7 +226,7 @@ def content_of(
 
 
 def _cells(intent: Intent) -> tuple[str, ...]:
-    """The fields of what was sent that a message is to hold: with the name and email."""
+    """The fields of a webhook that a message should contain: with the name and email."""
     found = _WITH.search(intent.clause.text(intent.used))
     if found is None:
         return ()
@@ -235,7 +235,7 @@ def _cells(intent: Intent) -> tuple[str, ...]:
 
 
 def _news(plan: SketchPlan, materials: Sequence[ReadMaterial]) -> str:
-    """What has become of an address, as a title."""
+    """Describe a URL's status as a title."""
     site = site_of(materials)
     if plan.changes:
         return f"{site} has changed"
@@ -263,13 +263,13 @@ def _rows_of(
     return None, None
 
 
-# Whether something has to be thought about, and what the agent is told then.
+# Whether an agent is needed, and its prompt.
 
 _SHAPING: Final = BULLETS | STOP | PRONOUNS | frozenset(NUMBERS) | frozenset({"write", "short"})
 _CREATIVE: Final = split_words(
     "joke haiku poem quote tip greeting welcome thank riddle fact wish motivational message"
 )
-# What nobody knows who has not looked.
+# Facts that need a source.
 _FACTS: Final = split_words(
     "weather forecast temperature price prices stock stocks rate rates news headlines sales "
     "revenue customer customers invoice invoices order orders ticket tickets lead leads deal "
@@ -302,7 +302,7 @@ def _instructions(
         if not one.thinks and _must_think(bench, plan, one, materials)
     ]
     if made and not any(made):
-        # It is only said where it goes, so what was read is what it is about.
+        # Only the target is given, so the content is what was read.
         read = [one.clause.text() for one in plan.intents if one.reads or id(one) in plan.tools]
         return [f"Write a short message about this: {' '.join(read) or plan.name}"]
     return [one for one in made if one]
@@ -341,7 +341,7 @@ def think(
 
 
 def _ask_source(bench: SketchBuilder, instructions: Sequence[str]) -> None:
-    """What is known only to those who look is asked for; all else a model may write by itself."""
+    """Ask for the source of facts; a model can write other text on its own."""
     words = {one.strip(".,;:!?").lower() for told in instructions for one in told.split()}
     if not words & _FACTS:
         bench.note("Nothing says where this comes from, so the model writes it from what it knows.")
@@ -363,7 +363,7 @@ def _is_creative(plan: SketchPlan) -> bool:
 def _with_conditions(
     plan: SketchPlan, instructions: list[str], shape: AgentOutputShape
 ) -> list[str]:
-    """A condition for rows says which of them; one for a message, whether it is sent at all."""
+    """A condition on rows selects them; a condition on a message decides whether it is sent."""
     said = " and ".join(plan.conditions)
     places = {one.where for intent in plan.intents for one in intent.targets}
     if shape.rows and not places & TEXTUAL:
@@ -374,7 +374,7 @@ def _with_conditions(
 
 
 def _only_shape(text: str) -> bool:
-    """Whether an instruction says no more than how long the answer is."""
+    """Report whether an instruction only limits the length."""
     words = {one.strip(".,").lower() for one in text.split()}
     return not {one for one in words if not one.isdecimal()} - _SHAPING
 
@@ -399,7 +399,7 @@ def _is_done_by_tool(plan: SketchPlan, intent: Intent) -> bool:
 def _must_think(
     bench: SketchBuilder, plan: SketchPlan, intent: Intent, materials: Sequence[ReadMaterial]
 ) -> bool:
-    """Whether what is to be sent has to be written first."""
+    """Report whether the content has to be written by a model."""
     textual = [one for one in intent.targets if one.where in TEXTUAL]
     if id(intent) in plan.tools and not plan.tools[id(intent)].reads:
         if intent.clause.verb in FINAL:
@@ -420,9 +420,9 @@ def _must_think(
 
 
 def needs_new_text(bench: SketchBuilder, intent: Intent, rows: bool) -> bool:
-    """Whether something of its own is to be written, and not only what was read passed on.
+    """Report whether new text is needed rather than what was read.
 
-    ``rows``: rows of a board were read, and other words than theirs choose among them.
+    ``rows``: board rows were read, and further words select among them.
     """
     verb = intent.clause.verb
     if verb in READ or literal_text(intent) or (not rows and not verb):
@@ -441,10 +441,10 @@ def _shape_for(
     shape: AgentOutputShape,
     thinks: bool,
 ) -> None:
-    """A board's rows are a part of the answer, unless the trigger brings them."""
+    """Board rows are part of the output, unless the trigger has them."""
     if target.where not in {"board", "rows"} or intent.clause.quote():
         return
-    # Fields that are named have to be found in what came in, unless it has fields itself.
+    # Named fields must be extracted from the input, unless it has fields.
     brought = any(
         one.row == WHOLE or (one.row is not None and not bench.fields) for one in materials
     )
@@ -469,7 +469,7 @@ def build_plan(
     *,
     plainly: bool = False,
 ) -> bool:
-    """All steps; false when nothing that can be done was understood."""
+    """Build all steps; False when nothing actionable was understood."""
     plan = SketchPlan(list(intents), conditions, name, plainly)
     sort_out(bench, plan)
     sources = find_all_sources(bench, plan)
@@ -533,7 +533,7 @@ def _act(
 
 
 def _expect_answer(bench: SketchBuilder, plan: SketchPlan, looking: Sequence[Intent]) -> None:
-    """Who only has an address looked at wants to hear of it when it does not answer."""
+    """A URL check without a target notifies when the URL is down."""
     for intent in looking:
         intent.thinks = False
     if not plan.conditions and not _says_where(plan):
@@ -542,13 +542,13 @@ def _expect_answer(bench: SketchBuilder, plan: SketchPlan, looking: Sequence[Int
 
 
 def _says_where(plan: SketchPlan) -> bool:
-    """Whether anything is done besides reading and thinking."""
+    """Report whether anything beyond reading and thinking is done."""
     written = any(not one.reads for one in plan.tools.values())
     return written or any(one.where != "wait" for intent in plan.intents for one in intent.targets)
 
 
 def _wait_first(bench: SketchBuilder, plan: SketchPlan, name: str) -> list[Intent]:
-    """A pause that was said before anything is read comes before it."""
+    """A pause mentioned before any read comes first."""
     made: list[Intent] = []
     for intent in plan.intents:
         if [one.where for one in intent.targets] != ["wait"]:
@@ -559,7 +559,7 @@ def _wait_first(bench: SketchBuilder, plan: SketchPlan, name: str) -> list[Inten
 
 
 def _wants_details(bench: SketchBuilder, acts: Sequence[Intent]) -> bool:
-    """Whether an act needs more of what came in than its title."""
+    """Report whether an action needs more of the input than its title."""
     if any(needs_new_text(bench, one, rows=False) for one in acts if one.targets):
         return True
     changed = any(one.get("type") == "board_change" for one in bench.triggers)
@@ -587,7 +587,7 @@ def _tool_reads(bench: SketchBuilder, plan: SketchPlan) -> list[ReadMaterial]:
 
 
 def _default_act(bench: SketchBuilder, plan: SketchPlan, acts: list[Intent]) -> None:
-    """What is read or thought must go somewhere."""
+    """Add a default target for what was read or generated."""
     written = [one for one in plan.tools.values() if not one.reads]
     if any(one.where != "wait" for each in plan.intents for one in each.targets) or written:
         return
@@ -611,7 +611,7 @@ def _tell_unknown_ways(bench: SketchBuilder, plan: SketchPlan) -> None:
 
 
 def _let_fail(bench: SketchBuilder, materials: Sequence[ReadMaterial]) -> None:
-    """An address that does not answer well is what was asked for, and no failure of the run."""
+    """A URL's error response is expected here, and not a failure of the run."""
     outputs = {one.output for one in materials if one.web}
     for step in bench.steps:
         if step.get("step_id") in outputs:
@@ -619,7 +619,7 @@ def _let_fail(bench: SketchBuilder, materials: Sequence[ReadMaterial]) -> None:
 
 
 def _left_over(intent: Intent) -> str:
-    """What a clause says beside a quotation and where it goes."""
+    """Return what a clause says besides a quotation and its target."""
     used = intent.used
     kept = [one for one in intent.clause.tokens if one not in used and one.kind != "quote"]
     while kept and (kept[0].low == intent.clause.verb or kept[0].low in STOP | PASSED_ON):
@@ -643,14 +643,14 @@ def _tell_lost(bench: SketchBuilder, plan: SketchPlan) -> None:
     understood = " ".join(one.clause.text() for one in plan.intents).casefold()
     for intent in (one for one in plan.lost if one not in plan.unable):
         if intent.clause.text().casefold() in understood:
-            # Said again since, in words that were understood.
+            # Repeated later in words that were understood.
             continue
         if intent.clause.verb in VERBS or len(intent.clause.tokens) > 1:
             _tell_one(bench, intent.clause.text())
 
 
 def _tell_one(bench: SketchBuilder, text: str) -> None:
-    """A clause that no step does: a length for the model, background, or not understood."""
+    """Report a clause without a step: a length for the model, background, or not understood."""
     thinks = [one for one in bench.steps if one.get("action") == "agent_task"]
     if is_courtesy(text):
         return

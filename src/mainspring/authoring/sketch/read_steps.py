@@ -1,4 +1,4 @@
-"""Steps that read, and what later steps find in them."""
+"""Steps that read, and how later steps refer to their output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mainspring.definition.strict_json import join_pointer
 
 What = Literal["pages", "query", "board", "web", "calendar"]
 
-# What the trigger brought, as one value.
+# The whole trigger payload.
 WHOLE: Final = "{{ trigger }}"
 PLENTY: Final = 20_000
 SHORT: Final = 3_000
@@ -41,7 +41,7 @@ _LATER: Final = frozenset({"tomorrow", "tomorrow's", "week", "week's", "month", 
 
 @dataclass(frozen=True, slots=True)
 class ReadSource:
-    """Something that a clause reads."""
+    """A source that a clause reads."""
 
     what: What
     value: str = ""
@@ -52,32 +52,32 @@ class ReadSource:
 
 @dataclass(frozen=True, slots=True)
 class ReadMaterial:
-    """What was read: for a document, and in short for a message."""
+    """What was read: in full for a document, and briefly for a message."""
 
     title: str
     text: str
     brief: str
-    # True where the brief says nothing that a person would want to read.
+    # Whether the brief form is unsuitable for people.
     raw: bool = False
-    # A condition under which there is something at all.
+    # A condition that there is any content.
     when: str | None = None
     output: str = ""
     web: bool = False
-    # Whether nothing at all is done where there is nothing.
+    # Whether nothing is done without content.
     gate: bool = False
-    # Whether these are rows of a board.
+    # Whether these are board rows.
     rows: bool = False
     row: Any = None
-    # A list that can be gone through, and how one of it reads.
+    # An iterable list, and the text of one item.
     each: str = ""
     item: str = ""
     item_title: str = ""
-    # The whole value, for machines.
+    # The whole machine-readable value.
     value: str | None = None
 
 
 def find_sources(intent: Intent, bench: SketchBuilder) -> list[ReadSource]:
-    """What a clause reads; where something goes to is not read."""
+    """Find what a clause reads, excluding targets."""
     clause = intent.clause
     used = intent.used
     tokens = [one for one in clause.tokens if one not in used]
@@ -102,7 +102,7 @@ def find_sources(intent: Intent, bench: SketchBuilder) -> list[ReadSource]:
 
 
 def _implies_address(clause: Clause) -> bool:
-    """Whether something on the web is looked at whose address was not said: their API."""
+    """Report whether a web source without a given URL is meant: their API."""
     if clause.verb not in READ | {"call", "hit", "ping", "invoke", "request"}:
         return False
     words = clause.words
@@ -150,7 +150,7 @@ def _topic(tokens: Sequence[Token]) -> str:
 
 
 def add_read(bench: SketchBuilder, source: ReadSource) -> ReadMaterial | None:
-    """The steps that read a source."""
+    """Add the steps that read a source."""
     if source.what == "pages":
         return _list_pages(bench, source)
     if source.what == "query":
@@ -245,7 +245,7 @@ def _board(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
 
 
 def _line(found: BoardMatch, row: str = "row") -> str:
-    """One row for people: its first columns, or all of it where none are known."""
+    """One row for people: its first columns, or all of it when unknown."""
     columns = [one for one in columns_of(found.dataset) if one.isprintable() and "'" not in one]
     plain = [one for one in columns if "\\" not in one and "}" not in one][:6]
     cells = (f"{{{{ {row}['{one}'] | default('', true) }}}}" for one in plain)
@@ -253,7 +253,7 @@ def _line(found: BoardMatch, row: str = "row") -> str:
 
 
 def _ask_board(bench: SketchBuilder, found: BoardMatch, config: dict[str, Any]) -> None:
-    """A board may be named in two ways, so the whole config is asked for."""
+    """A board can be given by id or name, so the whole config is asked for."""
     said = f" There is none called {quote_request(found.said)}." if found.said else ""
     if len(found.choices) > 1 and len({one.name for one in found.choices}) == 1:
         said = f" Several are called {quote_request(found.said)}."
@@ -270,7 +270,7 @@ def _ask_board(bench: SketchBuilder, found: BoardMatch, config: dict[str, Any]) 
 
 
 def _ask_first_board(bench: SketchBuilder, found: BoardMatch) -> None:
-    """No board is here at all: which it is can be said once there is one."""
+    """There is no board yet, so the question can only be answered later."""
     bench.ask(
         "board",
         join_pointer(bench.next_at, "config", "board_id"),

@@ -1,4 +1,4 @@
-"""Another channel or address put in the place of one that is there."""
+"""Replacing a channel or address in a definition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plan_of(document: Mapping[str, Any]) -> list[Any]:
 
 
 def walk(steps: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Every step, those inside of others too."""
+    """Yield every step, nested ones included."""
     for step in steps:
         if not isinstance(step, dict):
             continue
@@ -32,9 +32,9 @@ def walk(steps: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def replace_destination(document: Document, bench: SketchBuilder, clause: Clause) -> bool:
-    """Another channel or address in the place of one that is there."""
+    """Replace an existing channel or address."""
     channels, mails = clause.of("channel"), clause.of("mail")
-    # A word that leads a clause is no longer in it.
+    # The word that introduced a clause is no longer in it.
     words = set(clause.words) | ({"now"} & set(bench.text.lower().split()))
     if not (channels or mails) or not words & _REPLACING:
         return False
@@ -53,7 +53,7 @@ def replace_destination(document: Document, bench: SketchBuilder, clause: Clause
 
 
 def _old_and_new(clause: Clause, named: Sequence[Token]) -> tuple[str | None, str]:
-    """Which of one or two names goes, and which comes."""
+    """Decide which of one or two names is replaced, and by which."""
     if len(named) == 1:
         return None, named[0].text
     first, second = named[0].text, named[1].text

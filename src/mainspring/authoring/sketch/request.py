@@ -1,4 +1,4 @@
-"""A request read once: its bounds, its moments, what happens, and its clauses."""
+"""Parsing a request: limits, times, events and clauses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from mainspring.authoring.sketch.word_tables import (
     split_words,
 )
 
-# Happenings that are told as facts: a page comes in; every new email is logged.
+# Events stated as facts: a page comes in; every new email is logged.
 
 _EACH: Final = frozenset({"every", "each", "any", "all"})
 _INCOMING: Final = frozenset({"new", "incoming"})
@@ -63,7 +63,7 @@ _TOLD: Final = frozenset({"page", "webhook", "board", "event", "automation"})
 def find_stated_events(
     tokens: Sequence[Token], known: HappeningNames
 ) -> tuple[list[TriggerEvent], list[Token]]:
-    """Happenings that are told as facts: a page comes in; every new email is logged."""
+    """Find events stated as facts: a page comes in; every new email is logged."""
     rest: list[Token] = []
     part: list[Token] = []
     found: list[TriggerEvent] = []
@@ -73,7 +73,7 @@ def find_stated_events(
             continue
         told = _parse_trigger_event(part, known) if not found else None
         if found and _offers_call(part):
-            # How it is noticed was said afterwards.
+            # The channel was named afterwards.
             found[0] = TriggerEvent("webhook", found[0].tokens, "when", True)
             part = []
         if told is not None:
@@ -94,7 +94,7 @@ _ADDRESS_WORDS: Final = frozenset(
 
 
 def _offers_call(part: Sequence[Token]) -> bool:
-    """Whether it is told that somebody can call: it can call a URL."""
+    """Report whether the request says that somebody can call: it can call a URL."""
     words = {one.low for one in part}
     return bool(words & _CALLING and words & _ABLE and words & _ADDRESS_WORDS)
 
@@ -119,7 +119,7 @@ def _parse_trigger_event(part: Sequence[Token], known: HappeningNames) -> Trigge
 
 
 def _is_first(part: Sequence[Token], at: int) -> bool:
-    """Whether a verb begins what is asked for, and does not belong to somebody who does it."""
+    """Report whether a verb starts an instruction rather than a statement."""
     before = part[at - 1].low if at else ""
     return (
         at == 0
@@ -130,7 +130,7 @@ def _is_first(part: Sequence[Token], at: int) -> bool:
 
 # Where a request names boards and automations of the workspace.
 
-# How automations are named: after the word or before it, to be run, or where one ends.
+# How automations are referred to: with the word, to be run, or when one ends.
 _AUTOMATION_NAME: Final = re.compile(
     r"\b(?:automation|workflow)s?(?:,? (?:called|named))?[\s:]*$"
     r"|\b(?:run|start|trigger|launch|execute|kick off)s?(?: the| my| our)? $"
@@ -147,9 +147,9 @@ _MOST_NAMED: Final = 20
 
 
 def find_names(text: str, resources: WorkspaceResources) -> list[tuple[int, int]]:
-    """Where boards and automations are named: a nightly import is no schedule.
+    """Find names of boards and automations: a nightly import is not a schedule.
 
-    Automations are called by the words of requests, so one is meant only where it is named.
+    Automations are named in the words of requests, so one counts only when referred to.
     """
     low = text.lower()
     if len(low) != len(text):
@@ -180,7 +180,7 @@ def find_names(text: str, resources: WorkspaceResources) -> list[tuple[int, int]
 
 
 def _is_named(before: str, behind: str) -> bool:
-    """Whether an automation is named between these words."""
+    """Report whether an automation is referred to between these words."""
     return bool(_AUTOMATION_NAME.search(before) or _ENDS_SO.match(behind))
 
 
@@ -189,7 +189,7 @@ def _inside_word(text: str, start: int, end: int) -> bool:
 
 
 def mark_names(text: str, names: list[tuple[int, int]]) -> str:
-    """The text with marks around names, so that each is one token whatever it is made of."""
+    """Mark names in the text, so that each becomes one token."""
     for start, end in sorted(names, reverse=True):
         name = text[start:end]
         if name[0] in _OPENS and name[-1] in _CLOSES:
@@ -198,7 +198,7 @@ def mark_names(text: str, names: list[tuple[int, int]]) -> str:
     return text
 
 
-# What is to be called something: a page called Morning news, a mail with the subject Numbers.
+# Titles: a page called Morning news, a mail with the subject Numbers.
 
 _SAID: Final = (
     r"(?:\"(?P<{0}a>[^\"\n]{{1,150}})\"|“(?P<{0}b>[^”\n]{{1,150}})”|'(?P<{0}c>[^'\n]{{1,150}})'"
@@ -218,7 +218,7 @@ _SUBJECT: Final = re.compile(
     r"(?:,|\band) (?:the )?(?P<noun>subject)(?: line)?(?: is|:)? " + _SAID.format("s"),
     re.IGNORECASE,
 )
-# The first of these words ends a title that is not in quotation marks.
+# These words end an unquoted title.
 _ENDS: Final = split_words(
     "and to every each when whenever if on in into at for from with by then via using please "
     "containing about that which saying daily weekly monthly"
@@ -239,7 +239,7 @@ _KINDS: Final = {
 
 
 def find_titles(text: str) -> tuple[dict[str, str], list[tuple[int, int]]]:
-    """What things are to be called, by kind, and where it stands."""
+    """Find titles by kind, with positions."""
     made: dict[str, str] = {}
     places: list[tuple[int, int]] = []
     for pattern in (_CALLED, _WITH, _SUBJECT):
@@ -257,7 +257,7 @@ def find_titles(text: str) -> tuple[dict[str, str], list[tuple[int, int]]]:
 
 
 def _is_made(before: str) -> bool:
-    """Whether what has the name is written, and does not happen or is read."""
+    """Report whether the titled thing is written, rather than an event or a source."""
     words = re.split(r"[,.;\n]", before)[-1].lower().split()
     if _HAPPENING & set(words):
         return False
@@ -283,7 +283,7 @@ def _is_in(place: int, spans: list[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
-# What a request says is not to be done: no step of the plan, and told as left out.
+# Negations: no step is built, and the omission is reported.
 
 _NOT: Final = (
     r"(?:do not|don['’]?t|never|without|instead of|rather than|no need to|must not|mustn['’]t|"
@@ -302,9 +302,9 @@ _UNWANTED: Final = re.compile(
     rf"(?:{_SAYING}|{_KEEPING})\b[^,.;:!?\n]{{0,200}}",
     re.IGNORECASE,
 )
-# Behind these another thing is asked for.
+# After these another instruction starts.
 _TURN: Final = re.compile(r"\s(?:but|just|only|instead(?! of)|and (?P<verb>\w{1,20}))\b")
-# Said of when or how often something is not to be done, not that it is never done.
+# Qualified negations, about when or how often.
 _SOMETIMES: Final = re.compile(
     r"\b(?:if|when|whenever|while|unless|until|twice|again|once|more|before|after|same|empty|"
     r"duplicates?|already|too|otherwise|every|without (?:my|our|asking|approval))\b",
@@ -314,7 +314,7 @@ _MOST: Final = 10
 
 
 def find_unwanted(text: str, quoted: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Where a request says what is not to be done; not in quotations."""
+    """Find negated parts of a request, outside quotations."""
     spans: list[tuple[int, int]] = []
     for found in _UNWANTED.finditer(text):
         start, end = found.start(), _end(text, found)
@@ -328,7 +328,7 @@ def find_unwanted(text: str, quoted: list[tuple[int, int]]) -> list[tuple[int, i
 
 
 def _end(text: str, found: re.Match[str]) -> int:
-    """Where the words end that are not to be done."""
+    """Return the end of a negated part."""
     for turn in _TURN.finditer(text, found.start() + 1, found.end()):
         own = turn["verb"]
         if own is None or own.lower() in VERBS:
@@ -360,7 +360,7 @@ _WAITING: Final = re.compile(
     r"\b(?:wait|pause|sleep)(?: for)? (?:\w{1,10} ){1,2}?(?:seconds?|minutes?|hours?|days?)\b",
     re.IGNORECASE,
 )
-# Ways of speaking that the tables of verbs would take for something else.
+# Idioms that the verb tables would misread.
 _IDIOMS: Final = tuple(
     (re.compile(said, re.IGNORECASE), plainer)
     for said, plainer in (
@@ -403,13 +403,13 @@ _KEPT: Final = (THINK_NOUNS | BULLETS | CALENDAR | frozenset(PAGE_NOUNS) | VERBS
 _WORD: Final = re.compile(r"[\w'’-]{1,80}")
 
 
-# Where words for time are none: a channel called lunch, an event called tick.hourly.
+# Words that only look like times: a channel called lunch, an event called tick.hourly.
 _NO_TIME: Final = (_QUOTED, _ADDRESS, _WAITING, _NAMED)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """Everything that the rules read out of a wish."""
+    """A parsed request."""
 
     text: str
     caps: RequestedCaps
@@ -417,26 +417,26 @@ class ParsedRequest:
     happenings: tuple[TriggerEvent, ...]
     clauses: tuple[Clause, ...]
     by_hand: bool = False
-    # Whether somebody said that no model should be asked.
+    # Whether the request excludes using a model.
     plainly: bool = False
-    # Fields of rows that the words list.
+    # Fields of rows that the request lists.
     fields: tuple[str, ...] = ()
-    # The words in which times were looked for.
+    # The text in which times were parsed.
     timed: str = ""
-    # What was said not to be done.
+    # The negated parts.
     unwanted: tuple[str, ...] = ()
-    # What things are to be called, by their kind.
+    # Titles by kind of thing.
     titles: Mapping[str, str] = field(default_factory=dict)
-    # What is assumed about a time whose zone is still open.
+    # Assumptions about a time whose zone is open.
     assumed: tuple[str, ...] = ()
 
 
 def read_request(
     request: AutomationRequest, resources: WorkspaceResources, *, told: bool = True
 ) -> ParsedRequest:
-    """Reads a wish from the outside in: what is certain first, and out of the way of the rest.
+    """Parse a request, the most certain parts first.
 
-    ``told``: a happening may be told as a fact too, which a change of a definition never does.
+    ``told``: an event may be stated as a fact, which does not apply to edits.
     """
     text = clean(request.text)
     caps = find_caps(text)
@@ -481,7 +481,7 @@ def read_request(
     if told and not moved and all(one.sort in vague for one in happenings):
         facts, left = find_stated_events(left, known)
         if facts:
-            # What a call tells of is told with it: Stripe sends a webhook when a payment fails.
+            # The content of a webhook: Stripe sends a webhook when a payment fails.
             happenings = [*facts, *(one for one in happenings if one.sort != "unknown")]
     return ParsedRequest(
         text,
@@ -504,13 +504,13 @@ def _inside(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
 
 
 def _list_reserved_names(resources: WorkspaceResources) -> list[str]:
-    """Words that are names here, whatever verb they look like."""
+    """Words that are names here, even if they look like verbs."""
     boards = [part for one in resources.boards for part in one.name.casefold().split()]
     return [*boards, *resources.page_types, *PAGE_NOUNS, *THINK_NOUNS, *CALENDAR]
 
 
 def _build_happening_names(resources: WorkspaceResources) -> HappeningNames:
-    """The names of the workspace by which happenings are told apart."""
+    """Build the workspace names that identify events."""
     boards = frozenset(
         word for one in resources.boards if one.name.strip() for word in _forms(one.name.casefold())
     )
@@ -535,14 +535,14 @@ def _forms(name: str) -> tuple[str, ...]:
 
 
 def _rows(resources: WorkspaceResources) -> frozenset[str]:
-    """What one row of a board is called, where the board is called after all of them."""
+    """The name of a row, for a board named in the plural."""
     names = [one.name.casefold().strip() for one in resources.boards]
     singular = [one[:-1] for one in names if one.endswith("s") and " " not in one and len(one) > 3]
     return frozenset(form for one in singular for form in (one, f"{one}'s"))
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """The text with blanks over some places, so that all others keep theirs."""
+    """Blank out spans, keeping all other positions."""
     signs = list(text)
     for start, end in spans:
         signs[start:end] = " " * (end - start)
@@ -550,7 +550,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _without_time(text: str, time: ScheduleAnswer) -> str:
-    """Blanks over the words for time; what stands between them and means more stays."""
+    """Blank out the time words, except meaningful words between them."""
     read: list[ScheduleReading | ScheduleClarification | ScheduleRefusal] = [
         *time.readings,
         *time.clarifications,
@@ -565,7 +565,7 @@ def _without_time(text: str, time: ScheduleAnswer) -> str:
         if not any(one.span.start <= start and end <= one.span.end for one in read):
             continue
         if piece.kind.startswith("without"):
-            # What is not to be done at some times is no deed of its own.
+            # A negated time is not an action.
             spans.append((start, end))
         else:
             spans += [

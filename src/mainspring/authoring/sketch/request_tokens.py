@@ -1,7 +1,7 @@
-"""A request cut into tokens and clauses, each knowing where it stood.
+"""Splitting a request into tokens and clauses, with positions.
 
-Every token is found once, from left to right, by patterns that cannot go back far: a text of any
-length and shape is read in time that grows with its length alone.
+Tokens are matched from left to right by patterns with bounded backtracking, so parsing is linear in
+the length of the text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKS: Final = re.compile(r"\s*([,:;])(?:\s{0,4}[,:;])*")
 _OBJECTS: Final = frozenset(
     {"me", "us", "it", "them", "the", "a", "an", "everyone", "all", "this", "its", "their"}
 )
-# Before a noun these tell of what kind it is, and by themselves they are things.
+# Attributive nouns that are also things by themselves.
 _THINGS: Final = frozenset({"customer", "support", "sales", "incident"})
 _JOINING: Final = frozenset({",", "and", "then", "&", "also", "plus", "please", "-", "–", ":"})
 
@@ -49,13 +49,13 @@ class Token:
 
     @property
     def content(self) -> str:
-        """What a quotation says, and any other token as it is."""
+        """A quotation's content, or the token's text."""
         return self.text[1:-1].strip() if self.kind == "quote" else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing that is asked for: its verb, all its words, and the request they stand in."""
+    """One instruction: its verb, its tokens, and the request."""
 
     tokens: tuple[Token, ...]
     source: str
@@ -75,13 +75,13 @@ class Clause:
         return next((one.content for one in self.of("quote")), None)
 
     def text(self, without: Iterable[Token] = ()) -> str:
-        """The clause as it was written, leaving some tokens out."""
+        """Return the clause's text without some tokens."""
         left_out = set(without)
         kept = [one for one in self.tokens if one not in left_out]
         return join_tokens(kept, self.source)
 
     def after(self, *text: str) -> tuple[Token, ...]:
-        """What stands behind the first of some words."""
+        """Return what follows the first of some words."""
         for place, one in enumerate(self.tokens):
             if one.low in text:
                 return self.tokens[place + 1 :]
@@ -89,7 +89,7 @@ class Clause:
 
 
 def join_tokens(tokens: Sequence[Token], source: str) -> str:
-    """Tokens as text, with blanks where they stood apart."""
+    """Join tokens with their original spacing."""
     parts: list[str] = []
     for place, one in enumerate(tokens):
         if place and tokens[place - 1].end != one.start:
@@ -100,7 +100,7 @@ def join_tokens(tokens: Sequence[Token], source: str) -> str:
 
 
 def address_of(one: Token) -> str:
-    """The address that a token is; empty where it has no host that could be called."""
+    """Return the URL of a token; empty without a callable host."""
     url = one.text if one.kind == "url" else f"https://{one.text}"
     return url if parse_template_host(url) is not None else ""
 
@@ -120,7 +120,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def begins(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word asks for something there, and does not name a thing."""
+    """Report whether a word starts an instruction rather than naming a thing."""
     one = tokens[at]
     if one.kind != "word" or one.low not in VERBS:
         return False
@@ -131,7 +131,7 @@ def begins(tokens: Sequence[Token], at: int) -> bool:
         return False
     came = before.low == "in" and at > 1 and tokens[at - 2].low in {"comes", "come", "came"}
     following = tokens[at + 1] if at + 1 < len(tokens) else None
-    # What is above 500 may be followed by what to do then; 3 posts are things.
+    # "Above 500" may be followed by an instruction; "3 posts" are things.
     counted = before.kind == "number" and (following is None or following.low not in _WHOM)
     ended = before.low in _THINGS and one.low not in AMBIGUOUS
     ended = ended and following is not None and following.low in _OBJECTS
@@ -141,12 +141,12 @@ def begins(tokens: Sequence[Token], at: int) -> bool:
         return following is not None and (
             following.low in _OBJECTS or following.kind in ("channel", "mail", "quote", "url")
         )
-    # Two words that could both be verbs are one thing: a status report.
+    # Two potential verbs form a noun: a status report.
     return not (following is not None and following.low in {"is", "are", "was", "comes", "arrives"})
 
 
 def _is_field(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word is the last of several things that something holds: the name and email."""
+    """Report whether a word is the last of a list of fields: the name and email."""
     following = tokens[at + 1] if at + 1 < len(tokens) else None
     behind = tokens[at + 2] if at + 2 < len(tokens) else None
     ended = following is None or following.kind == "mark" or following.low in {"address", "and"}
@@ -157,7 +157,7 @@ def _is_field(tokens: Sequence[Token], at: int) -> bool:
 
 
 def split_clauses(tokens: Sequence[Token], source: str) -> list[Clause]:
-    """The clauses of a text."""
+    """Split a text into clauses."""
     found: list[list[Token]] = [[]]
     for at, one in enumerate(tokens):
         if one.kind == "mark" and one.text in _HARD:
@@ -175,7 +175,7 @@ def split_clauses(tokens: Sequence[Token], source: str) -> list[Clause]:
                 [Token("word", word, word, one.start, one.start) for word in ("add", "it")]
             )
         elif joins and _is_gift(found[-1], tokens, at):
-            # Something else for somebody else, as the verb before said: next steps to me.
+            # Another recipient with the previous verb: next steps to me.
             found.append([Token("word", "send", "send", one.start, one.start)])
         found[-1].append(one)
     clauses = [_clause(_trimmed(part), source) for part in found]
@@ -183,7 +183,7 @@ def split_clauses(tokens: Sequence[Token], source: str) -> list[Clause]:
 
 
 def _is_other_board(before: Sequence[Token], tokens: Sequence[Token], at: int) -> bool:
-    """Whether another board follows behind one: and to the Deals board."""
+    """Report whether another board follows: and to the Deals board."""
     if tokens[at].low not in {"to", "on", "onto", "into"}:
         return False
     ahead = [one.low for one in tokens[at : at + 6]]
@@ -191,7 +191,7 @@ def _is_other_board(before: Sequence[Token], tokens: Sequence[Token], at: int) -
 
 
 def _is_gift(before: Sequence[Token], tokens: Sequence[Token], at: int) -> bool:
-    """Whether a thing and whom it goes to follow, behind a thing that has a place already."""
+    """Report whether a thing and a recipient follow a complete clause."""
     if not any(one.kind in ("channel", "mail") or one.low in _WHOM for one in before):
         return False
     for place in range(at, min(at + 7, len(tokens))):
@@ -214,7 +214,7 @@ def _only_leading(tokens: Sequence[Token]) -> bool:
 
 
 def _trimmed(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """Without what only joins or asks politely, at either end."""
+    """Strip conjunctions and courtesies at both ends."""
     kept = list(tokens)
     while kept and (kept[0].low in LEADING or (kept[0].kind == "mark" and kept[0].text != "$")):
         if kept[0].low in {"me", "us"} and len(kept) > 1 and kept[1].low in {"a", "the"}:

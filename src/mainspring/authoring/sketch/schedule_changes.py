@@ -1,7 +1,7 @@
-"""What a change of a schedule leaves as it is: the hour, where only days were said.
+"""Edits of a schedule that keep the rest: the time of day, when only days were given.
 
-The mirror of a change of the hour, which leaves the days. What is to be left out from now on is
-taken from the schedules that are there.
+The inverse, a new time of day with the same days, is in ``definition_changes``. Exclusions are
+subtracted from the existing schedules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _PART: Final = re.compile(r"(\*|[a-z0-9]{1,3})(?:-([a-z0-9]{1,3}))?(?:/(\d{1,2})
 _MOST_TIMES: Final = 12
 _LONGEST: Final = 300
 _ZONE_WORDS: Final = frozenset({"time", "zone", "timezone"})
-# More days are meant, and not a deed on these days.
+# Additional days, rather than an action on these days.
 _ALSO: Final = re.compile(
     r"^\W*(?:(?:please|run|runs|it|on|the|add|every|and|do|so|send|start|make|this) ?){0,12}"
     r"(?:also|too|add|as well|additionally)\b|\b(?:too|as well|also)\W*$",
@@ -66,14 +66,14 @@ _ALSO: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExistingSchedule:
-    """A schedule that is there."""
+    """An existing schedule."""
 
     fields: tuple[str, ...]
     timezone: str | None
 
     @property
     def clocks(self) -> tuple[int, ...]:
-        """Its times of day, where it has few; none where it goes by minutes or hours."""
+        """Its times of day, if few; None for intervals."""
         if not re.fullmatch(r"\d{1,2}", self.fields[0]) or not re.fullmatch(
             r"[\d,]{1,40}", self.fields[1]
         ):
@@ -89,7 +89,7 @@ class ExistingSchedule:
 def keep_what_stays(
     text: str, read: ScheduleAnswer, schedules: Sequence[Any], now: datetime, timezone: str | None
 ) -> tuple[ScheduleAnswer, str]:
-    """The reading of a change with what it did not say from the schedules, and a note on it."""
+    """Complete an edit's reading from the existing schedules, with a note."""
     old = list(_old(schedules))
     requests = find_schedule_requests(find_pieces(make_plain(text)))
     if not old or len(old) != len(schedules) or len(requests) != 1:
@@ -121,7 +121,7 @@ def _at_same_times(
     now: datetime,
     timezone: str | None,
 ) -> tuple[ScheduleAnswer, str]:
-    """The words read again with the times that are there."""
+    """Parse the words again with the existing times."""
     clocks = sorted({one for each in old for one in each.clocks})
     if not clocks or len(clocks) > _MOST_TIMES:
         return read, ""
@@ -132,7 +132,7 @@ def _at_same_times(
 def _added(
     rhythm: Rhythm, old: ExistingSchedule, read: ScheduleAnswer
 ) -> tuple[ScheduleAnswer, str]:
-    """More days than there were."""
+    """Additional days."""
     if old.days is None or old.fields[2] != "*":
         return read, ""
     days = old.days | {day for one in rhythm.said["days"] for day in one}
@@ -141,7 +141,7 @@ def _added(
 
 
 def leaves_out_only(text: str) -> bool:
-    """Whether words say at which times nothing is to happen, and nothing else about when."""
+    """Report whether words only exclude times."""
     requests = find_schedule_requests(find_pieces(make_plain(text)))
     return bool(requests) and all(
         one.said.keys() <= WITHOUT and not one.clock and not one.parts for one in requests
@@ -149,7 +149,7 @@ def leaves_out_only(text: str) -> bool:
 
 
 def find_named_zone(text: str, now: datetime) -> str | None:
-    """The zone that a change names, where it names one."""
+    """Return the zone that an edit names, if any."""
     said = text[:_LONGEST]
     if not _ZONE_WORDS & set(said.lower().split()):
         return None
@@ -166,7 +166,7 @@ def names_zone(clause: Clause) -> bool:
 
 
 def without_zone_note(reading: ScheduleReading) -> ScheduleReading:
-    """A reading that does not tell of its zone as supposed."""
+    """Remove the note about an assumed zone."""
     told = tuple(one for one in reading.assumptions if not one.startswith("the time zone "))
     return replace(reading, assumptions=told)
 
@@ -188,7 +188,7 @@ def _is_fine(rhythm: Rhythm) -> bool:
 
 
 def _touched(rhythm: Rhythm, old: Sequence[ExistingSchedule]) -> Sequence[ExistingSchedule]:
-    """The schedules whose hours are meant: those of the days that were said, if there are any."""
+    """Return the schedules concerned: those of the named days, if any."""
     said = {day for days in rhythm.said.get("days", ()) for day in days}
     there = [one for one in old if said & (one.days or frozenset())]
     return there or old
@@ -229,7 +229,7 @@ def _refused(old: Sequence[ExistingSchedule], read: ScheduleAnswer) -> ScheduleR
 
 
 def _without(rhythm: Rhythm, old: ExistingSchedule) -> tuple[str, ...] | None:
-    """A schedule without what is left out; none where cron cannot say it."""
+    """Subtract an exclusion; None when cron cannot express it."""
     left, out = find_excluded_days(rhythm), find_excluded_times(rhythm)
     dates = {day for one in rhythm.said.get("without_month_days", ()) for day in one}
     gone = {month for one in rhythm.said.get("without_months", ()) for month in one}
@@ -262,7 +262,7 @@ def _without(rhythm: Rhythm, old: ExistingSchedule) -> tuple[str, ...] | None:
 def values_of(
     field: str, first: int, last: int, names: Sequence[str] = ()
 ) -> frozenset[int] | None:
-    """The numbers of a field of an expression; none where it has more than numbers."""
+    """Return the numbers of a cron field; None when it has more than numbers."""
     values: set[int] = set()
     for part in field.split(","):
         found = _PART.fullmatch(part)
@@ -299,7 +299,7 @@ def _span(read: ScheduleAnswer) -> PhraseSpan:
 def _answer(
     made: Sequence[tuple[tuple[str, ...], str | None]], read: ScheduleAnswer, note: str
 ) -> tuple[ScheduleAnswer, str]:
-    """Expressions as an answer; where a zone is still open, what was read before stays."""
+    """Expressions as an answer; with an open zone, the earlier reading is kept."""
     readings = [
         ScheduleReading(_span(read), crons, zone, say_schedule(crons, zone), (), ())
         for crons, zone in made

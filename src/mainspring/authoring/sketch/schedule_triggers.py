@@ -1,4 +1,4 @@
-"""What a request says about time, as schedule triggers and questions about them."""
+"""Schedule triggers from a request's times, and questions about them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _UNKNOWN_TIME: Final = (QuestionChoice("only by hand", BY_HAND),)
 
 
 def read_time(text: str, now: datetime, timezone: str | None) -> ScheduleAnswer:
-    """What the phrases make of a request."""
+    """Parse the times of a request."""
     return parse_schedules(text, now, timezone)
 
 
 def find_zone_assumptions(text: str, now: datetime, read: ScheduleAnswer) -> tuple[str, ...]:
-    """What is assumed about a time whose zone is still open."""
+    """Return assumptions about a time whose zone is open."""
     if not any(one.kind == "time_zone" for one in read.clarifications):
         return ()
     told = [one for each in parse_schedules(text, now, "UTC").readings for one in each.assumptions]
@@ -41,7 +41,7 @@ def has_schedule(answer: ScheduleAnswer) -> bool:
 
 
 def add_schedules(bench: SketchBuilder, answer: ScheduleAnswer) -> None:
-    """Triggers for what was understood, and questions for what was not."""
+    """Add triggers for parsed times, and questions for the others."""
     for reading in answer.readings:
         for cron in reading.crons:
             _add(bench, {"cron": cron, "timezone": reading.timezone})
@@ -66,7 +66,7 @@ def add_schedules(bench: SketchBuilder, answer: ScheduleAnswer) -> None:
 
 
 def tell_assumed(bench: SketchBuilder, assumptions: Iterable[str]) -> None:
-    """What was assumed about a time; that no day was said is not told where one was."""
+    """Report assumptions about a time, without that of the day when one was given."""
     said = _FIRST_DAY.search(bench.text) is not None
     for one in assumptions:
         if not (said and one.startswith("the 1st of the month")):
@@ -74,7 +74,7 @@ def tell_assumed(bench: SketchBuilder, assumptions: Iterable[str]) -> None:
 
 
 def ask_when(bench: SketchBuilder) -> None:
-    """Nothing was said about when."""
+    """Ask when to run."""
     bench.ask(
         "when",
         join_pointer("/triggers", len(bench.triggers)),
@@ -87,7 +87,7 @@ def ask_when(bench: SketchBuilder) -> None:
 
 
 def ask_how_often(bench: SketchBuilder) -> None:
-    """An address that is watched is looked at again and again; how often was not said."""
+    """Ask how often to poll a watched URL."""
     bench.ask(
         "when",
         join_pointer("/triggers", len(bench.triggers)),
@@ -115,12 +115,12 @@ def _add_without_zone(bench: SketchBuilder, asked: Sequence[ScheduleClarificatio
     zones: list[str] = []
     for one in asked:
         if one.choices and all(_is_anywhere(cron) for cron in one.choices[0].crons):
-            # The same moments in every zone, so nobody need be asked.
+            # The same fire times in every zone, so no question is needed.
             for cron in one.choices[0].crons:
                 _add(bench, {"cron": cron, "timezone": "UTC"})
             bench.note("It runs all day long, so no time zone was asked for: UTC is written.")
             continue
-        # Every choice has the same expressions, each in another zone.
+        # All choices have the same expressions in different zones.
         crons = one.choices[0].crons if one.choices else ()
         places += [
             join_pointer(_add(bench, {"cron": cron}), "config", "timezone") for cron in crons
@@ -130,7 +130,7 @@ def _add_without_zone(bench: SketchBuilder, asked: Sequence[ScheduleClarificatio
 
 
 def ask_zone(bench: SketchBuilder, places: Sequence[str], zones: Sequence[str] = ("UTC",)) -> None:
-    """One question for all schedules that lack a zone."""
+    """Ask once for the zone of all schedules without one."""
     if not places:
         return
     bench.ask(
@@ -146,7 +146,7 @@ def ask_zone(bench: SketchBuilder, places: Sequence[str], zones: Sequence[str] =
 
 
 def _is_anywhere(cron: str) -> bool:
-    """Whether an expression names minutes alone, of every hour of every day."""
+    """Report whether an expression depends on minutes only."""
     fields = cron.split()
     return len(fields) == 5 and all(one == "*" for one in fields[1:])
 
@@ -167,7 +167,7 @@ def _ask_schedule(
         )
         return
     if zone is not None and not any(choice.crons for choice in one.choices):
-        # The choices depend on the zone, so the whole is read again with it.
+        # The choices depend on the zone, so the request is parsed again with it.
         if len(zone.choices) < 2:
             bench.ask(
                 "time-zone",
@@ -222,6 +222,6 @@ def _choice(one: Meaning, zone: str | None, label: str | None = None) -> Questio
     configs = [
         {"cron": cron} if zone is None else {"cron": cron, "timezone": zone} for cron in one.crons
     ]
-    # The condition's places are known once the plan is there.
+    # The condition's pointers are known once the plan exists.
     also = () if one.when is None else ((ANY_STEP, one.when),)
     return QuestionChoice(label or one.sentence, configs[0] if len(configs) == 1 else configs, also)

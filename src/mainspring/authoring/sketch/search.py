@@ -1,8 +1,7 @@
-"""Tools found by words: those of connections too, which no table here can know.
+"""Searching capabilities by words, including MCP tools.
 
-Every capability that an automation may be given is scored by the words that it shares with a
-clause. A word counts for more in the name than in the description, and for more where fewer
-capabilities have it.
+Every grantable capability is scored by the words it shares with a clause. Words in the name count
+more than in the description, and rare words more than common ones (inverse document frequency).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from mainspring.authoring.sketch.request_tokens import Clause
 from mainspring.authoring.sketch.word_tables import READ, STOP, SYNONYMS, VERBS
 from mainspring.contracts.capability import Capability, Effect
 
-# What is never guessed: it changes automations, lets drafts go, or is a step of another kind.
+# Never guessed: capabilities that change automations, release drafts, or are steps of another kind.
 NEVER: Final = frozenset(
     {
         "confirm_action",
@@ -60,14 +59,14 @@ _DESCRIBED: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class CapabilityMatch:
-    """The best fit for some words, and those that fit nearly as well."""
+    """The best match, and close competitors."""
 
     capability: Capability
     near: tuple[Capability, ...] = ()
 
 
 def stem(word: str) -> str:
-    """A word without its ending, and one word for those that mean the same here."""
+    """Stem a word, and map synonyms to one."""
     plain = _singular(word)
     plain = SYNONYMS.get(word, SYNONYMS.get(plain, plain))
     for ending in _ENDINGS:
@@ -91,7 +90,7 @@ def _stems(text: str) -> list[str]:
 
 
 def aliases(capabilities: Mapping[str, Capability]) -> frozenset[str]:
-    """The names under which connections are known here."""
+    """The aliases of the connections."""
     made = {name.partition(".")[0] for name in capabilities if "." in name}
     return frozenset(made - OURS)
 
@@ -99,7 +98,7 @@ def aliases(capabilities: Mapping[str, Capability]) -> frozenset[str]:
 def search_tools(
     clause: Clause, capabilities: Mapping[str, Capability], alias: str | None = None
 ) -> CapabilityMatch | None:
-    """The capability that a clause asks for, if one fits well enough."""
+    """Find the capability that a clause asks for, if one matches well enough."""
     entries = [
         one
         for one in capabilities.values()
@@ -135,13 +134,13 @@ def search_tools(
 
 
 def count_name_words(clause: Clause, capability: Capability) -> int:
-    """How many words of a clause stand in the name of a capability."""
+    """Count the words of a clause in a capability's name."""
     wanted = {stem(word) for word in clause.words if _WORD.fullmatch(word) and word not in STOP}
     return len(wanted & set(_stems(capability.id)))
 
 
 def _fit(one: Capability, reads: bool) -> float:
-    """Who asks wants to read, and who says what to do wants it done."""
+    """Questions prefer reads, instructions prefer writes."""
     return 1.5 if (one.annotations.effect is Effect.READ) == reads else 1.0
 
 
@@ -166,7 +165,7 @@ def _score(
             things += word != first
         elif word in told:
             total += rare
-    # A verb alone, or words of a description alone, are no reason to call something.
+    # A verb alone, or words of the description alone, are not enough.
     if verb and (not things or (verb in VERBS and first not in name and first not in told)):
         return total / 4
     return total

@@ -1,4 +1,4 @@
-"""Where a sketch is put together: its steps, and what had to be asked or assumed for them."""
+"""The builder of a sketch: steps, questions and assumptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE_TRIGGER: Final = re.compile(r"/triggers/\d{1,4}")
 _BOARDS: Final = "/writes/boards"
 _UNKNOWN: Final = f"{_BOARDS}/@"
 MOST_CHOICES: Final = 20
-# The question for what was not understood, and where its answer is kept.
+# The question for what was not understood, and where its answer is stored.
 NOT_UNDERSTOOD: Final = "not-understood"
 LEFT_OUT: Final = "/metadata/not_understood"
 _MOST_MISSES: Final = 10
@@ -29,7 +29,7 @@ _MOST_NOTES: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class OuterScope:
-    """Where a sketch was when a step with steps of its own was begun."""
+    """The builder's state before a nested step was entered."""
 
     steps: list[dict[str, Any]]
     first: int
@@ -40,44 +40,44 @@ class OuterScope:
 
 @dataclass(slots=True)
 class SketchBuilder:
-    """One sketch in the making."""
+    """Builds one sketch."""
 
     words: Vocabulary
     resources: WorkspaceResources
     steps: list[dict[str, Any]] = field(default_factory=list)
     questions: list[ProposalQuestion] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # Parts of the request that nothing in the definition does.
+    # Parts of the request without any step.
     misses: list[str] = field(default_factory=list)
     inputs: dict[str, Any] = field(default_factory=dict)
     triggers: list[Any] = field(default_factory=list)
-    # Ids of boards that rows are added to, and the field that tells doubles.
+    # Ids of boards that get rows, and the dedup key field.
     boards: list[str] = field(default_factory=list)
     key_field: str | None = None
-    # How many boards are written that only a person can name.
+    # How many written boards only a person can name.
     unknown_boards: int = 0
-    # The request as it was written.
+    # The request as written.
     text: str = ""
-    # What the model judges before anything is done, and a test of the rows that changed.
+    # Conditions for the model to judge, and a test of changed rows.
     narrowed: list[str] = field(default_factory=list)
     row_test: str | None = None
-    # Fields of rows that the words list.
+    # Fields of rows that the request lists.
     fields: tuple[str, ...] = ()
-    # Whether a condition can be judged by a step that thinks.
+    # Whether an agent step can judge a condition.
     judges: bool = True
-    # What stood in the place of something else, and that: for sentences that name it.
+    # Replacements and what they replaced, for messages.
     swapped: list[tuple[str, str]] = field(default_factory=list)
-    # Steps for when a run fails.
+    # Steps for failed runs.
     alarms: list[dict[str, Any]] = field(default_factory=list)
-    # What was named, by the kind of thing that is to be called so.
+    # Titles by kind of thing.
     titles: dict[str, str] = field(default_factory=dict)
-    # Where the first step stands that is made here, and in which list.
+    # The index of the first new step, and its list.
     first: int = 0
     root: str = "/plan"
 
     @property
     def next_at(self) -> str:
-        """The pointer of the step that comes next."""
+        """The pointer of the next step."""
         return join_pointer(self.root, self.first + len(self.steps))
 
     def step(
@@ -89,7 +89,7 @@ class SketchBuilder:
         when: str | None = None,
         approval: str | None = None,
     ) -> str:
-        """Puts a step at the end, and says under which name its output is read."""
+        """Append a step, and return the name of its output."""
         step_id = self.free(name)
         made: dict[str, Any] = {"step_id": step_id, "action": action}
         if when is not None:
@@ -101,21 +101,21 @@ class SketchBuilder:
         return step_id
 
     def enter(self, action: str) -> OuterScope:
-        """The steps that follow stand inside of a step of this action."""
+        """Nest the following steps in a step of this action."""
         there = OuterScope(self.steps, self.first, self.root, self.taken, action)
         self.taken = self.taken | {str(one.get("step_id")) for one in self.steps} | {"each"}
         self.steps, self.first, self.root = [], 0, join_pointer(self.next_at, "config", "steps")
         return there
 
     def leave(self, there: OuterScope, name: str, items: str, when: str | None) -> None:
-        """Puts the steps since it was entered into a step around them."""
+        """Close the nested step."""
         inner = self.steps
         self.drop(there)
         if inner:
             self.step(name, there.action, {"items": items, "steps": inner}, when=when)
 
     def drop(self, there: OuterScope) -> None:
-        """Goes on where it was; the steps since then are somebody else's, their ids taken."""
+        """Return to the outer state; the steps since then are used elsewhere and keep their ids."""
         self.taken = there.taken | {str(one.get("step_id")) for one in self.steps}
         self.steps, self.first, self.root = there.steps, there.first, there.root
 
@@ -127,7 +127,7 @@ class SketchBuilder:
             made = f"{name}_{number}"
         return made
 
-    # Step ids that stand elsewhere in the document.
+    # Step ids used elsewhere in the document.
     taken: set[str] = field(default_factory=set)
 
     def ask(
@@ -155,19 +155,19 @@ class SketchBuilder:
         )
 
     def unknown_board(self) -> str:
-        """Where the definition lists a board that is asked for: behind all that are known."""
+        """The pointer of an unknown board in the definition's list: after all known ones."""
         self.unknown_boards += 1
         return f"{_UNKNOWN}{self.unknown_boards - 1}"
 
     def order_questions(self, known: int) -> list[ProposalQuestion]:
-        """The questions, with what is asked for in a list behind what is known in it."""
+        """Order the questions, with list entries after the known ones."""
         made = []
         at = len(self.triggers)
         for one in self.questions if self.unknown_boards < 2 else map(_by_choice, self.questions):
             others = tuple(_settled(place, known) for place in one.others)
             pointer = one.pointer
             if _WHOLE_TRIGGER.fullmatch(pointer):
-                # A trigger that is asked for comes behind all that are there.
+                # An open trigger comes after all existing ones.
                 pointer, at = f"/triggers/{at}", at + 1
             made.append(replace(one, pointer=pointer, others=others))
         return made
@@ -177,13 +177,13 @@ class SketchBuilder:
             self.notes.append(text)
 
     def lose(self, text: str, note: str = "") -> None:
-        """A part of the request that found no place, with a note on it."""
+        """Record an unused part of the request, with a note."""
         self.note(note or f"I did not understand: {quote_request(text)}.")
         if text.strip() and text not in self.misses and len(self.misses) < _MOST_MISSES:
             self.misses.append(text)
 
     def ask_lost(self, document: Mapping[str, Any]) -> None:
-        """One question for all that found no place: other words, or without it."""
+        """Ask once about all unused parts: rephrase, or continue without."""
         if not self.misses:
             return
         left = [one[:_LONGEST_MISS] for one in self.misses]
@@ -201,7 +201,7 @@ class SketchBuilder:
         )
 
     def argument(self, action: str, name: str) -> Mapping[str, Any]:
-        """What the vocabulary says of one argument of an action or capability."""
+        """Return the schema of an argument of an action or capability."""
         if action in self.words.actions:
             schema = self.words.actions[action].config_schema
         elif action in self.words.capabilities:
@@ -212,7 +212,7 @@ class SketchBuilder:
         return found if isinstance(found, Mapping) else {}
 
     def knows(self, action: str) -> bool:
-        """Whether a step may name it here."""
+        """Report whether a step may use it here."""
         if action in self.words.actions:
             return True
         found = self.words.capabilities.get(action)
@@ -220,7 +220,7 @@ class SketchBuilder:
 
 
 def _by_choice(question: ProposalQuestion) -> ProposalQuestion:
-    """The question with its place in a list at each choice: any one may be answered first."""
+    """Resolve a question's list position per choice, since any may be answered first."""
     if not any(one.startswith(_UNKNOWN) for one in question.others):
         return question
     listed = tuple(
@@ -237,7 +237,7 @@ def _settled(place: str, known: int) -> str:
 
 
 def usable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of a schema without what only explains it."""
+    """Return a part of a schema without annotations."""
     return {
         key: value
         for key, value in schema.items()

@@ -1,7 +1,6 @@
-"""Words made into a definition by rules: always there, always the same, never guessing values.
+"""Building a definition from a request by rules: deterministic, and never guessing values.
 
-Nothing here reads or writes anything: the words, the vocabulary and the names of the workspace
-come in, a sketch goes out.
+Pure functions: request, vocabulary and workspace names in, a sketch out.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from mainspring.authoring.sketch.url_watch import has_address, treat_watch_as_co
 from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.registry import Vocabulary
 
-# Two wishes in one request, each with its own time: an automation does all it does each time.
+# Several requests in one, each with its own time: an automation has one plan for all its triggers.
 
 _EDGES: Final = " \t\n,;.:-–&"
 _JOINING: Final = ("and then ", "and also ", "and ", "also ", "then ", "plus ")
@@ -62,7 +61,7 @@ _ORDER: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 def parts_of(request: ParsedRequest) -> list[str]:
-    """The wishes of a request that have a time each; none where there is only one."""
+    """Split a request into parts with their own times; empty when there is only one."""
     time = request.time
     read: list[ScheduleReading | ScheduleClarification | ScheduleRefusal] = [
         *time.readings,
@@ -109,7 +108,7 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRequest:
-    """One of several wishes, and the others."""
+    """One of several requests, and the others."""
 
     wish: AutomationRequest
     others: tuple[str, ...]
@@ -118,7 +117,7 @@ class ChosenRequest:
 def find_chosen_request(
     request: AutomationRequest, resources: WorkspaceResources
 ) -> ChosenRequest | None:
-    """The wish that a later line of the request chooses; none where none does."""
+    """Find the request that a later line chooses; None when none does."""
     lines = request.text.split("\n")
     for place in range(1, min(len(lines), _MOST)):
         head = read_request(replace(request, text="\n".join(lines[:place])), resources)
@@ -134,7 +133,7 @@ def find_chosen_request(
 
 
 def match_answered_request(parts: Sequence[str], text: str) -> int | None:
-    """Which of the wishes an answer means: by its words, or by its number."""
+    """Match an answer to one of the requests, by words or number."""
     low = text.strip(_EDGES).casefold()
     for place, one in enumerate(parts):
         if low == one.casefold():
@@ -147,7 +146,7 @@ def match_answered_request(parts: Sequence[str], text: str) -> int | None:
 
 
 def ask_which(first: ProposalSketch, text: str, parts: Sequence[str]) -> ProposalSketch:
-    """The sketch of one wish without all that the answer decides, and the question which."""
+    """Sketch one request without the parts that the answer decides, and ask which."""
     document = {key: first.document[key] for key in _KEPT}
     document |= {"goal": goal_of(text), "intent": loose(text)[:LONGEST], "triggers": []}
     count = {2: "two", 3: "three"}.get(len(parts), str(len(parts)))
@@ -177,7 +176,7 @@ MOST_CLAUSES = 20
 def sketch(
     request: AutomationRequest, vocabulary: Vocabulary, resources: WorkspaceResources
 ) -> ProposalSketch:
-    """A definition out of words, with a question for everything that only a person can say."""
+    """Build a definition from a request, with a question for every missing value."""
     if request.before is not None:
         return change(request, request.before, vocabulary, resources)
     lines = request.text.split("\n")
@@ -194,7 +193,7 @@ def _read(
     vocabulary: Vocabulary,
     resources: WorkspaceResources,
 ) -> ProposalSketch:
-    """The English lines of a request as a definition, and a question about the other lines."""
+    """Build from the English lines, with a question about the others."""
     request = treat_watch_as_condition(read_request(automation_request, resources))
     several = len(request.time.readings) + len(request.time.clarifications) > 1
     chosen = (
@@ -222,7 +221,7 @@ def _read(
 def _unread(
     request: AutomationRequest, foreign: Sequence[str], bench: SketchBuilder
 ) -> ProposalSketch:
-    """Words in another language become nothing but a question."""
+    """A request in another language becomes a question only."""
     question = ProposalQuestion(
         "words",
         "words",
@@ -233,12 +232,12 @@ def _unread(
     document = {
         "schema_version": _VERSION,
         "name": shorten_text(clean_name(loose(request.text)), 60) or "Automation",
-        # No text with this character can be stored.
+        # NUL cannot be stored.
         "goal": goal_of(request.text.replace("\x00", " ")),
         "triggers": [],
         "metadata": {"created_from_nl": False},
     }
-    # The notes name the lines, so that they are not asked about again after an answer.
+    # The notes name the lines, so that they are not asked about again.
     _lose_foreign(bench, foreign)
     return ProposalSketch(document, (question,), tuple(bench.notes))
 
@@ -290,7 +289,7 @@ def _sketched(
 
 
 def _tell_unused(bench: SketchBuilder, clauses: Sequence[Clause]) -> None:
-    """Addresses that no step and no prompt uses: whose mails are meant would be lost."""
+    """Report addresses that no step and no prompt uses."""
     configs = [one.get("config", {}) for one in walk(bench.steps)]
     used = " ".join(f"{one.get('to', '')} {one.get('prompt', '')}" for one in configs)
     for clause in clauses[:MOST_CLAUSES]:
@@ -303,7 +302,7 @@ def _tell_unused(bench: SketchBuilder, clauses: Sequence[Clause]) -> None:
 
 
 def add_triggers(bench: SketchBuilder, request: ParsedRequest) -> list[str]:
-    """The triggers of a request; what is left over are conditions for what is done."""
+    """Add a request's triggers; the rest are conditions."""
     conditions: list[str] = []
     vague = ("condition", "unknown", "failure")
     happens = any(one.sort not in vague for one in request.happenings)

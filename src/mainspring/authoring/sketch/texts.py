@@ -1,7 +1,6 @@
-"""Text from people, made safe to stand in a definition.
+"""Escaping people's text for use in a definition.
 
-Whatever somebody writes is data. In a field that is filled in as a template its braces are
-written so that they come out as they went in, and start nothing on the way.
+Text is data. In a template field its braces are escaped, so that they are output as written.
 """
 
 from __future__ import annotations
@@ -10,18 +9,18 @@ import re
 import unicodedata
 from typing import Final
 
-# As far as a request is read; the phrases for time look no further either.
+# The limit of a request; the time parser has the same.
 LONGEST: Final = 4_000
 _MOST_BRACES: Final = 50
 _OPENING: Final = re.compile(r"\{(?=[{%#]|$)")
-# Put around names of the workspace while a request is read.
+# Marks around workspace names during parsing.
 _NAME_MARKS: Final = "‹›"
 _HOST: Final = re.compile(r"^https?://([\w.-]{1,253})(?=[/:?#]|$)", re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[^\S\n]+")
 
 
 def clean(text: str) -> str:
-    """The text without signs that cannot be shown, bounded."""
+    """Remove unprintable characters and truncate."""
     shown = "".join(
         one
         if one == "\n" or (one not in _NAME_MARKS and unicodedata.category(one)[0] != "C")
@@ -32,12 +31,12 @@ def clean(text: str) -> str:
 
 
 def loose(text: str) -> str:
-    """The text with blanks between braces, for a place that is no template."""
+    """Separate braces by spaces, for a field that is not a template."""
     return _OPENING.sub("{ ", text)
 
 
 def inert(text: str) -> str:
-    """The text for a place that is a template: it is shown, and never filled in."""
+    """Escape a text for a template field."""
     count = text.count("{")
     if not count:
         return text
@@ -45,7 +44,7 @@ def inert(text: str) -> str:
 
 
 def shorten_text(text: str, most: int) -> str:
-    """The beginning of a text, cut between words."""
+    """Truncate a text between words."""
     plain = _BLANKS.sub(" ", text.replace("\n", " ")).strip()
     if len(plain) <= most:
         return plain
@@ -53,7 +52,7 @@ def shorten_text(text: str, most: int) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text with a capital first and one end."""
+    """Capitalise and end with one full stop."""
     plain = text.strip().strip(",;:").strip()
     if not plain:
         return ""
@@ -62,11 +61,11 @@ def sentence(text: str) -> str:
 
 
 def host_of(word: str) -> str:
-    """The host of an address, and any other word as it is."""
+    """Return the host of a URL, or the word itself."""
     found = _HOST.search(word)
     return word if found is None else found[1]
 
 
 def quote_request(text: str) -> str:
-    """Words of the request, as a note repeats them."""
+    """Quote words of the request in a note."""
     return f"“{shorten_text(text, 120)}”"

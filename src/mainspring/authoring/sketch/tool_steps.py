@@ -1,4 +1,4 @@
-"""Steps that call a capability which no rule knows by name, tools of connections among them."""
+"""Steps for capabilities without a rule of their own, including MCP tools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.strict_json import join_pointer
 
-# The arguments of a tool, as far as the words tell them.
+# A tool's arguments, as far as the request gives them.
 
 _TITLES: Final = frozenset({"title", "subject", "name", "summary", "headline"})
 _TEXTS: Final = frozenset(
@@ -49,12 +49,12 @@ _QUERIES: Final = frozenset({"q", "query", "search", "term", "keywords", "filter
 
 
 def arguments_of(capability: Capability, intent: Intent, content: ActionContent) -> dict[str, Any]:
-    """The arguments that can be known from the words."""
+    """Derive the arguments from the request."""
     schema = capability.input_schema
     required = [one for one in schema.get("required", ()) if isinstance(one, str)]
     known = schema.get("properties", {})
     if intent.clause.verb in FINAL:
-        # What cannot be taken back is done to nothing that was guessed.
+        # Irreversible actions never get guessed arguments.
         return {}
     alias = capability.id.partition(".")[0]
     subject = intent.clause.quote() or _about(intent.subject, alias)
@@ -83,7 +83,7 @@ def arguments_of(capability: Capability, intent: Intent, content: ActionContent)
 
 
 def _fitting(made: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without those that the schema refuses beside the others."""
+    """Drop arguments that the schema rejects in combination."""
     try:
         findings = compile_schema(schema, Limits()).findings(made, "")
     except Invalid:
@@ -93,7 +93,7 @@ def _fitting(made: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def misfits(made: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Whether the arguments as a whole have no shape that is allowed."""
+    """Report whether the arguments match no allowed shape."""
     try:
         findings = compile_schema(schema, Limits()).findings(dict(made), "")
     except Invalid:
@@ -102,7 +102,7 @@ def misfits(made: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
 
 
 def _find_argument_text(name: str, clause: Clause) -> str:
-    """What the words say for an argument by its name: the team ENG, acme/shop for a repository."""
+    """Find an argument's value by its name: the team ENG, acme/shop for a repository."""
     if "repo" in name and (found := _REPOSITORY.search(clause.text())) is not None:
         return found[0]
     if name in _TEXTS | _TITLES | _QUERIES:
@@ -115,7 +115,7 @@ def _find_argument_text(name: str, clause: Clause) -> str:
 
 
 def _about(subject: str, alias: str) -> str:
-    """What is looked for, without the name of where it is looked for."""
+    """Return the search terms without the name of where to search."""
     said = subject.split()
     words = [
         one
@@ -127,7 +127,7 @@ def _about(subject: str, alias: str) -> str:
         )
     ]
     if all(one.lower().strip(",.") in STOP | PRONOUNS for one in words):
-        # Who or what is looked for was not said.
+        # The search subject was not given.
         return ""
     while words and words[0].lower() in {"for", "on", "in", "the", "a", "an", "at", "all"}:
         words = words[1:]
@@ -137,7 +137,7 @@ def _about(subject: str, alias: str) -> str:
 
 
 def lacks_alternative(schema: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-    """Whether one of several keys is needed, and none of them is known."""
+    """Report whether one of several keys is required and none is known."""
     for key in ("oneOf", "anyOf"):
         groups = [
             set(one["required"])
@@ -149,9 +149,9 @@ def lacks_alternative(schema: Mapping[str, Any], config: Mapping[str, Any]) -> b
     return False
 
 
-# Secrets that somebody speaks of: with the GitHub token, using the secret status_key.
+# Secrets that a request mentions: with the GitHub token, using the secret status_key.
 
-# Addresses and templates are no words of anybody's.
+# URLs and templates are not searched.
 _NO_WORDS: Final = re.compile(
     r"[a-z][a-z0-9+.-]{0,20}://\S*|\bwww\.\S+|[^\s@]{1,64}@\S+|\w[\w.-]{0,80}\.[a-z]{2,20}[/?#]\S*"
     r"|\{[{%#].*?(?:[}%#]\}|$)",
@@ -167,7 +167,7 @@ _BEHIND: Final = (
 
 
 def find_mentioned_secrets(text: str, names: Iterable[str]) -> list[str]:
-    """The secrets among these names that the words say are to be used."""
+    """Find the secrets that the request mentions."""
     said = _NO_WORDS.sub(" … ", text).casefold()
     return [name for name in names if _is_spoken(name, said)]
 
@@ -186,11 +186,11 @@ _LEAST_NAMED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class MatchedTool:
-    """A capability found for a clause."""
+    """A capability that matches a clause."""
 
     intent: Intent
     found: CapabilityMatch
-    # Whether it stands in place of everything else the clause could mean.
+    # Whether it replaces every other reading of the clause.
     alone: bool
 
     @property
@@ -199,7 +199,7 @@ class MatchedTool:
 
 
 def find_tool(bench: SketchBuilder, intent: Intent) -> MatchedTool | None:
-    """A tool for a clause that names a connection, or that no rule knows."""
+    """Find a tool for a clause that names a connection, or that no rule covers."""
     clause, known = intent.clause, bench.words.capabilities
     if any(one.where in {"wait", "automation"} for one in intent.targets):
         return None
@@ -225,7 +225,7 @@ def find_tool(bench: SketchBuilder, intent: Intent) -> MatchedTool | None:
 
 
 def absent_service(bench: SketchBuilder, clause: Clause) -> str:
-    """A place outside that a clause names and that no connection reaches."""
+    """Return an external service that a clause names and that is not connected."""
     there = aliases(bench.words.capabilities)
     named = [one for one in clause.words if one in OUTSIDE]
     return next((one for one in named if not any(one in alias for alias in there)), "")
@@ -234,7 +234,7 @@ def absent_service(bench: SketchBuilder, clause: Clause) -> str:
 def find_reading(
     bench: SketchBuilder, intent: Intent, tokens: tuple[Token, ...]
 ) -> MatchedTool | None:
-    """A tool from outside that reads what some words name, where its name says nearly all of it."""
+    """Find an external read tool whose name matches nearly all of some words."""
     outside = aliases(bench.words.capabilities)
     reading = {
         name: one
@@ -255,7 +255,7 @@ def _has_source(bench: SketchBuilder, intent: Intent) -> bool:
 def add_tool(
     bench: SketchBuilder, tool: MatchedTool, content: ActionContent
 ) -> ReadMaterial | None:
-    """The step that calls it; where two fit, the person chooses."""
+    """Add the step; when two tools match, the person chooses."""
     capability, near = tool.found.capability, tool.found.near
     at = bench.next_at
     if tool.intent.clause.verb in FINAL:
@@ -315,7 +315,7 @@ def add_tool(
 
 
 def add_secret(bench: SketchBuilder, text: str) -> None:
-    """A secret that the words speak of goes into the one request that could need it."""
+    """Use a mentioned secret in the one request that could need it."""
     named = find_mentioned_secrets(text, bench.resources.secrets)
     calls = [
         (place, one["config"])
@@ -330,7 +330,7 @@ def add_secret(bench: SketchBuilder, text: str) -> None:
         config["headers"] = headers
         bench.note(f"The secret {named[0]} is sent as a bearer token in the header Authorization.")
         return
-    # Whoever named the secret has not said to whom it goes.
+    # The request does not say where the secret is sent.
     to = "the address of this step" if site is None else site.host
     bench.ask(
         "secret",
@@ -370,6 +370,6 @@ def _ask_missing(
 
 
 def _self_contained(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of a schema that judges by itself; references lead out of it."""
+    """Return a self-contained part of a schema, without references."""
     made = usable(schema)
     return {} if "$ref" in str(made) else made

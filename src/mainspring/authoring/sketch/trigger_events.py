@@ -1,4 +1,4 @@
-"""Something that happens and starts a run: found in words such as "when a row is added"."""
+"""Events that start a run, found in phrases such as "when a row is added"."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _STARTS: Final = (
 _BY_FIRST: Final = {
     first[0]: tuple(words for words in _STARTS if words[0] == first[0]) for first in _STARTS
 }
-# These begin a happening only if what follows is one that is known.
+# These introduce an event only when a known one follows.
 _WEAK: Final = frozenset({"on", "after", "once", "for", "while"})
 _STRONG: Final = frozenset({"when", "whenever", "if", "unless"})
 ENDS: Final = frozenset(".;!?:\n")
-# A name with dots; one that ends as a file does is a file's.
+# A dotted name; one with a file extension is a file.
 EVENT_TYPE: Final = re.compile(
     r"(?![\w.]{1,300}\.(?:pdf|csv|txt|md|json|html|docx?|xlsx?|png|jpe?g|zip)$)"
     r"[a-z][a-z0-9_]{0,60}(?:\.[a-z][a-z0-9_]{0,60}){1,4}"
@@ -76,26 +76,26 @@ _NOT_PAGES: Final = split_words(
 
 @dataclass(frozen=True, slots=True)
 class HappeningNames:
-    """The names of a workspace by which happenings are told apart."""
+    """The workspace names that identify events."""
 
-    # Words that begin the names of boards, words that stand for pages, names of automations.
+    # First words of board names, words for pages, names of automations.
     boards: frozenset[str]
-    # What one row of a board is called: a lead is of the board Leads.
+    # Names of rows: a lead is of the board Leads.
     rows: frozenset[str]
     pages: frozenset[str]
     automations: frozenset[str]
-    # Types of events, each as the stems of its parts.
+    # Event types, each as the stems of its parts.
     events: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerEvent:
-    """What was said to happen, and its sort."""
+    """An event phrase and its sort."""
 
     sort: Sort
     tokens: tuple[Token, ...]
     start: str = ""
-    # Whether the words stood before what is to be done.
+    # Whether it precedes the instruction.
     leading: bool = False
 
     @property
@@ -110,9 +110,9 @@ class TriggerEvent:
 def split_happenings(
     tokens: Sequence[Token], known: HappeningNames, *, scheduled: bool = False
 ) -> tuple[list[TriggerEvent], list[Token]]:
-    """The happenings and conditions of a text, and the tokens that are left.
+    """Extract events and conditions; return the remaining tokens too.
 
-    ``scheduled``: a moment was said, so what is done for each of something is no happening.
+    ``scheduled``: a time was given, so "for each" is not an event.
     """
     found: list[TriggerEvent] = []
     rest: list[Token] = []
@@ -157,7 +157,7 @@ def _start(tokens: Sequence[Token], at: int) -> int:
 
 
 def _end(tokens: Sequence[Token], at: int) -> int:
-    """Where a happening ends: at a mark, at then, or where something is to be done."""
+    """Return the end of an event: at punctuation, at "then", or before an instruction."""
     for place in range(at, len(tokens)):
         one = tokens[place]
         if one.text in ENDS or one.low == "then":
@@ -180,12 +180,12 @@ def _end(tokens: Sequence[Token], at: int) -> int:
 
 
 def _goes_on(tokens: Sequence[Token], at: int) -> bool:
-    """Whether behind a comma only another happening of the same list follows."""
+    """Report whether a comma is followed by another event of the same list."""
     return at + 1 < len(tokens) and tokens[at + 1].low == "or"
 
 
 def sort_of(tokens: Sequence[Token], start: str, known: HappeningNames) -> Sort | None:
-    """What sort of happening some words tell of; none: they are something else."""
+    """Classify an event phrase; None when it is something else."""
     words = {one.low for one in tokens}
     made = classify_event(tokens, words, known)
     first = start.split(maxsplit=1)[0]
@@ -226,14 +226,14 @@ def classify_event(tokens: Sequence[Token], words: set[str], known: HappeningNam
 
 
 def tells_type(stems: AbstractSet[str], parts: Sequence[str]) -> bool:
-    """Whether words tell of a type of event: all its parts, or two with what happened."""
+    """Report whether words name an event type: all its parts, or two including the verb."""
     if stems >= set(parts):
         return True
     return len(parts) > 2 and parts[-1] in stems and len(stems & set(parts)) >= 2
 
 
 def _from_outside(tokens: Sequence[Token], words: set[str], known: HappeningNames) -> Sort | None:
-    """Calls and pages, which others send."""
+    """Webhooks and pages."""
     if words & _HOOK or (words & _CALLS and words & (SENDERS | {"our", "my", "us", "me"})):
         return "webhook"
     if words & known.pages and words & COMES:
@@ -257,7 +257,7 @@ def _tells_event(tokens: Sequence[Token], words: set[str]) -> bool:
 
 
 def _noun(tokens: Sequence[Token]) -> str | None:
-    """The thing that comes in, when it is called by one plain word."""
+    """Return the incoming thing, when it is one plain word."""
     named = [one.low for one in tokens if one.kind == "word" and one.low not in STOP]
     verbs = COMES | {"is", "are", "by"}
     before = []
@@ -270,7 +270,7 @@ def _noun(tokens: Sequence[Token]) -> str | None:
 
 
 def has_condition(happening: TriggerEvent) -> bool:
-    """Whether more must hold than that something came in or changed."""
+    """Report whether there is a condition beyond the event itself."""
     usual = COMES | ADDED | CHANGED | DELETED
     return happening.sort in ("page", "board") and not happening.words & usual
 
@@ -280,7 +280,7 @@ def noun_of(happening: TriggerEvent) -> str | None:
 
 
 def run_event(words: frozenset[str]) -> str:
-    """Which event the end of a run is."""
+    """Return the event of a run's end."""
     if words & _CANCELS:
         return "automation.run.cancelled"
     if words & _SUCCEEDS and words & {"not", "doesn't", "didn't", "hasn't", "never"}:
@@ -289,7 +289,7 @@ def run_event(words: frozenset[str]) -> str:
 
 
 def changes_of(words: frozenset[str]) -> list[str]:
-    """Which changes of a board are meant."""
+    """Return the kinds of board changes that are meant."""
     made = []
     if words & ADDED:
         made.append("rows_appended")

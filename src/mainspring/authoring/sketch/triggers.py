@@ -1,4 +1,4 @@
-"""Triggers for what happens: boards that change, pages that come in, calls and events."""
+"""Event triggers: board changes, incoming pages, webhooks and events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EVENT_SCHEMA: Final = {"type": "object", "required": ["event_type"]}
 
 
 def add_happening(bench: SketchBuilder, happening: TriggerEvent, *, alone: bool) -> bool:
-    """A trigger for a happening; false when it can only be a condition."""
+    """Add a trigger for an event; False when it can only be a condition."""
     sort = happening.sort
     if sort == "board":
         _board(bench, happening)
@@ -130,7 +130,7 @@ def _page(bench: SketchBuilder, happening: TriggerEvent) -> None:
 
 
 def _meant_event(bench: SketchBuilder, happening: TriggerEvent) -> str | None:
-    """The declared event that all the words of its type tell of."""
+    """Find the declared event whose type the words name."""
     stems = {stem(one) for one in happening.words}
     fitting = [
         name
@@ -176,12 +176,12 @@ def _event(bench: SketchBuilder, happening: TriggerEvent) -> None:
 def _event_config(type_: str) -> dict[str, Any]:
     config: dict[str, Any] = {"event_type": type_}
     if type_.startswith("automation.run."):
-        # What would follow its own runs is refused.
+        # Triggering on its own runs is rejected.
         config["filters"] = {"automation_name": {"not_equals": OWN_NAME}}
     return config
 
 
-# Stands for the automation's own name until it has one.
+# Placeholder for the automation's own name.
 OWN_NAME: Final = "\x00own name"
 
 
@@ -215,7 +215,7 @@ def _automation(bench: SketchBuilder, happening: TriggerEvent) -> None:
 
 
 def _unknown(bench: SketchBuilder, happening: TriggerEvent) -> None:
-    """Something that nothing here notices by itself."""
+    """An event that nothing here detects."""
     narrow_call(bench, happening)
     words = [one.low for one in happening.tokens if one.kind == "word" and one.low not in STOP]
     told = ".".join(part for word in words[:2] if (part := _SLUG.sub("_", word).strip("_")))
@@ -238,7 +238,7 @@ def _unknown(bench: SketchBuilder, happening: TriggerEvent) -> None:
 
 
 def set_automation_name(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The automation's own name, in a filter that keeps it from following itself."""
+    """Insert the automation's own name into the filter that prevents self-triggering."""
     filters = trigger.get("config", {}).get("filters", {}).get("automation_name", {})
     if filters.get("not_equals") != OWN_NAME:
         return dict(trigger)

@@ -1,8 +1,7 @@
-"""An address that is watched: what is told while it is down, and what only the first look does.
+"""Watching a URL: notifications while it is down, and initial state.
 
-Whether the address answers with an error or is not reached at all is one thing to a person. The
-first is a condition of the plan; the second ends the run, so the same message is a step for
-failures too.
+An error response and an unreachable host are the same to a person. The first is a condition of the
+plan; the second fails the run, so the same message is also a failure step.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mainspring.definition.strict_json import join_pointer
 
 ON_FAILURE: Final = "/execution/on_failure"
 _DETAIL: Final = "{{ run.error.detail }}"
-# Where each kind of message has its text.
+# The text argument of each kind of message.
 _TEXTS: Final = {
     "notification": "message_template",
     "slack_post": "text",
@@ -35,7 +34,7 @@ _TEXTS: Final = {
 
 
 def treat_watch_as_condition(request: ParsedRequest) -> ParsedRequest:
-    """What happens to an address that is looked at is a condition, and starts nothing."""
+    """Treat what happens to a polled URL as a condition, not a trigger."""
     if not _only_watches(request.clauses):
         return request
     made = tuple(
@@ -58,17 +57,17 @@ def _is_of_address(one: TriggerEvent) -> bool:
 
 
 def has_address(one: TriggerEvent) -> bool:
-    """Whether it is said of an address, which can be looked at again and again."""
+    """Report whether it concerns a URL, which can be polled."""
     return any(two.kind in ("url", "host") for two in one.tokens)
 
 
 def is_down(tight: str | None) -> bool:
-    """Whether a condition is that an address does not answer well."""
+    """Report whether a condition is that a URL is down."""
     return tight is not None and tight.startswith("{{ not ")
 
 
 def site_of(materials: Sequence[ReadMaterial]) -> str:
-    """The address as a person calls it."""
+    """The URL as people call it."""
     web = [one.title for one in materials if one.web]
     if len(web) != 1:
         return "One of the addresses"
@@ -76,7 +75,7 @@ def site_of(materials: Sequence[ReadMaterial]) -> str:
 
 
 def add_unreachable(bench: SketchBuilder, first: int, materials: Sequence[ReadMaterial]) -> None:
-    """The steps from one place on, once more for when the address is not reached at all."""
+    """Repeat the steps from one position on as failure steps."""
     outputs = [one.output for one in materials if one.web]
     when = f"{{{{ run.failed_step_id in [{', '.join(map(repr, outputs))}] }}}}"
     for place, step in enumerate(bench.steps[first:], first):
@@ -94,7 +93,7 @@ def add_unreachable(bench: SketchBuilder, first: int, materials: Sequence[ReadMa
 
 
 def _ask_both(bench: SketchBuilder, here: str, there: str) -> None:
-    """What is asked for a step holds for its double."""
+    """Apply a step's questions to its copy as well."""
     for at, one in enumerate(bench.questions):
         if one.pointer.startswith(f"{here}/"):
             double = f"{there}{one.pointer.removeprefix(here)}"

@@ -1,4 +1,4 @@
-"""The words that the rules know, as tables: what somebody wants done, with what, and where to."""
+"""Word tables of the rules: verbs, objects and targets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CALL: Final = split_words("call hit invoke trigger request post send ping notify
 PUBLISH: Final = split_words("publish emit fire raise send announce")
 WAIT: Final = split_words("wait pause sleep")
 RUN: Final = split_words("run start launch kick trigger")
-# Verbs that only the tools that are there can do.
+# Verbs that need an available tool.
 OTHER: Final = split_words(
     "open close assign delete remove merge move book invite upload comment react approve "
     "reject label schedule cancel refund charge order ship deploy restart rotate sync import "
@@ -46,18 +46,18 @@ OTHER: Final = split_words(
     "respond escalate attach rename enrich validate verify lookup tweet retweet print purge erase "
     "wipe install"
 )
-# What is handed on by these is handed on whole.
+# Verbs that pass content on in full.
 WHOLLY: Final = split_words("forward save store copy export archive")
-# Deeds that no words here stand for: without a tool they cannot be done.
+# Actions without a rule: they need a tool.
 DEEDS: Final = OTHER - split_words(
     "validate verify lookup enrich escalate complete reply respond label schedule resolve react"
 )
-# What cannot be taken back: what it is done to is never guessed.
+# Irreversible actions: their object is never guessed.
 FINAL: Final = split_words(
     "delete remove archive cancel refund charge pay buy transfer close merge reject unsubscribe "
     "deploy restart rotate lock purge erase wipe"
 )
-# Places outside that only a tool of theirs can reach.
+# External services that only their own tool can reach.
 OUTSIDE: Final = split_words(
     "jira trello asana notion dropbox hubspot salesforce zendesk twitter facebook linkedin "
     "instagram whatsapp teams discord sms signal mattermost fax github gitlab linear figma "
@@ -65,11 +65,11 @@ OUTSIDE: Final = split_words(
     "excel xero quickbooks intercom freshdesk pipedrive clickup basecamp wordpress bluesky "
     "mastodon tiktok snowflake bigquery s3 servicenow pagerduty"
 )
-# As the first word of a clause these begin something to be done.
+# As the first word of a clause these start an instruction.
 VERBS: Final = (
     THINK | READ | SAY | MAIL | TELL | KEEP | CALL | PUBLISH | WAIT | RUN | OTHER
 ) - split_words("total order star file")
-# Before these words a verb stands for a thing: the report, a new email.
+# After these words a verb is a noun: the report, a new email.
 BEFORE_NOUN: Final = split_words(
     "a an the new each every any my our your his her their this that these those of latest recent "
     "open unread last next one another some all no type daily weekly monthly first important by "
@@ -77,7 +77,7 @@ BEFORE_NOUN: Final = split_words(
     "yesterday's today's is are was were be been it its and/or short brief quick long single final "
     "main blog status incident full friendly"
 )
-# These are as often things as they are orders.
+# Words that are as often nouns as verbs.
 AMBIGUOUS: Final = split_words(
     "email mail note post report draft log list call message review label tag copy search check "
     "show record score rank count answer reply store share request work rate group order book "
@@ -101,7 +101,7 @@ THINK_NOUNS: Final = split_words(
     "description verdict "
     "recommendation recommendations explanation headline haiku poem joke quote tip"
 )
-# Things that are pages here, by the type that integrations give them; none: any type.
+# Things that are pages, by the type integrations give them; None: any type.
 PAGE_NOUNS: Final[dict[str, str | None]] = {
     "page": None,
     "pages": None,
