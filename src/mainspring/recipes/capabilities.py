@@ -1,7 +1,7 @@
-"""What the codex offers: the same calls over MCP, REST and the command line.
+"""The recipe capabilities, shared by MCP, REST and the command line.
 
-Reading is for everybody here; changing is for editors. None of the changes can be granted to
-an automation: a recipe never installs or publishes another.
+Everybody may read; editors may change. None of the changes can be granted to an automation: a
+recipe never installs or publishes another.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from mainspring.recipes.codex.upgrade import check_handler, upgrade_handler
 from mainspring.recipes.kinds import EntityHandler
 
 _READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.2)
-# They look for themselves whether a definition would do, which a run has no business with.
+# They validate definitions, which runs have no use for.
 _LOOKS: Final = Annotations(
     effect=Effect.READ, transactional=True, seconds=0.5, audience=Audience.PEOPLE
 )
 
 
 def _build_change_annotations(*names: str, size: int | None = None) -> Annotations:
-    """A change by a person or their client; the log names what was changed."""
+    """Annotations for a change by a person or their client, with its audit subject."""
 
     def subject(arguments: Mapping[str, Any], answered: Any) -> str | None:
         sides = [one for one in (arguments, answered) if isinstance(one, Mapping)]
@@ -59,7 +59,8 @@ def _build_change_annotations(*names: str, size: int | None = None) -> Annotatio
 def recipe_capabilities(
     judge: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
 ) -> tuple[Capability, ...]:
-    """Everything about recipes; ``words`` judges definitions once the house stands."""
+    """Build the recipe capabilities; ``words`` validates definitions once the application is
+    built."""
     services = build_codex_services(judge, limits, workflows)
     return (
         *_build_catalog_capabilities(services),

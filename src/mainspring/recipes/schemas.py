@@ -1,4 +1,4 @@
-"""What the calls about recipes take and answer: the shelf, installing and publishing."""
+"""JSON schemas of the catalog, install and publish capabilities."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _ENTRY: Final[dict[str, JsonSchema]] = {
         "type": "boolean",
     },
 }
-# What is told of one recipe beside what a list tells.
+# Fields of a single recipe beyond those in a list.
 _WHOLE: Final = ("description", "template", "digest", "versions", "installs", "may")
 _SOME_ENTRY: Final[dict[str, Any]] = {
     **SOME_BRIEFLY,

@@ -1,4 +1,4 @@
-"""What the calls about installs take and answer: upgrading, uninstalling, recovering."""
+"""JSON schemas of the upgrade, uninstall and recover capabilities."""
 
 from __future__ import annotations
 

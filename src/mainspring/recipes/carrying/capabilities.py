@@ -1,4 +1,4 @@
-"""What offers whole workspaces as files: to people, to their tokens, and to no run."""
+"""Export and import capabilities for people and their tokens, not for runs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _SOME_THING: Final = {
 
 
 def carrying_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
-    """Both ways: a workspace as files, and files as things of a workspace."""
+    """Build the export and import capabilities."""
     return (_export(dependencies), _import(dependencies))
 
 

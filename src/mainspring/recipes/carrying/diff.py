@@ -1,4 +1,4 @@
-"""What an automation of a folder could do beyond another, in the sentences of consent."""
+"""Comparing workspace contents, including added permissions in the wording of consents."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
 
 
-# Two workspaces beside each other: what is new, what is gone, and what is another one.
+# Differences between two workspace contents: added, removed and changed resources.
 
 DifferenceKind = Literal["added", "removed", "changed"]
-# What an automation may do beyond another; the first is None where it is new.
+# Permissions an automation has beyond another; the first is None for a new one.
 FindWidening = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Sequence[Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceDifference:
-    """One thing that is not the same on both sides."""
+    """A resource that differs."""
 
     kind: str
     name: str
@@ -61,7 +61,7 @@ class WorkspaceDifference:
 def find_no_widening(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> Sequence[Mapping[str, str]]:
-    """Where nobody can say what an automation may do."""
+    """Used when permissions cannot be determined."""
     del before, after
     return ()
 
@@ -73,7 +73,7 @@ def compare(
     widens: FindWidening = find_no_widening,
     rows: bool = False,
 ) -> list[WorkspaceDifference]:
-    """Every difference, by kind and name; rows only where they are asked for."""
+    """List every difference by kind and name; rows only on request."""
     old, new = normalize_slugs(before), normalize_slugs(after)
     found = [*_compare_resources(old, new, widens, rows=rows)]
     for kind, path, was, now in (
@@ -109,9 +109,9 @@ def _compare_resources(
 
 
 def _build_match_key(thing: WorkspaceResource, several: set[str]) -> tuple[str, str]:
-    """By the name; the file counts only where several things have one name.
+    """Match by name; the file only counts when several resources share a name.
 
-    The file of the same thing may be called another way, for what else is there.
+    The same resource may have another file name, depending on the others.
     """
     return thing.name, thing.slug if thing.name in several else ""
 
@@ -146,7 +146,7 @@ def _classify_difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> Diff
 
 
 def build_widening_check(vocabulary: Vocabulary, limits: Limits) -> FindWidening:
-    """Reads definitions with these words; of one that cannot be read it is told why."""
+    """Build a permission comparison with this vocabulary; an unreadable definition reports why."""
 
     def widens(
         before: Mapping[str, Any] | None, after: Mapping[str, Any]

@@ -1,8 +1,8 @@
-"""A workspace taken as it is now: everything that people made here, and nothing secret.
+"""Exporting a workspace: everything people made, and nothing secret.
 
-What belongs to this place alone is left behind: states, versions, runs, rosters, tokens,
-connections and what secrets hold. Ids become references to the things that are carried along.
-An id that stays, because what it means is not carried, is told with its place.
+Local data is left out: states, versions, runs, rosters, tokens, connections and secret values. Ids
+become references to exported resources. Ids of resources that are not exported are reported with
+their pointers.
 """
 
 from __future__ import annotations
@@ -54,19 +54,20 @@ _INSTALLS = """
 
 
 class WorkspaceExport:
-    """One look at a workspace."""
+    """An export of one workspace."""
 
     def __init__(self, ctx: CallContext, limits: Limits) -> None:
         self._ctx, self._limits = ctx, limits
         self._space: UUID = ctx.actor.workspace_id
         self._room = limits.import_bytes
-        # What each thing that was taken is here.
+        # The id of each exported resource.
         self.ids: dict[tuple[ResourceKind, str], UUID] = {}
 
     async def take(
         self, vocabulary: Vocabulary | None = None, *, rows: bool = False
     ) -> WorkspaceContent:
-        """Everything, with references instead of ids; where there are words, with its needs."""
+        """Export everything with references instead of ids; with a vocabulary, also what it
+        needs."""
         found: dict[ResourceKind, list[WorkspaceResource]] = {
             "board": await self._boards(rows=rows),
             "automation": await self._automations(),
@@ -169,11 +170,11 @@ class WorkspaceExport:
 
 
 def _export_workflow(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What people wrote of a workflow; who is on it stays here."""
+    """Export a workflow without its people."""
     return {
         "title": result["title"],
         "charter": result["charter"],
-        # How far a number has come is no part of what was planned.
+        # A KPI's current value is not part of its plan.
         "kpis": [
             {key: value for key, value in one.items() if key != "current"} for one in result["kpis"]
         ],
@@ -197,7 +198,7 @@ def _insert_resource_references(
 
 
 def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
-    """Ids that mean nothing elsewhere, each with its place."""
+    """Report ids that have no meaning elsewhere, with their pointers."""
     found = [
         Finding(
             thing.place(at),
@@ -215,7 +216,7 @@ def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
 def _collect_needs(
     documents: Sequence[Mapping[str, Any]], vocabulary: Vocabulary | None, limits: Limits
 ) -> dict[str, list[str]]:
-    """Secrets by name and integrations that the automations use."""
+    """Collect the secrets and integrations that the automations use."""
     secrets = {use.secret for one in documents for use in find_secret_uses(one, limits)}
     integrations = (
         set() if vocabulary is None else set(_iterate_integrations(documents, vocabulary))

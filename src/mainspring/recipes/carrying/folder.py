@@ -1,8 +1,7 @@
-"""The folder itself: read without following anything out of it, written without losing anything.
+"""Reading and writing the export folder safely.
 
-Only our own places in a folder are looked at: whatever else lies there, such as a Git
-repository or a README, is neither read nor touched. Files of things that are gone are removed
-where a folder says that it is ours, and nowhere else.
+Only known paths are read or written; other files, such as a Git repository or a README, are left
+alone. Symbolic links are never followed. Stale files are only deleted in a folder with our marker.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mainspring.recipes.carrying.workspace_files import (
     is_ours,
 )
 
-# Files inside one folder, reached by handles: nobody can put a link in the way.
+# File access relative to directory handles, so that no symbolic link can redirect it.
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,13 +37,13 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 class OpenFolder:
-    """An open folder; every path is one with slashes inside it."""
+    """An open folder; paths are relative, with slashes."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
     def mode(self, path: str) -> int | None:
-        """What kind of thing it is, a link as such; None where there is nothing."""
+        """The file mode without following links; None when missing."""
         try:
             with self._around(path) as (around, name):
                 return os.stat(name, dir_fd=around, follow_symlinks=False).st_mode
@@ -52,7 +51,7 @@ class OpenFolder:
             return None
 
     def names(self, path: str, most: int) -> list[str]:
-        """What lies in a folder inside, and no more than so many."""
+        """List a subfolder, up to a limit."""
         found: list[str] = []
         with self._around(path) as (around, name):
             handle = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=around)
@@ -67,14 +66,14 @@ class OpenFolder:
         return found
 
     def read(self, path: str, most: int) -> bytes | None:
-        """At most so many bytes of a file; None where it is something else."""
+        """Read up to a number of bytes; None when it is not a regular file."""
         with self._around(path) as (around, name):
             handle = os.open(name, _FILE, dir_fd=around)
         with open(handle, "rb") as file:
             return file.read(most) if stat.S_ISREG(os.fstat(handle).st_mode) else None
 
     def write(self, path: str, data: bytes) -> None:
-        """A whole file or none: it is written beside its place and put there at once."""
+        """Write a file atomically: to a temporary name, then renamed."""
         with self._around(path, make=True) as (around, name):
             beside = f".{secrets.token_hex(8)}.new"
             try:
@@ -91,7 +90,7 @@ class OpenFolder:
             os.unlink(name, dir_fd=around)
 
     def remove_empty(self, path: str) -> None:
-        """Takes away a folder, and those in it, as far as nothing is left in them."""
+        """Remove a folder and its subfolders, as far as they are empty."""
         mode = self.mode(path)
         if mode is None or not stat.S_ISDIR(mode):
             return
@@ -104,7 +103,7 @@ class OpenFolder:
 
     @contextlib.contextmanager
     def _around(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The folder that a path lies in, open, and the last part of the path."""
+        """Open the parent folder of a path; yield it with the last component."""
         *parents, name = path.split("/")
         handle = os.dup(self._handle)
         try:
@@ -122,7 +121,7 @@ class OpenFolder:
 
 @contextlib.contextmanager
 def open_folder(folder: Path) -> Iterator[OpenFolder]:
-    """The folder, for as long as it is worked in; wherever it is moved to meanwhile."""
+    """Open the folder; the handle stays valid when it is moved."""
     handle = os.open(folder, _FOLDER)
     try:
         yield OpenFolder(handle)
@@ -134,15 +133,15 @@ _FOLDERS: Final = tuple(sorted(FOLDER_OF.values()))
 _ALONE: Final = (MARKER, RECIPES, SETTINGS)
 # automations/report/main.ts, boards/crm/rows/default.jsonl
 _DEEPEST: Final = 4
-# A folder may hold other files than ours; so many entries are looked at.
+# A folder may hold other files than ours; this many entries are scanned.
 _MOST_ENTRIES: Final = 4 * MOST_FILES
-# How a system says that a link stands where a file or a folder is opened.
+# Errors of opening a symbolic link with O_NOFOLLOW.
 _LINK: Final = (errno.ELOOP, errno.ENOTDIR)
 
 
 @dataclass(frozen=True, slots=True)
 class FolderWriteResult:
-    """What became of a folder."""
+    """What was written and removed."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -150,7 +149,7 @@ class FolderWriteResult:
 
 
 def read_folder(folder: Path, limits: Limits) -> dict[str, str]:
-    """The text of every file that is ours, by its path with slashes."""
+    """Read every one of our files, by path."""
     if not folder.is_dir():
         raise NotFound(f"There is no folder {_format_name(str(folder))}.", code="no_folder")
     files: dict[str, str] = {}
@@ -171,7 +170,7 @@ def read_folder(folder: Path, limits: Limits) -> dict[str, str]:
 
 
 def write_folder(folder: Path, files: Mapping[str, str], limits: Limits) -> FolderWriteResult:
-    """Makes our part of the folder what the files say; each of them is whole at any moment."""
+    """Make our part of the folder match the files, each written atomically."""
     try:
         if not folder.is_dir() and os.path.lexists(folder):
             raise Conflict(f"{_format_name(str(folder))} is not a folder.", code="folder_taken")
@@ -189,7 +188,7 @@ def _write_files(
     before = _list_own_files(inside, folder, limits)
     written: list[str] = []
     unchanged: list[str] = []
-    # The marker first: an export that breaks off can be made again.
+    # The marker first, so that an interrupted export can be repeated.
     for path in sorted(files, key=lambda one: (one != MARKER, one)):
         (written if _put(inside, path, files[path]) else unchanged).append(path)
     removed = sorted(path for path in before if path not in files)
@@ -201,7 +200,7 @@ def _write_files(
 
 
 def _list_own_files(inside: OpenFolder, folder: Path, limits: Limits) -> list[str]:
-    """What is ours in the folder now. One that is not marked has nothing at our places."""
+    """List our files in the folder. Without a marker, none may exist at our paths."""
     taken = [name for name in (*_ALONE, *_FOLDERS) if inside.mode(name) is not None]
     if not taken:
         return []
@@ -223,7 +222,7 @@ def _is_marked(inside: OpenFolder, limits: Limits) -> bool:
 
 
 def _find_files(inside: OpenFolder, *, strict: bool = True) -> list[str]:
-    """Paths of the files at our places; a link is never followed."""
+    """List regular files at our paths, following no links."""
     found: list[str] = []
     for path, mode in _walk(inside):
         if stat.S_ISREG(mode):
@@ -236,13 +235,13 @@ def _find_files(inside: OpenFolder, *, strict: bool = True) -> list[str]:
 
 
 def _walk(inside: OpenFolder, room: int = _MOST_ENTRIES) -> Iterator[tuple[str, int]]:
-    """Everything at our places but folders, which are walked into as deep as ours go."""
+    """Walk our paths down to the maximum depth, yielding everything but folders."""
     waiting = [name for name in (*_ALONE, *_FOLDERS) if inside.mode(name) is not None]
     while waiting:
         path = waiting.pop()
         mode = inside.mode(path)
         if mode is None:
-            # It was taken away since it was listed.
+            # Deleted since it was listed.
             continue
         if not stat.S_ISDIR(mode):
             yield path, mode
@@ -257,7 +256,7 @@ def _walk(inside: OpenFolder, room: int = _MOST_ENTRIES) -> Iterator[tuple[str, 
 
 
 def _is_aside(name: str) -> bool:
-    """What people and systems leave in any folder."""
+    """Files that editors and operating systems leave behind."""
     return name.startswith(".") or name.upper() in ("README.MD", "THUMBS.DB")
 
 
@@ -285,7 +284,7 @@ def _decode_text(raw: bytes, path: str) -> str:
 
 
 def _put(inside: OpenFolder, path: str, text: str) -> bool:
-    """Whether the file had to be written; a link on the way is refused."""
+    """Write a file if it changed; a link on the way is rejected."""
     data = text.encode()
     try:
         mode = inside.mode(path)

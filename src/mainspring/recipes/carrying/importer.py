@@ -1,9 +1,9 @@
-"""A folder brought into a workspace: all of it or nothing, and nothing of it in force.
+"""Importing a folder into a workspace: all or nothing, and nothing active.
 
-Everything is judged first, with ids that stand for what is not there yet. Then boards are made,
-workflows without their automations, automations, and at last whatever refers to what came
-later. Automations are paused and wait for the consent of a person here, whoever agreed to them
-elsewhere. It happens in the transaction of one call.
+Everything is validated first, with placeholder ids for resources that do not exist yet. Then boards
+are created, workflows without their automations, automations, and finally forward references.
+Automations are paused and wait for consent here, regardless of any consent elsewhere. It all
+happens in one transaction.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from mainspring.workspace.workflows.automations import WorkflowDependencies
 
 
-# Datasets that a file does not speak of: they hold rows of people here, so they are kept.
+# Datasets that a file omits are kept: they hold local rows.
 
 
 def as_written(written: WorkspaceContent, whole: WorkspaceContent) -> WorkspaceContent:
-    """Boards spelled out whole, without the first dataset where their files leave it out."""
+    """Expand boards, without the default dataset where their files omit it."""
     spoken = {one.slug: _list_dataset_names(one) for one in written.of("board")}
     things = [
         _replace_datasets(
@@ -71,7 +71,7 @@ def as_written(written: WorkspaceContent, whole: WorkspaceContent) -> WorkspaceC
 
 
 def filter_described(here: WorkspaceContent, coming: WorkspaceContent) -> WorkspaceContent:
-    """What is here, with the datasets alone that the files speak of, in their order."""
+    """Restrict local content to the datasets that the files describe, in their order."""
     orders = {
         one.name: [each["name"] for each in _list_datasets(one)] for one in coming.of("board")
     }
@@ -90,7 +90,7 @@ def _select_datasets(board: WorkspaceResource, order: Sequence[str]) -> Workspac
 
 
 def list_kept_datasets(here: WorkspaceResource, coming: WorkspaceResource) -> list[dict[str, str]]:
-    """What of a board here stays though its file does not have it."""
+    """List a local board's datasets that its file omits."""
     spoken = _list_dataset_names(coming)
     return [
         {
@@ -103,7 +103,7 @@ def list_kept_datasets(here: WorkspaceResource, coming: WorkspaceResource) -> li
 
 
 def _is_usual(dataset: Mapping[str, Any]) -> bool:
-    """Every board has a first dataset; nobody has to write it down."""
+    """The default dataset, which files may omit."""
     return (
         dataset["name"] == DEFAULT
         and not dataset["columns"]
@@ -125,18 +125,18 @@ def _replace_datasets(
     return replace(board, content={**board.content, "datasets": datasets})
 
 
-# What becomes of each thing of a folder in a workspace: pure decisions, before anything is done.
+# Import planning: pure decisions before anything is written.
 
 ImportAction = Literal["made", "unchanged", "changed", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedResource:
-    """One thing and what becomes of it."""
+    """A resource and its planned action."""
 
     thing: WorkspaceResource
     what: ImportAction
-    # What it is here already.
+    # Its id, if it exists here.
     id: UUID | None = None
 
 
@@ -146,7 +146,7 @@ def plan(
     coming: WorkspaceContent,
     on_clash: OnClash,
 ) -> list[PlannedResource]:
-    """Each thing in the order in which they are brought in; ``Clash`` with all that clash."""
+    """Plan each resource in import order; ``Clash`` with all conflicts."""
     differing = compare(filter_described(here, coming), coming)
     other = {(one.kind, one.name) for one in differing if one.what == "changed"}
     planned: list[PlannedResource] = []
@@ -200,20 +200,20 @@ _LEFT: Final[Mapping[str, str]] = {
 
 @dataclass(slots=True)
 class ImportState:
-    """What became of a folder so far."""
+    """The state of an import in progress."""
 
-    # What each thing is here; a new id stands for one that is not there yet.
+    # The id of each resource; a new id for one that does not exist yet.
     ids: dict[ResourceReference, str] = field(default_factory=dict)
     imported: dict[str, ImportResult] = field(default_factory=dict)
     names: dict[tuple[ResourceKind, str], str] = field(default_factory=dict)
-    # What each board was filled with.
+    # The content that each board got.
     boards: dict[str, Any] = field(default_factory=dict)
     rows: list[RowImportResult] = field(default_factory=list)
     left: list[dict[str, str]] = field(default_factory=list)
 
 
 class WorkspaceImport:
-    """One import into one workspace."""
+    """An import into one workspace."""
 
     def __init__(self, ctx: CallContext, house: WorkflowDependencies) -> None:
         self._ctx, self._house, self._limits = ctx, house, house.limits
@@ -224,7 +224,7 @@ class WorkspaceImport:
     async def bring(
         self, carried: WorkspaceContent, on_clash: OnClash, *, dry_run: bool = False
     ) -> dict[str, Any]:
-        """What became of everything, or what would."""
+        """Import everything, or report what would be imported."""
         documents = [dict(one.content) for one in carried.of("automation")]
         words = await self._house.words.words(self._space, {"automations": documents})
         whole = await asyncio.to_thread(validate_content, carried, words, self._limits)
@@ -280,7 +280,7 @@ class WorkspaceImport:
             self._done.boards[one.thing.slug] = content
             name = made.name
             if name != one.thing.name and one.what == "made":
-                # Two boards of the folder have one name, as they had where it comes from.
+                # Two boards of the folder share a name, as in the source workspace.
                 name = one.thing.name
                 await self._rename(made.id, name)
             self._done.names["board", one.thing.slug] = name
@@ -290,7 +290,7 @@ class WorkspaceImport:
         await update(self._ctx, {"board_id": str(board_id), "name": name})
 
     async def _workflows_in(self, planned: Sequence[PlannedResource]) -> None:
-        """New ones without their automations, which are not there yet."""
+        """Create new workflows without their automations, which do not exist yet."""
         for one in _select_changing(planned, "workflow"):
             if one.id is not None:
                 continue
@@ -312,7 +312,7 @@ class WorkspaceImport:
     async def _automations_in(
         self, going: Sequence[PlannedResource], vocabulary: Vocabulary, on_clash: OnClash
     ) -> None:
-        """Stored once, and once more where they refer to one that had no id before."""
+        """Save automations, and again where they refer to one that had no id before."""
         held = [one.id for one in going if one.id is not None]
         await hold_all(self._ctx.tx, self._space, held)
         before = await schedules.list_waiting_schedules(
@@ -366,7 +366,7 @@ class WorkspaceImport:
             raise _map_problem_to_files(problem, [one.thing for one in going]) from None
 
     async def _settle(self, planned: Sequence[PlannedResource]) -> None:
-        """What refers to things that came later, and requests in words."""
+        """Resolve forward references, and import saved prompts."""
         for one in _select_changing(planned, "board"):
             content = self._filled(one.thing)
             if not is_same_value(content, self._done.boards[one.thing.slug]):
@@ -435,7 +435,7 @@ class WorkspaceImport:
         }
 
     def _what(self, one: PlannedResource) -> str:
-        """Rows that come to a board change it, whatever else is the same."""
+        """Imported rows change a board, even if it is otherwise equal."""
         own = one.thing.beside.values()
         added = any(each.added and each.path in own for each in self._done.rows)
         return "changed" if added and one.what == "unchanged" else one.what
@@ -444,12 +444,12 @@ class WorkspaceImport:
 def _select_changing(
     planned: Sequence[PlannedResource], kind: ResourceKind
 ) -> list[PlannedResource]:
-    """Those of a kind that something happens to."""
+    """Select resources of a kind that change."""
     return [one for one in planned if one.thing.kind == kind and one.what != "unchanged"]
 
 
 def _map_problem_to_files(problem: Problem, things: Sequence[WorkspaceResource]) -> Problem:
-    """A problem with automations, told by their files."""
+    """Attribute problems of automations to their files."""
     problem.findings = tuple(_map_finding_to_file(one, things) for one in problem.findings)
     return problem
 
@@ -463,7 +463,7 @@ def _map_finding_to_file(finding: Finding, things: Sequence[WorkspaceResource]) 
 
 
 def _attribute_to_file(problem: Problem, thing: WorkspaceResource) -> Problem:
-    """A problem with one thing, told by its file."""
+    """Attribute a resource's problem to its file."""
     found = [
         replace(one, pointer=thing.place(one.pointer.removeprefix("/template")))
         for one in problem.findings

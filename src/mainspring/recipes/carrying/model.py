@@ -1,4 +1,4 @@
-"""A workspace as it is carried: its things by kind and name, before they are files or rows."""
+"""The exported content of a workspace: resources by kind and name."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mainspring.recipes.carrying.references import (
     rename_all,
 )
 
-# What files are called: names that follow from the things in them, and fit every file system.
+# File names derived from resource names, valid on every file system.
 
 LONGEST: Final = 60
 _GAPS: Final = re.compile(r"[^a-z0-9]+")
-# What a name may be when a person has chosen it.
+# Valid characters of a file name chosen by a person.
 _PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-# Names that other systems keep for their devices.
+# Reserved device names (Windows).
 _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))}
 )
 
 
 def build_file_slug(name: str) -> str:
-    """The name in small letters, digits and hyphens; one that has none of them is a digest."""
+    """Build a slug of lower-case letters, digits and hyphens; a digest when nothing is left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _GAPS.sub("-", plain).strip("-")[:LONGEST].rstrip("-")
     if not slug:
@@ -40,10 +40,10 @@ def build_file_slug(name: str) -> str:
 
 
 def build_file_slugs(names: Sequence[str]) -> list[str]:
-    """One for each name, in the order of the names; each is given out once.
+    """Build a unique slug for each name.
 
-    The names come in an order that follows from the things alone. Whoever comes later gets a
-    number, and never one that is somebody's own name.
+    The order of names is deterministic. Later duplicates get a number, and never one that is
+    another resource's own slug.
     """
     wished = [build_file_slug(name) for name in names]
     used: set[str] = set()
@@ -58,12 +58,12 @@ def build_file_slugs(names: Sequence[str]) -> list[str]:
 
 
 def is_part(text: str) -> bool:
-    """Whether a file or a folder can have this name everywhere, its ending left out."""
+    """Report whether a name without extension is valid on every file system."""
     return _PART.fullmatch(text) is not None and text.lower() not in _DEVICES
 
 
 def find_case_collisions(paths: Iterable[str]) -> list[tuple[str, str]]:
-    """Paths that are one and the same where capitals do not count."""
+    """Find paths that collide on case-insensitive file systems."""
     seen: dict[str, str] = {}
     found = []
     for path in sorted(paths):
@@ -74,7 +74,7 @@ def find_case_collisions(paths: Iterable[str]) -> list[tuple[str, str]]:
 
 
 ResourceKind = Literal["board", "automation", "workflow", "prompt"]
-# In the order in which they are brought in: later ones may need those before.
+# In import order: later ones may refer to earlier ones.
 KINDS: Final[tuple[ResourceKind, ...]] = ("board", "automation", "workflow", "prompt")
 FOLDER_OF: Final[Mapping[ResourceKind, str]] = {
     "board": FOLDERS["board"],
@@ -94,14 +94,14 @@ DatasetRows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceResource:
-    """One thing; its content says references instead of ids."""
+    """A resource whose content has references instead of ids."""
 
     kind: ResourceKind
     slug: str
     content: Mapping[str, Any]
-    # Of a board whose rows are carried: by dataset.
+    # For a board exported with rows: rows by dataset.
     rows: DatasetRows = field(default_factory=dict)
-    # Where a part of the content stands in a file of its own: pointer to path.
+    # Parts of the content in separate files: pointer to path.
     beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -118,14 +118,14 @@ class WorkspaceResource:
 
     @property
     def inside(self) -> dict[str, Any]:
-        """What references may stand in: all but the name, which is taken as it is."""
+        """The content that may have references: everything but the name."""
         return {key: one for key, one in self.content.items() if key != TITLE_OF[self.kind]}
 
     def with_inside(self, inside: Mapping[str, Any]) -> WorkspaceResource:
         return replace(self, content={**inside, TITLE_OF[self.kind]: self.name})
 
     def place(self, pointer: str) -> str:
-        """Where a pointer into the content leads, as a file and a place in it."""
+        """Map a pointer into the content to a file and a pointer in it."""
         for part, path in self.beside.items():
             if pointer == part or pointer.startswith(f"{part}/"):
                 return f"{path}#{pointer[len(part) :]}"
@@ -134,14 +134,14 @@ class WorkspaceResource:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceContent:
-    """Everything that a folder holds."""
+    """Everything in a folder."""
 
     things: tuple[WorkspaceResource, ...] = ()
-    # What people here have set; it is shown and never brought in.
+    # Workspace settings, exported for information and never imported.
     settings: Mapping[str, Any] = field(default_factory=dict)
-    # Which recipes things were installed from.
+    # The recipes that resources were installed from.
     recipes: tuple[Mapping[str, Any], ...] = ()
-    # Names of secrets and integrations that must be there before all of it works.
+    # Secrets and integrations that must exist for everything to work.
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def of(self, kind: ResourceKind) -> tuple[WorkspaceResource, ...]:
@@ -149,9 +149,9 @@ class WorkspaceContent:
 
 
 def assign_slugs(things: Iterable[WorkspaceResource]) -> list[tuple[str, WorkspaceResource]]:
-    """Things of one kind with the names of their files, each beside the name it came with.
+    """Assign file slugs to resources of one kind.
 
-    The names follow from the things alone, so that they are the same wherever these are.
+    Slugs only depend on the resources, so that they are the same everywhere.
     """
     ordered = sorted(
         things,
@@ -165,7 +165,7 @@ def assign_slugs(things: Iterable[WorkspaceResource]) -> list[tuple[str, Workspa
 
 
 def normalize_slugs(carried: WorkspaceContent) -> WorkspaceContent:
-    """The same with the file names that an export gives, so that two can be compared."""
+    """Normalize file slugs to those of an export, for comparison."""
     names: dict[ResourceReference, ResourceReference] = {}
     things: list[WorkspaceResource] = []
     for kind in KINDS:

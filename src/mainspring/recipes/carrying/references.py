@@ -1,8 +1,7 @@
-"""Ids written as references, and back: ``$board(revenue)`` is the board in boards/revenue.json.
+"""References instead of ids: ``$board(revenue)`` is the board in boards/revenue.json.
 
-A reference may stand anywhere in a text, in the source of a script too. Text that only looks
-like one is told apart by its dollars: two of them stand for one, and an odd number of them
-begins a reference.
+A reference may be anywhere in a text, including a script's source. Literal dollars are escaped by
+doubling: an odd number of dollars starts a reference.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from mainspring.definition.strict_json import join_pointer
 
 ReferableKind = Literal["automation", "board", "workflow"]
-# What may be referred to, and the folder that it stands in.
+# Kinds that can be referenced, and their folders.
 FOLDERS: Final[Mapping[ReferableKind, str]] = {
     "automation": "automations",
     "board": "boards",
@@ -25,7 +24,7 @@ FOLDERS: Final[Mapping[ReferableKind, str]] = {
 _WORDS: Final = "|".join(FOLDERS)
 _HEX: Final = "[0-9a-fA-F]"
 _ID: Final = rf"(?<![0-9A-Za-z_-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![0-9A-Za-z_-])"
-# Dollars are taken all at once and from the first one, so that many of them cost no more.
+# Dollars are matched possessively from the first one, so that matching is linear.
 _MARKABLE: Final = re.compile(
     rf"(?<!\$)(?P<dollars>\$*+)(?:(?P<id>{_ID})|(?P<word>(?:{_WORDS})\())"
 )
@@ -37,7 +36,7 @@ ID: Final = re.compile(_ID)
 
 @dataclass(frozen=True, slots=True)
 class ResourceReference:
-    """A thing of a folder, by its kind and the name of its file."""
+    """A resource by kind and file name."""
 
     kind: ReferableKind
     slug: str
@@ -52,16 +51,16 @@ class ResourceReference:
 
 @dataclass(frozen=True, slots=True)
 class BrokenReference:
-    """A place where a reference leads nowhere."""
+    """A reference without a target."""
 
     pointer: str
-    # What stands there.
+    # The text there.
     text: str
     reference: ResourceReference | None
 
 
 def insert_references(text: str, ids: Mapping[str, ResourceReference]) -> str:
-    """The text with each id that is known as a reference."""
+    """Replace known ids by references."""
 
     def mark(found: re.Match[str]) -> str:
         dollars = found["dollars"]
@@ -78,7 +77,7 @@ def resolve_references(
     find: Callable[[ResourceReference], str | None],
     lost: Callable[[str, ResourceReference | None], None],
 ) -> str:
-    """The text with each reference as what it stands for; those that are lost are told."""
+    """Resolve the references of a text; broken ones are reported."""
 
     def fill(found: re.Match[str]) -> str:
         dollars, slug = found["dollars"], found["slug"]
@@ -98,14 +97,14 @@ def resolve_references(
 
 
 def mark_all(value: Any, ids: Mapping[str, ResourceReference]) -> Any:
-    """The same for every text in a value."""
+    """Insert references in every text of a value."""
     return _map_texts(value, "", lambda text, at: insert_references(text, ids))
 
 
 def fill_all(
     value: Any, find: Callable[[ResourceReference], str | None]
 ) -> tuple[Any, list[BrokenReference]]:
-    """The value with every reference filled, and where one leads nowhere."""
+    """Resolve every reference of a value, and list broken ones."""
     found: list[BrokenReference] = []
 
     def fill(text: str, at: str) -> str:
@@ -119,7 +118,7 @@ def fill_all(
 def replace_with_stand_ins(
     value: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, ResourceReference]]:
-    """The value with an id for each reference, and which reference each of these ids is."""
+    """Replace references by placeholder ids, and return the mapping."""
     stood_in: dict[str, ResourceReference] = {}
 
     def stand_in(reference: ResourceReference) -> str:
@@ -132,7 +131,7 @@ def replace_with_stand_ins(
 
 
 def rename_all(value: Any, names: Mapping[ResourceReference, ResourceReference]) -> Any:
-    """The value with references to other names of files; what leads nowhere stays."""
+    """Rename the targets of references; broken ones are kept."""
 
     def rename(text: str, at: str) -> str:
         del at
@@ -142,12 +141,12 @@ def rename_all(value: Any, names: Mapping[ResourceReference, ResourceReference])
 
 
 def mask_references(value: Any) -> Any:
-    """The value without ids and references: what is the same in every workspace."""
+    """Mask ids and references, for comparison across workspaces."""
     return _map_texts(value, "", lambda text, at: ID.sub("", _MARKED.sub("", text)))
 
 
 def find_remaining_ids(value: Any) -> Iterator[tuple[str, str]]:
-    """Ids that are no references, each with its place: they mean nothing elsewhere."""
+    """Find ids that are not references, which have no meaning elsewhere."""
     found: list[tuple[str, str]] = []
 
     def look(text: str, at: str) -> str:

@@ -1,8 +1,8 @@
-"""Rows that come with a board: added where none can be there twice, and told in any case.
+"""Importing board rows without duplicates.
 
-What people here did to their rows goes before what a file says. A row that is here under its key
-is left as it is, and one that was deleted here is not brought back. Without a key field nothing
-tells a row that is here from one that comes, so such a dataset takes rows only while it is empty.
+Local rows take precedence over the file: an existing row with the same key is kept, and a deleted
+one is not restored. Without a key field duplicates cannot be detected, so such a dataset takes rows
+only while it is empty.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OTHER: Final = "Here a row with the same key says something else; it is left as 
 DELETED: Final = "They were deleted here; restore_board_rows brings such rows back."
 NO_KEY: Final = "The dataset has rows already and no key field, so they could stand there twice."
 
-# Whether a row is here, and whether it says the same; a deleted one is neither.
+# Whether a row exists, and whether it is equal; a deleted one is neither.
 _BY_KEY = """
     SELECT g.n, bool_or(r.deleted_at IS NULL) AS live,
         bool_or(r.deleted_at IS NULL AND r.data = g.data::jsonb) AS same
@@ -49,7 +49,7 @@ _BY_KEY = """
     JOIN board_rows r ON r.dedupe_key = g.key
     WHERE r.workspace_id = $1 AND r.dataset_id = $2 GROUP BY g.n
 """
-# With another key field than the dataset has until now.
+# With a key field other than the dataset's current one.
 _BY_NEW_KEY = """
     SELECT g.n, bool_or(r.deleted_at IS NULL) AS live,
         bool_or(r.deleted_at IS NULL AND r.data = g.data::jsonb) AS same
@@ -70,7 +70,7 @@ _BY_CONTENT = """
 
 @dataclass(frozen=True, slots=True)
 class ExistingRow:
-    """What there is of a row in the workspace; a deleted one is not live."""
+    """An existing row; a deleted one is not live."""
 
     live: bool
     same: bool
@@ -78,17 +78,17 @@ class ExistingRow:
 
 @dataclass(frozen=True, slots=True)
 class RowImportPlan:
-    """What becomes of the rows of one dataset, by their number in the file."""
+    """What happens to a dataset's rows, by their index in the file."""
 
     adding: tuple[int, ...]
     unchanged: int
-    # How many are left out, by the reason.
+    # How many are skipped, by reason.
     left: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class RowImportResult:
-    """What became of the rows of one dataset, or would."""
+    """The result for one dataset."""
 
     board: str
     path: str
@@ -108,7 +108,7 @@ class RowImportResult:
         }
 
     def reasons(self) -> list[dict[str, str]]:
-        """Why some of them were left out."""
+        """Why rows were skipped."""
         total = self.added + self.unchanged + sum(self.left.values())
         return [
             {"path": self.path, "why": f"{many:,} of {total:,} rows: {why}"}
@@ -119,7 +119,7 @@ class RowImportResult:
 def sort_rows(
     keys: Sequence[str | None], here: Mapping[int, ExistingRow], *, takes: bool
 ) -> RowImportPlan:
-    """Decides about each row; ``takes`` says whether the dataset may get new ones."""
+    """Decide about each row; ``takes`` says whether the dataset accepts new ones."""
     adding: list[int] = []
     left: Counter[str] = Counter()
     seen: set[str] = set()
@@ -149,9 +149,9 @@ async def bring_rows(
     *,
     dry_run: bool,
 ) -> list[RowImportResult]:
-    """Adds the rows of each dataset that are new here; with ``dry_run`` only tells of them.
+    """Add new rows to each dataset; with ``dry_run`` only report them.
 
-    A board that is not there yet has no id.
+    A board that does not exist yet has no id.
     """
     known: dict[str, Dataset] = {}
     if board_id is not None:
@@ -178,7 +178,7 @@ async def bring_rows(
 
 
 def _as_it_becomes(spoken: Mapping[str, Any], there: Dataset | None) -> Dataset:
-    """A dataset with the columns and the key field that the file gives it."""
+    """A dataset with the columns and key field of the file."""
     field = spoken["dedupe_key_field"]
     if there is not None:
         return replace(there, columns=spoken["columns"], dedupe_key_field=field)
@@ -203,7 +203,7 @@ async def _find_existing_rows(
     keys: Sequence[str | None],
     rows: Sequence[ImportedRow],
 ) -> dict[int, ExistingRow]:
-    """What is here of the rows: by their keys, and without one by all that they say."""
+    """Find existing rows by key, or by full content without one."""
     where = (ctx.actor.workspace_id, there.id)
     texts = [_encode_row(row) for row in rows]
     keyed = [n for n, key in enumerate(keys) if key is not None]
@@ -226,7 +226,7 @@ def _encode_row(row: ImportedRow) -> str:
     try:
         return orjson.dumps(row).decode()
     except orjson.JSONEncodeError:
-        # No such row is here: it is refused when it is to be added.
+        # No such row exists: it is rejected when it is added.
         return "null"
 
 
@@ -237,7 +237,7 @@ def _check(
     adding: Sequence[int],
     limits: Limits,
 ) -> None:
-    """Refuses rows that the dataset would not take, before any of them is added."""
+    """Reject invalid rows before any is added."""
     checks = RowValidator(dataset.columns, limits, dataset.dedupe_key_field)
     for number in adding:
         at = join_pointer("", "rows", dataset.name, number)

@@ -1,7 +1,7 @@
-"""Whether boards and workflows that come as files could be kept, before anything is.
+"""Validation of imported boards and workflows before anything is stored.
 
-What a definition means is judged where automations are; here it is the shape of the rest, by
-the same schemas as the calls that make such things.
+Definitions are validated by the validator; this covers the other resources, with the schemas of the
+capabilities that create them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REFERS: Final = re.compile(r"\$(board|automation)\([A-Za-z0-9][A-Za-z0-9_-]*\)"
 def validate_content(
     carried: WorkspaceContent, vocabulary: Vocabulary, limits: Limits
 ) -> WorkspaceContent:
-    """The same with everything spelled out whole, or ``Invalid`` with all that is wrong."""
+    """Return everything normalized, or raise ``Invalid`` with all problems."""
     findings: list[Finding] = []
     things: list[WorkspaceResource] = []
     for one in carried.things:
@@ -58,7 +58,7 @@ def validate_content(
 def _normalize_resource(
     thing: WorkspaceResource, vocabulary: Vocabulary, limits: Limits
 ) -> WorkspaceResource:
-    """A thing as it would be read back; a definition that does not fit is left to its judge."""
+    """Normalize a resource; an invalid definition is left to the validator."""
     if thing.kind == "board":
         return replace(thing, content=normalize_board(thing.content))
     if thing.kind != "automation":
@@ -127,7 +127,7 @@ def _validate_workflow(
 
 
 def _find_wrong_kind_references(content: Mapping[str, Any]) -> Iterator[Finding]:
-    """References to another kind of thing than stands at their place."""
+    """Find references to the wrong kind of resource."""
     board = content.get("board")
     places = [("/board", board, "board")] if board is not None else []
     for n, one in enumerate(content.get("automations", [])):

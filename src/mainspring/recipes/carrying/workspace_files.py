@@ -1,7 +1,7 @@
-"""Files read back into things; whoever wrote them is a stranger.
+"""Parsing untrusted export files into resources.
 
-Nothing is opened, run or stored here. Every problem is told with its file and the place in it,
-as in ``automations/report.json#/plan/0/config``, and with any problem nothing is read at all.
+Nothing is opened, run or stored here. Problems are reported with file and pointer, as in
+``automations/report.json#/plan/0/config``; any problem rejects the whole import.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mainspring.recipes.carrying.model import (
 from mainspring.recipes.carrying.references import ResourceReference, fill_all, mark_all
 from mainspring.workspace.import_export import FORMAT
 
-# Things as the text of files, and back; no file is opened here.
+# Conversion between resources and file texts; no file is opened here.
 
 WORKSPACE_FORMAT: Final = "mainspring.workspace"
 VERSION: Final = 1
@@ -45,12 +45,12 @@ DASHBOARD: Final = "dashboard.html"
 
 
 def format_json(value: Any) -> str:
-    """The one spelling of a value in a file."""
+    """Format a value as canonical JSON."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def to_files(carried: WorkspaceContent) -> dict[str, str]:
-    """Every file by its path, in the order of the paths."""
+    """Return every file by path, in path order."""
     files = {
         MARKER: format_json(
             {"format": WORKSPACE_FORMAT, "version": VERSION, "needs": carried.needs}
@@ -98,7 +98,7 @@ def _format_row_line(row: Mapping[str, Any]) -> str:
 
 
 def _split_sources(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The definition with each source left out, and the sources by the names of their files."""
+    """Extract script sources from a definition, by file name."""
     found = [step for _, step in find_script_steps(document) if isinstance(_get_source(step), str)]
     slugs = build_file_slugs([str(step.get("step_id", "main")) for step in found])
     names = {id(step): f"{slug}.ts" for step, slug in zip(found, slugs, strict=True)}
@@ -118,7 +118,7 @@ def _get_source(step: Mapping[str, Any]) -> Any:
 
 
 def find_script_steps(value: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every step that is a script, wherever it stands, with its pointer."""
+    """Find every script step with its pointer."""
     if isinstance(value, Mapping):
         if value.get("action") == SCRIPT and isinstance(value.get("config"), Mapping):
             yield at, value
@@ -130,7 +130,7 @@ def find_script_steps(value: Any, at: str = "") -> Iterator[tuple[str, Mapping[s
 
 
 def _map_script_steps(value: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
-    """The value with every step that is a script changed."""
+    """Apply a function to every script step."""
     if isinstance(value, Mapping):
         is_step = value.get("action") == SCRIPT and isinstance(value.get("config"), Mapping)
         inside = change(value) if is_step else value
@@ -143,10 +143,9 @@ def _map_script_steps(value: Any, change: Callable[[Mapping[str, Any]], dict[str
 def join_sources(
     document: Any, read: Callable[[str, str], str | None]
 ) -> tuple[Any, dict[str, str]]:
-    """The definition with each source back in it, and which file each of them came from.
+    """Insert script sources into a definition, and return which file each came from.
 
-    ``read`` is given the name of a file and the pointer that asks for it; None: it has told why
-    there is none.
+    ``read`` gets a file name and its pointer; None: it has reported the problem.
     """
     beside: dict[str, str] = {}
     places = {id(step): at for at, step in find_script_steps(document)}
@@ -165,11 +164,11 @@ def join_sources(
     return _map_script_steps(document, join), beside
 
 
-# A single file with automations, taken as a workspace that holds nothing else.
+# A single file with automations, treated as a workspace of only these.
 
 
 def read_one_file(value: Any) -> WorkspaceContent:
-    """An export of many automations, or one definition."""
+    """Parse an export of automations, or one definition."""
     listed: Any = [value]
     if isinstance(value, Mapping) and value.get("format") == FORMAT:
         listed = value.get("automations")
@@ -199,12 +198,12 @@ _WHOLE: Final = re.compile(rf"({'|'.join(_KIND_OF)})/([^/]+)\.json")
 _BESIDE: Final = re.compile(r"automations/([^/]+)/([^/]+)\.ts|boards/([^/]+)/rows/([^/]+)\.jsonl")
 _PAGE: Final = re.compile(rf"boards/([^/]+)/{re.escape(DASHBOARD)}")
 _ALONE: Final = (MARKER, SETTINGS, RECIPES)
-# What stands for a text that is no JSON, which has been told.
+# Placeholder for invalid JSON, which has been reported.
 _BROKEN: Final = object()
 
 
 def is_ours(path: str) -> bool:
-    """Whether a path is one that a workspace may be written to."""
+    """Report whether a path is one of the export format."""
     if path in _ALONE:
         return True
     found = _WHOLE.fullmatch(path) or _BESIDE.fullmatch(path) or _PAGE.fullmatch(path)
@@ -215,7 +214,7 @@ def is_ours(path: str) -> bool:
 
 
 def read_files(files: Mapping[str, str], limits: Limits) -> WorkspaceContent:
-    """Everything that the files say, or ``Invalid`` with what is wrong with them."""
+    """Parse all files, or raise ``Invalid`` with their problems."""
     reader = _WorkspaceFileReader(files, limits)
     carried = reader.read()
     if reader.findings:
@@ -367,7 +366,7 @@ class _WorkspaceFileReader:
         return rows
 
     def _text(self, folder: str, name: Any, at: str) -> str | None:
-        """The text of a file beside the one that names it."""
+        """The text of a file that another one names."""
         path = f"{folder}/{name}"
         if not isinstance(name, str) or not is_ours(path) or path not in self._files:
             shown = str(name)[:100]
@@ -408,7 +407,7 @@ class _WorkspaceFileReader:
 
     def _look_for_unused(self) -> None:
         if self.findings:
-            # What names it may be what is broken.
+            # The file that names it may be the broken one.
             return
         for path in sorted(self._files.keys() - self._used - set(_ALONE)):
             if _WHOLE.fullmatch(path) is None:

@@ -1,11 +1,10 @@
-"""The codex: the shelf of recipes, and what is installed from it in each workspace.
+"""The codex: the recipe catalog and its installs.
 
-``shelf`` finds recipes: those of the workspace, the starters that came with the house, and
-what other workspaces share. ``needs`` finds out what has to be there first. ``applying`` makes
-installs of it, ``upgrading`` brings them to the newest version, ``removing`` takes them away
-and back, ``publishing`` puts a version on the shelf. ``comparing`` tells the changes of people
-here from those of a recipe.
+``catalog`` finds recipes: the workspace's own, the bundled starters, and those that other
+workspaces share. ``dependencies`` plans what must be installed first. ``install`` creates installs,
+``upgrade`` (with ``upgrade_preview``) brings them to the newest version, ``uninstall`` removes and
+recovers them, and ``publish`` adds a version to the catalog.
 
-Whoever changes installs of a workspace holds its codex first, so that two who install or
-upgrade at once do it one after the other.
+Changes of a workspace's installs take its codex lock first, so concurrent installs and upgrades are
+serialized.
 """

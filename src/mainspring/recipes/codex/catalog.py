@@ -1,8 +1,8 @@
 """Recipes and installs of a workspace: which it sees, and which one a slug or an id means.
 
-A slug means the workspace's own recipe first, then the starter, then what another workspace
-shares. An install remembers the id of its recipe, so no other publisher ever slips in under
-the same slug later.
+A slug means the workspace's own recipe first, then the starter, then one shared by another
+workspace. An install stores its recipe's id, so that no other publisher can take over the slug
+later.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ _ALL = f"{_NEWEST} ORDER BY own DESC, r.slug LIMIT {_MOST}"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A recipe on the shelf, with its newest version."""
+    """A recipe with its newest version."""
 
     id: UUID
     origin: RecipeOrigin
     package: RecipePackage
-    # Every version, the newest first.
+    # Every version, newest first.
     versions: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
-    # Where it was published; None: it came with the house.
+    # Where it was published; None: a bundled starter.
     workspace_id: UUID | None = None
 
     @property
@@ -92,13 +92,13 @@ class Recipe:
 
 
 class RecipeCatalog:
-    """What there is to install; the starters are read when somebody first looks."""
+    """The installable recipes; starters are loaded on first use."""
 
     def __init__(self, starters: Starters | None = None) -> None:
         self._starters = starters
-        # A version never changes, so what was read once is known by the recipe and the version.
-        # A digest would not do: the same recipe of somebody else may be signed by another key.
-        # None: it is of a format that is not read here any more.
+        # Cache of parsed versions, which are immutable, by recipe and version. A digest is not
+        # enough: the same content may be signed by another key. None: its format is no longer
+        # supported.
         self._read: dict[tuple[UUID, str], RecipePackage | None] = {}
 
     async def starters(self) -> Mapping[str, Starter]:
@@ -118,7 +118,7 @@ class RecipeCatalog:
     async def needed(
         self, tx: Transaction, workspace_id: UUID, recipe: Recipe, slug: str
     ) -> Recipe | None:
-        """What a recipe means by a slug: what its publisher calls so, before anything else."""
+        """Resolve a dependency's slug: the same publisher's recipe first."""
         if recipe.origin == "shared":
             rows = await self._rows(tx, _OF_PUBLISHER, workspace_id, slug, recipe.workspace_id)
             if rows:
@@ -137,7 +137,7 @@ class RecipeCatalog:
         return self._published(rows[0]) if rows else None
 
     async def all(self, tx: Transaction, workspace_id: UUID) -> list[Recipe]:
-        """Each slug once, as it would be found by its slug."""
+        """List each slug once, as it would be resolved."""
         rows = await self._rows(tx, _ALL, workspace_id)
         found = {row["slug"]: self._published(row) for row in rows if row["own"]}
         for slug, starter in (await self.starters()).items():
@@ -150,7 +150,7 @@ class RecipeCatalog:
     async def find(
         self, tx: Transaction, workspace_id: UUID, arguments: Mapping[str, Any]
     ) -> Recipe:
-        """The recipe that is meant by exactly one of ``slug`` and ``id``."""
+        """Find a recipe by exactly one of ``slug`` and ``id``."""
         check_one_of(arguments, "slug", "id")
         if "id" in arguments:
             found = await self.by_id(tx, workspace_id, UUID(arguments["id"]))
@@ -161,7 +161,7 @@ class RecipeCatalog:
         return found
 
     async def _rows(self, tx: Transaction, query: str, *values: Any) -> list[Any]:
-        """What was published and can be read; a version is read once."""
+        """Load published, readable recipes; each version is parsed once."""
         rows = await tx.fetch(query, *values)
         if len(self._read) > _MOST:
             self._read.clear()
@@ -219,7 +219,7 @@ def _read_package_or_none(document: Any) -> RecipePackage | None:
 
 
 def check_one_of(arguments: Mapping[str, Any], *names: str) -> None:
-    """Exactly one of these says what is meant."""
+    """Require exactly one of these arguments."""
     there = [name for name in names if name in arguments]
     if len(there) != 1:
         both = " and ".join(names)

@@ -1,8 +1,8 @@
 """What an install needs: its dependencies, their order, and the values that are filled in.
 
-A need is met by what is installed already, by what was taken away a short while ago, or by a
-recipe on the shelf, which is then installed first. What meets it never changes by surprise: an
-install that is too old is named, and nobody gets a second board beside it.
+A requirement is met by an existing install, by one that was recently uninstalled, or by a recipe of
+the catalog, which is then installed first. Existing installs are never changed implicitly: a too
+old one is reported, and no second board is created next to it.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ if TYPE_CHECKING:
 
 
 _NO_VERSION = "0.0.0"
-# Recipes that need one another in a row; more than that nobody looks through.
+# The limit of a dependency chain.
 _DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeRequirement:
-    """Another recipe that must stand first."""
+    """A recipe that must be installed first."""
 
     slug: str
     lowest: Semver
     reason: str
-    # A member of a bundle belongs to that bundle and is shared with nobody.
+    # Members of a bundle are not shared with other installs.
     member: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UnmetRequirement:
-    """A need that nothing meets."""
+    """A requirement that nothing meets."""
 
     need: RecipeRequirement
     needed_by: str
@@ -72,15 +72,15 @@ class UnmetRequirement:
 
 @dataclass(frozen=True, slots=True)
 class InstallStage:
-    """One recipe on the way, and what meets it: an install, one to recover, or a new one."""
+    """A recipe of the plan, and what provides it: an install, a recovered one, or a new one."""
 
     slug: str
-    # The id that the install has or will have.
+    # The id of the install, existing or new.
     id: UUID
     recipe: Recipe | None = None
     there: RecipeInstall | None = None
     recovers: bool = False
-    # The slug of what brings it along; None for the target.
+    # The slug of the recipe that requires it; None for the target.
     needed_by: str | None = None
 
     @property
@@ -90,7 +90,7 @@ class InstallStage:
 
 @dataclass(slots=True)
 class InstallPlan:
-    """Everything that one install takes, what is needed first at the beginning."""
+    """All stages of an install, dependencies first."""
 
     stages: list[InstallStage] = field(default_factory=list)
     lacks: list[UnmetRequirement] = field(default_factory=list)
@@ -105,7 +105,7 @@ class InstallPlan:
         return (one for one in self.stages if one.fresh)
 
     def check(self) -> None:
-        """Refuses what cannot be had, each by its name."""
+        """Reject unmet requirements, each by name."""
         if self.lacks:
             names = ", ".join(dict.fromkeys(one.need.slug for one in self.lacks))
             raise Conflict(
@@ -117,7 +117,7 @@ class InstallPlan:
 
 
 def list_requirements(package: RecipePackage) -> tuple[RecipeRequirement, ...]:
-    """What a recipe declares, and the members of a bundle."""
+    """List a recipe's declared requirements and bundle members."""
     declared = [
         RecipeRequirement(one.slug, one.min_version, one.reason) for one in package.dependencies
     ]
@@ -140,7 +140,7 @@ def list_bundle_requirements(package: RecipePackage) -> tuple[RecipeRequirement,
 
 
 class InstallPlanner:
-    """Walks from one recipe to all that it needs; the codex of the workspace is held."""
+    """Resolves a recipe's requirements recursively; the codex lock is held."""
 
     def __init__(
         self,
@@ -158,18 +158,18 @@ class InstallPlanner:
         self._since = now - RECOVERY
         # What an install was made with before stays what it is made with.
         self._known = known or {}
-        # Boards are made anew and not shared, because they were asked for by a name.
+        # Boards are created and not shared, because they were requested by name.
         self._own_boards = own_boards
         self.plan = InstallPlan()
 
     async def plan_for(self, recipe: Recipe) -> InstallPlan:
-        """The stages to a recipe, itself the last."""
+        """Plan the stages up to a recipe, itself last."""
         await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
         self.plan.add(InstallStage(recipe.slug, generate_id(), recipe))
         return self.plan
 
     async def plan_below(self, recipe: Recipe) -> InstallPlan:
-        """The stages to what a recipe needs, without itself."""
+        """Plan the stages of a recipe's requirements, without itself."""
         await self._below(recipe, (recipe.slug,), _index_bundle_members(recipe))
         return self.plan
 
@@ -230,9 +230,9 @@ class InstallPlanner:
     async def _there(
         self, need: RecipeRequirement, found: Recipe | None, own: Mapping[str, str]
     ) -> RecipeInstall | None:
-        """The install that meets a need: the newest that is not part of somebody's bundle.
+        """Find the install that meets a requirement: the newest outside any bundle.
 
-        A slug alone says little: it is the very recipe that is needed, and not a namesake.
+        The recipe's id must match, not only its slug.
         """
         known = self._known.get(need.slug)
         if known is not None and known.uninstalled_at is None:
@@ -274,7 +274,7 @@ class InstallPlanner:
 
 
 def _index_bundle_members(recipe: Recipe) -> dict[str, str]:
-    """The members of a bundle, each with the bundle that brings it."""
+    """Map the members of a bundle to the bundle that includes them."""
     return {one.slug: recipe.slug for one in list_bundle_requirements(recipe.package)}
 
 

@@ -1,7 +1,7 @@
-"""Installing a recipe: everything it needs first, then itself, all of it or nothing.
+"""Installing a recipe: dependencies first, then itself, all or nothing.
 
-The same recipe may be installed twice; each install has things of its own. What is needed is
-shared where it stands alone, and the answer says what was used, brought back and made.
+A recipe may be installed more than once; each install has its own resources. Dependencies are
+shared where they are standalone, and the result lists what was reused, recovered and created.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from mainspring.recipes.kinds import RecipeEntity
 
 
-# A definition that is refused because of a setting, said at that setting.
+# Attributing a rejected definition to the setting that caused it.
 
 _AT: Final = "/overrides/settings"
 _SHOWN: Final = 80
-# It names its settings already.
+# This problem already names its settings.
 _SAID: Final = ("setting_leads_elsewhere",)
 
 
@@ -65,7 +65,7 @@ async def attribute_to_settings(
     filling: ReferenceValues,
     problem: Invalid,
 ) -> Invalid:
-    """The problem at the settings that bring it about, or as it was where none does."""
+    """Attribute a problem to the settings that cause it, if any."""
     usual = dict(build_stand_ins(package.document).settings)
     if problem.code in _SAID:
         return problem
@@ -90,7 +90,7 @@ async def attribute_to_settings(
 
 
 def _build_setting_findings(name: str, value: Any, wrong: Sequence[Finding]) -> list[Finding]:
-    """Once for each setting: the same value often stands at several places."""
+    """One finding per setting: the same value is often used in several places."""
     if not wrong:
         return []
     first = wrong[0]
@@ -137,15 +137,15 @@ async def get_install_owner(ctx: CallContext) -> InstallOwner:
 
 @dataclass(slots=True)
 class InstallExecution:
-    """The stages of a plan, carried out one after the other in the caller's transaction."""
+    """Executes the stages of a plan in the caller's transaction."""
 
     desk: CodexServices
     ctx: CallContext
     owner: InstallOwner
     plan: InstallPlan
-    # The slug and the install that the plan is for, where that stands already.
+    # The slug and install that the plan is for, if it already exists.
     above: tuple[str, UUID] | None = None
-    # The install of each slug that stands by now.
+    # The install of each slug so far.
     standing: dict[str, RecipeInstall] = field(default_factory=dict)
     told_of: dict[str, dict[str, Any]] = field(default_factory=dict)
     used: list[dict[str, Any]] = field(default_factory=list)
@@ -188,7 +188,7 @@ class InstallExecution:
         }
 
     def filling(self, package: RecipePackage, overrides: Mapping[str, Any]) -> ReferenceValues:
-        """What the references of one recipe stand for here."""
+        """The values for a recipe's references."""
         installs_here = {
             one.name: InstalledReference(
                 str(self.standing[one.slug].entity_id), self.standing[one.slug].name
@@ -198,7 +198,7 @@ class InstallExecution:
         return ReferenceValues(self.owner, installs_here, overrides.get("settings", {}))
 
     def dependencies(self, package: RecipePackage) -> dict[str, str]:
-        """The installs that a recipe was made with, by their slugs."""
+        """The installs that a recipe was created with, by slug."""
         slugs = [one.slug for one in list_requirements(package)]
         return {slug: str(self.standing[slug].id) for slug in slugs}
 
@@ -266,7 +266,7 @@ class InstallExecution:
         return {"recipe": summarize_recipe(recipe), "created": created, **self.beside()}
 
     def beside(self) -> dict[str, Any]:
-        """What was used, brought back and made on the way."""
+        """What was reused, recovered and created along the way."""
         found = {
             "dependencies_used": self.used,
             "recovered": self.recovered,

@@ -1,4 +1,4 @@
-"""How recipes and what was made of them are shown."""
+"""How recipes and created resources are shown."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mainspring.recipes.kinds import RecipeEntity
 
 
-# What a recipe may do, in the sentences that a person will be asked to agree to.
+# A recipe's permissions, in the wording of the consent.
 
 _REFERENCE: Final = re.compile(r"\{\{-?\s*install\.([a-z0-9_]{1,64})\.([a-z0-9_]{1,64})\s*-?\}\}")
-# A stand-in of fewer letters could be a part of any word.
+# A shorter stand-in could be part of any word.
 _SHORTEST: Final = 5
-# Recipes that are looked through for one; nobody reads more.
+# The number of recipes that are described.
 _MOST: Final = 100
 _STARTS: Final = re.compile(r"/triggers?/")
 
@@ -43,7 +43,7 @@ _STARTS: Final = re.compile(r"/triggers?/")
 async def may_of(
     catalog: RecipeCatalog, tx: Transaction, workspace_id: UUID, recipe: Recipe, limits: Limits
 ) -> list[str]:
-    """Its own sentences, and then those of everything that it needs, with their names."""
+    """Return its own permissions, then those of its dependencies, with their names."""
     said = await asyncio.to_thread(describe_authority, recipe.package, limits)
     seen, waiting = {recipe.id}, [recipe]
     while waiting and len(seen) <= _MOST:
@@ -60,7 +60,7 @@ async def may_of(
 
 
 def describe_authority(package: RecipePackage, limits: Limits) -> list[str]:
-    """What this recipe alone may do; a board, a workflow and a bundle do nothing."""
+    """Return this recipe's own permissions; boards, workflows and bundles have none."""
     if package.kind not in ("automation", "integration"):
         return []
     filled = fill_with_stand_ins(package.document)
@@ -68,7 +68,7 @@ def describe_authority(package: RecipePackage, limits: Limits) -> list[str]:
         document = compile_definition(package, filled["template"])
     except Invalid:
         return []
-    # They were held against the template when it was published, and still have their references.
+    # They were checked against the template on publication, and still have references.
     grants = [replace(one, params=_replace_references(one.params)) for one in package.grants]
     found = find_additions(None, read_authority(document, grants, limits))
     names = _map_stand_in_names(package)
@@ -90,7 +90,7 @@ def _format_reference(of: str, what: str) -> str:
 
 
 def _map_stand_in_names(package: RecipePackage) -> dict[str, str]:
-    """The word for each value that only stands in."""
+    """Map stand-in values to the words to show."""
     filling = build_stand_ins(package.document)
     found = {one.id: _format_reference(name, "id") for name, one in filling.installs.items()}
     for setting in package.settings:
@@ -107,7 +107,7 @@ def _replace_stand_ins(text: str, names: Mapping[str, str]) -> str:
 
 
 def _list_schedule_settings(package: RecipePackage) -> list[str]:
-    """Settings by which whoever installs decides when it starts."""
+    """List settings that decide when it starts."""
     found = dict.fromkeys(
         one.what
         for one in find_references(package.template)
@@ -122,8 +122,7 @@ DEFAULT_RECIPES: Final = 50
 MOST_INSTALLS: Final = 500
 DEFAULT_INSTALLS: Final = 100
 _EXCERPT: Final = 200
-# The best match first; words are compared by their stems. What is found by beginnings of words
-# alone comes after that: coin finds CoinMarketCap.
+# Ranked full-text search by stems. Prefix matches come last: coin finds CoinMarketCap.
 _SEARCH = """
     SELECT t.n FROM unnest($1::text[]) WITH ORDINALITY AS t(words, n),
         websearch_to_tsquery('english', $2) AS whole,
@@ -133,7 +132,7 @@ _SEARCH = """
     ORDER BY ts_rank(known, whole) DESC, ts_rank(known, begun) DESC, t.n
 """
 _WORD: Final = re.compile(r"\w+")
-# What has a meaning of its own in a search, such as -this or "just this".
+# Search operators such as -this or "just this".
 _OPERATOR: Final = re.compile(r"""["]|(?:^|\s)-|\bor\b""", re.IGNORECASE)
 
 
@@ -181,7 +180,7 @@ def build_installs_handler(services: CodexServices) -> CapabilityHandler:
 
 
 def summarize_recipe(recipe: Recipe) -> dict[str, Any]:
-    """Which recipe, and which version of it."""
+    """A recipe with its version."""
     return {
         "id": str(recipe.id),
         "slug": recipe.slug,
@@ -192,7 +191,7 @@ def summarize_recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def describe_entity(made: RecipeEntity, entity_kind: str) -> dict[str, Any]:
-    """A thing that was made, with what its kind tells of it."""
+    """Describe a created resource with the details of its kind."""
     return {"kind": entity_kind, "id": str(made.id), "name": made.name, **made.told}
 
 
@@ -224,7 +223,7 @@ def _is_match(recipe: Recipe, arguments: Mapping[str, Any]) -> bool:
 
 
 def _build_search_text(recipe: Recipe) -> str:
-    """All by which somebody may look for a recipe."""
+    """The text that a recipe is searched by."""
     package = recipe.package
     return " ".join(
         [package.name, package.description, recipe.slug, package.category, *package.tags]
@@ -232,7 +231,7 @@ def _build_search_text(recipe: Recipe) -> str:
 
 
 def _build_prefix_query(text: str) -> str:
-    """The search for words that begin so; none where the text says how to search."""
+    """Build a prefix query; None when the text has operators."""
     if _OPERATOR.search(text):
         return ""
     return " & ".join(f"{word}:*" for word in _WORD.findall(text))

@@ -1,7 +1,7 @@
-"""Publishing: one version of a recipe goes on the shelf and never changes again.
+"""Publishing an immutable version of a recipe.
 
-Whoever installed an earlier version sees that there is a newer one; nothing of theirs changes
-until they upgrade. A version that was signed is followed only by versions of the same key.
+Installs of earlier versions see that a newer one exists; nothing changes until they upgrade. After
+a signed version, all later ones must be signed with the same key.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, Transaction
 
-# Slugs that are shared are given out one at a time, whichever workspace asks.
+# Shared slugs are assigned one at a time, across workspaces.
 _HOLD_SHARED = "SELECT pg_advisory_xact_lock(hashtextextended('shared recipes', 0))"
 _SHARED_ELSEWHERE = "SELECT id FROM recipes WHERE shared AND slug = $2 AND workspace_id <> $1"
 _OWN = """
@@ -63,7 +63,7 @@ def publish_handler(services: CodexServices) -> CapabilityHandler:
         await tx.execute(_HOLD_SHARED)
         row = await tx.fetchrow(_OWN, space, package.slug)
         shared = bool(arguments.get("shared", row is not None and row["shared"]))
-        # Whoever had a slug first for themselves keeps it, whoever shares it later.
+        # The first private owner of a slug keeps it, even when another workspace shares it later.
         if row is None or shared:
             await _check_slug(services, tx, space, package)
         if row is not None:
@@ -146,7 +146,7 @@ async def _check_slug(
 
 
 def _check_next(package: RecipePackage, row: Any) -> None:
-    """What a later version has in common with the ones before."""
+    """Check a new version against the previous ones."""
     if row["kind"] != package.kind:
         detail = f"{package.slug!r} makes a {row['kind']}, and a later version cannot change that."
         raise Conflict(

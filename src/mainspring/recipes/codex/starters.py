@@ -1,8 +1,7 @@
-"""The starters: recipes that came with the house, read once from the files beside this room.
+"""The bundled starter recipes, loaded once from the ``starters`` folder.
 
-A folder is named by its slug; an older version of the same recipe stands beside it with its
-version behind an @. A folder that cannot be read is left out and told, so that one of them
-never takes the whole shelf away.
+A folder is named by its slug; older versions have their version after an @. An unreadable folder is
+skipped and reported, so that it does not break the others.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from mainspring.recipes.package.parser import read_package
 from mainspring.recipes.package.references import RecipePackage
 
 STARTERS: Final = Path(__file__).parent.parent / "starters"
-# Every house knows a starter by the same id.
+# The namespace that gives a starter the same id in every installation.
 _NAMESPACE: Final = UUID("01900000-0000-7000-8000-00000000c0de")
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """One recipe of the house, the newest version first."""
+    """A bundled recipe, newest version first."""
 
     id: UUID
     packages: tuple[RecipePackage, ...]
-    # When it came to this machine.
+    # When it was added to this machine.
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Starters:
-    """All of them by slug, and the folders that could not be read, with the reason."""
+    """All starters by slug, and unreadable folders with reasons."""
 
     known: Mapping[str, Starter]
     unread: tuple[str, ...] = ()
@@ -47,7 +46,7 @@ def compute_starter_id(slug: str) -> UUID:
 
 
 def read_starters(place: Path = STARTERS) -> Starters:
-    """Every starter of a folder."""
+    """Load every starter of a folder."""
     found: dict[str, list[tuple[RecipePackage, datetime]]] = {}
     unread: list[str] = []
     folders = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []

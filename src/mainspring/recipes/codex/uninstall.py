@@ -1,7 +1,7 @@
-"""Uninstalling, and the seven days in which it can be taken back.
+"""Uninstalling, with recovery for seven days.
 
-Nothing is deleted. An automation stops firing at once, a board takes no more rows; for seven
-days all of it comes back as it was, and an automation comes back paused.
+Nothing is deleted. An automation stops firing at once and a board becomes read-only; within seven
+days everything can be restored, with automations paused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DEFAULT_GONE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RestoredInstall:
-    """An install that was brought back, and what is told of it."""
+    """A recovered install and its description."""
 
     install: RecipeInstall
     told: dict[str, Any]
@@ -116,7 +116,7 @@ def recover_handler(services: CodexServices) -> CapabilityHandler:
 async def bring_back(
     services: CodexServices, ctx: CallContext, install: RecipeInstall
 ) -> list[RestoredInstall]:
-    """An install and what it was made with, itself the last."""
+    """Recover an install and its dependencies, itself last."""
     whole = await _list_removed_with(ctx, install)
     await hold_automations(ctx, whole)
     return [await _bring_one(services, ctx, one) for one in whole]
@@ -137,11 +137,11 @@ async def _bring_one(
 
 
 async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
-    """What else was taken away that this one was made with or brought along, before it."""
+    """List what was uninstalled that this one depends on or brought along, before it."""
     space, tx, since = ctx.actor.workspace_id, ctx.tx, ctx.clock.now() - RECOVERY
     found: dict[UUID, RecipeInstall] = {}
     seen: set[UUID] = set()
-    # Each is met twice: first to look below it, then, with all of that found, itself.
+    # Depth-first, post-order: each is visited twice, before and after its dependencies.
     waiting = [(install, False)]
     while waiting:
         one, looked = waiting.pop()
@@ -164,7 +164,7 @@ async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[R
 
 
 async def _resolve_requested(ctx: CallContext, arguments: Mapping[str, Any]) -> list[RecipeInstall]:
-    """The installs that are meant, by the thing or by the slug of their recipe."""
+    """Resolve the requested installs, by resource or by recipe slug."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     if "entity_id" in arguments:
         install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
@@ -191,9 +191,9 @@ async def _resolve_requested(ctx: CallContext, arguments: Mapping[str, Any]) -> 
 async def _add_members(
     ctx: CallContext, asked: Sequence[RecipeInstall], cascade: bool | None
 ) -> list[RecipeInstall]:
-    """What leaves: what was asked for, and what it brought along where that is wanted.
+    """Add what the requested installs brought along, if requested.
 
-    What else here was made with stays, whoever brought it.
+    Anything another install depends on stays.
     """
     space, tx = ctx.actor.workspace_id, ctx.tx
     leaving = {one.id: one for one in asked}
@@ -214,7 +214,7 @@ async def _add_members(
 async def _list_remaining_dependents(
     ctx: CallContext, leaving: Sequence[RecipeInstall]
 ) -> list[RecipeInstall]:
-    """What stays, and was made with something that leaves."""
+    """List remaining installs that depend on one being removed."""
     found: dict[UUID, RecipeInstall] = {}
     for one in leaving:
         for user in await list_dependents(ctx.tx, ctx.actor.workspace_id, one.id):
@@ -224,7 +224,7 @@ async def _list_remaining_dependents(
 
 
 async def hold_automations(ctx: CallContext, several: Iterable[RecipeInstall]) -> None:
-    """Automations are held in one order before the first of several is changed."""
+    """Lock automations in a fixed order before changing several."""
     ids = [one.entity_id for one in several if one.entity_kind == "automation"]
     if ids:
         await hold_names(ctx.tx, ctx.actor.workspace_id)

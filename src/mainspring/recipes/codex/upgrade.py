@@ -1,8 +1,8 @@
-"""Upgrading: an install becomes what the newest version of its recipe says.
+"""Upgrading an install to the newest version of its recipe.
 
-What people here changed since the install is theirs and stands in the way, unless they say that
-it may go. Rows, the state of automations and rosters are never touched. A bundle is upgraded
-with all its members, and its members with nothing but the bundle.
+Local changes conflict with an upgrade unless the caller discards them. Rows, automation states and
+rosters are never touched. A bundle is upgraded with all its members, and its members only with the
+bundle.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from mainspring.recipes.kinds import RecipeEntity
 
 
-# Carries an upgrade out: what it needs first, then the thing itself, all of it or nothing.
+# Executing an upgrade: dependencies first, then the resource, all or nothing.
 
 
 async def rebuild(
     services: CodexServices, ctx: CallContext, outlook: UpgradePreview
 ) -> dict[str, Any]:
-    """One install that is not a bundle."""
+    """Upgrade an install that is not a bundle."""
     install, recipe = outlook.install, outlook.recipe
     assert recipe is not None
     assert outlook.plan is not None
@@ -106,7 +106,7 @@ async def rebuild_bundle(
     *,
     force: bool,
 ) -> dict[str, Any]:
-    """A bundle: its members, those that are new in it, and the bundle itself."""
+    """Upgrade a bundle: its members, new members, and the bundle itself."""
     install, recipe = outlook.install, outlook.recipe
     if recipe is None:
         raise Conflict(
@@ -162,9 +162,9 @@ async def _load_upgraded_members(
     members: Sequence[UpgradePreview],
     wanted: Collection[str],
 ) -> dict[str, RecipeInstall]:
-    """The members as they are after their upgrades, by slug.
+    """Return the upgraded members by slug.
 
-    What a member brought along and the bundle has too from now on becomes a member itself.
+    A member's own dependency that is now in the bundle becomes a member.
     """
     space, tx = ctx.actor.workspace_id, ctx.tx
     known: dict[str, RecipeInstall] = {}
@@ -185,7 +185,7 @@ def _get_owner(install: RecipeInstall) -> InstallOwner:
 
 
 def _filter_known_settings(work: InstallExecution, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that something among what is made now has."""
+    """Filter the settings that any of the current recipes has."""
     names = {
         one.name
         for stage in work.plan.fresh
@@ -200,7 +200,7 @@ def _filter_known_settings(work: InstallExecution, settings: Mapping[str, Any]) 
 def _build_base(
     install: RecipeInstall, made: RecipeEntity, content: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the recipe brought, as it stands now; datasets of people here are not among it."""
+    """The recipe's part of the current content, without local datasets."""
     if install.entity_kind != "board":
         return dict(made.content)
     there = {"default", *list_dataset_names(content)}
@@ -288,7 +288,7 @@ async def _load_requested_install(ctx: CallContext, arguments: Mapping[str, Any]
 
 
 async def _list_present_members(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
-    """The members of a bundle that are still here."""
+    """List a bundle's members that still exist."""
     if install.kind != "bundle":
         return []
     found = await list_bundle_members(ctx.tx, ctx.actor.workspace_id, install.id)
@@ -316,11 +316,11 @@ async def _check_alone(ctx: CallContext, install: RecipeInstall) -> None:
 
 
 def _check_known(outlooks: list[UpgradePreview], settings: Mapping[str, Any]) -> None:
-    """A setting that nothing has is refused, so that nobody believes in it."""
+    """Reject unknown settings, so that none is silently ignored."""
     if settings and all(one.recipe is None for one in outlooks):
         _check_in_catalog(outlooks[0])
     if outlooks[0].install.kind == "bundle" and outlooks[0].newer:
-        # It may bring members whose settings are judged when they are made.
+        # It may add members whose settings are checked when they are created.
         return
     packages = [one.recipe.package for one in outlooks if one.recipe is not None]
     known = {setting.name for package in packages for setting in package.settings}
@@ -344,7 +344,7 @@ def _check_known(outlooks: list[UpgradePreview], settings: Mapping[str, Any]) ->
 
 
 def _check_untouched(outlooks: list[UpgradePreview]) -> None:
-    """What people here changed is not thrown away by itself."""
+    """Reject discarding local changes implicitly."""
     touched = [(one.install, change) for one in outlooks for change in one.conflicts if one.due]
     if not touched:
         return

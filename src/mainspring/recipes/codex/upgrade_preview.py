@@ -1,4 +1,4 @@
-"""What an upgrade of one install would come to, before anything of it is done."""
+"""Previewing an upgrade."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from mainspring.recipes.kinds import RecipeEntity
 
 
-# Three ways to say one thing: what was installed, what is there now, what a newer recipe says.
+# Three-way comparison: the installed content, the current one, and the newer recipe's.
 
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
-# What names an entry of a list, in the order in which it is looked for.
+# Keys that identify list entries, in order of preference.
 _NAMES: Final = ("step_id", "id", "name", "key", "slug", "label", "capability")
 
 
@@ -45,7 +45,7 @@ _SHOWN: Final = 80
 
 
 class _NoValueType:
-    """No value at all, which is not null."""
+    """A missing value, distinct from null."""
 
 
 _NOTHING: Final = _NoValueType()
@@ -53,11 +53,11 @@ _NOTHING: Final = _NoValueType()
 
 @dataclass(frozen=True, slots=True)
 class RecipeChange:
-    """One place that is not what it was."""
+    """A changed place."""
 
     place: str
     way: ChangeKind
-    # Of a single value that changed: what it was and what it is then, shortened.
+    # For a scalar: the old and new value, shortened.
     was: str | None = field(default=None, compare=False)
     becomes: str | None = field(default=None, compare=False)
 
@@ -69,12 +69,12 @@ class RecipeChange:
 
 
 def list_recipe_changes(before: Any, after: Any) -> list[RecipeChange]:
-    """Every place at which two contents differ."""
+    """List every difference of two contents."""
     return list(_compare_values(before, after, _NOTHING, "", agreeing=False))
 
 
 def find_conflicts(base: Any, current: Any, new: Any) -> list[RecipeChange]:
-    """What people here changed since the install and a newer recipe says otherwise."""
+    """Find local changes that a newer recipe changes differently."""
     return list(_compare_values(base, current, new, "", agreeing=True))
 
 
@@ -131,7 +131,7 @@ def _has_same_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _index_by_name(value: Any) -> dict[str, Any] | None:
-    """The entries of a list by what names each of them once; None where nothing does."""
+    """Index list entries by a unique identifying key; None when there is none."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return None
     for name in _NAMES:
@@ -148,7 +148,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _format_short(value: Any) -> str | None:
-    """A single value as it can stand in a line; None for anything larger."""
+    """Format a scalar in one line; None for anything larger."""
     if not isinstance(value, str | int | float | None):
         return None
     text = json.dumps(value, ensure_ascii=False)
@@ -166,20 +166,20 @@ EntityContent = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class UpgradePreview:
-    """One install, the newest version of its recipe, and what lies between the two."""
+    """An install, the newest version, and their differences."""
 
     install: RecipeInstall
     recipe: Recipe | None
     current: RecipeEntity | None = None
-    # What is needed first and not there yet.
+    # Dependencies to be installed first.
     plan: InstallPlan | None = None
     wishes: EntityContent | None = None
-    # What the newest version changes, and what people here changed otherwise.
+    # Changes of the newest version, and conflicting local changes.
     by_recipe: Sequence[RecipeChange] = ()
     conflicts: Sequence[RecipeChange] = ()
     orphaned: Sequence[str] = ()
     asks_for: Sequence[Mapping[str, str]] = ()
-    # Of an automation: what it would be, so that it can be rehearsed before it is.
+    # For an automation: the resulting definition, so that it can be rehearsed.
     definition: EntityContent | None = None
 
     @property
@@ -188,7 +188,7 @@ class UpgradePreview:
 
     @property
     def due(self) -> bool:
-        """There is something to carry out: a newer version, or a setting with another value."""
+        """Whether there is something to do: a newer version, or a changed setting."""
         if self.recipe is None or self.wishes is None:
             return self.newer
         kept: EntityContent = self.install.overrides.get("settings", {})
@@ -225,9 +225,9 @@ async def preview_upgrade(
     *,
     lenient: bool = False,
 ) -> UpgradePreview:
-    """What the newest version would make of an install; nothing is changed.
+    """Preview an upgrade; nothing is changed.
 
-    Somebody who only looks is told what can be told, where a new setting has no value yet.
+    When a new setting has no value yet, the preview is as complete as possible.
     """
     recipe = await services.shelf.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
     if install.kind == "bundle":
@@ -263,7 +263,7 @@ async def preview_upgrade(
 
 
 def _is_whole(install: RecipeInstall, recipe: Recipe, plan: InstallPlan) -> bool:
-    """Whether all that it would be tied to is there, and every setting has a value."""
+    """Report whether all dependencies exist and every setting has a value."""
     kept: EntityContent = install.overrides.get("settings", {})
     return not any(plan.fresh) and not resolve_settings(recipe.package, kept, "/settings")[1]
 
@@ -297,7 +297,7 @@ async def _plan(
 def _merge_overrides(
     install: RecipeInstall, package: RecipePackage, settings: EntityContent, *, lenient: bool
 ) -> dict[str, Any]:
-    """What was asked for at the install, and the settings that the newer version has."""
+    """Merge the options of the install with the settings of the newer version."""
     kept: EntityContent = install.overrides.get("settings", {})
     values, wrong = resolve_settings(package, {**kept, **settings}, "/settings")
     if wrong and not lenient:
@@ -315,7 +315,7 @@ def _merge_overrides(
 def _resolve_references(
     install: RecipeInstall, recipe: Recipe, plan: InstallPlan
 ) -> dict[str, InstalledReference]:
-    """What the newest version needs, with stand-ins for what is not made yet."""
+    """Resolve the newest version's references, with stand-ins for what does not exist yet."""
     named = {}
     for one in recipe.package.dependencies:
         stage = plan.by_slug.get(one.slug)
@@ -336,7 +336,7 @@ def fill_for_install(
     overrides: EntityContent,
     name: str,
 ) -> dict[str, Any]:
-    """The content of a version for an install that is there, under the name that it has."""
+    """Resolve a version's content for an existing install, under its current name."""
     filling = build_reference_values(install, named, overrides)
     return rename_content(install.entity_kind, build_content(package, filling, overrides), name)
 
@@ -344,7 +344,7 @@ def fill_for_install(
 def build_reference_values(
     install: RecipeInstall, named: Mapping[str, InstalledReference], overrides: EntityContent
 ) -> ReferenceValues:
-    """What the references of a version stand for in an install that is there."""
+    """Return the reference values of an existing install."""
     kept = install.overrides.get("owner", {})
     owner = InstallOwner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
     return ReferenceValues(owner, named, overrides.get("settings", {}))
@@ -353,7 +353,7 @@ def build_reference_values(
 def _find_local_changes(
     install: RecipeInstall, current: EntityContent, new: EntityContent
 ) -> list[RecipeChange]:
-    """What people here changed; a name is theirs anyway, and so is a dataset of their own."""
+    """Find local changes; names and local datasets do not count."""
     found = find_conflicts(
         install.base, _restore_name(install, current), _restore_name(install, new)
     )
@@ -361,13 +361,13 @@ def _find_local_changes(
 
 
 def _restore_name(install: RecipeInstall, content: EntityContent) -> dict[str, Any]:
-    """A content under the name that was installed, so that names are never among the changes."""
+    """Restore the installed name, so that renames never count as changes."""
     kind = install.entity_kind
     return rename_content(kind, content, name_of(kind, install.base))
 
 
 def _is_local_dataset(install: RecipeInstall, new: EntityContent, change: RecipeChange) -> bool:
-    """A dataset that no recipe speaks of is kept by every upgrade."""
+    """A dataset that no recipe has is kept by every upgrade."""
     parts = change.place.split("/")
     if install.entity_kind != "board" or len(parts) < 3 or parts[1] != "datasets":
         return False
@@ -379,7 +379,7 @@ def list_dataset_names(content: EntityContent) -> list[str]:
 
 
 def list_orphans(install: RecipeInstall, new: EntityContent) -> list[str]:
-    """Datasets that an earlier version brought and the new one does not have."""
+    """List datasets that an earlier version had and the new one lacks."""
     if install.entity_kind != "board":
         return []
     there = list_dataset_names(new)

@@ -1,4 +1,4 @@
-"""One template of an automation or an integration, as the definition that it is."""
+"""Compiling an automation or integration template to a definition."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.trigger_kinds import WRITTEN_KINDS, as_entries
 from mainspring.recipes.compiling.declarative import compile_declarative
 
-# A sandboxed recipe: a script with its grants, as the definition that saving it would make.
+# A script recipe: compiled to the definition that saving the script would make.
 
 AT: Final = "/script"
 _FETCH: Final = "http_fetch"
-# What one who says nothing gets, as everywhere where scripts are written.
+# Defaults, as for every script.
 _USUAL: Final = {
     "cost_cap_daily_usd": 1,
     "max_wall_seconds": 60,
@@ -75,7 +75,7 @@ DefinitionDocument = dict[str, Any]
 def compile_script(
     script: Mapping[str, Any], named: Mapping[str, str]
 ) -> tuple[DefinitionDocument, list[Finding]]:
-    """The definition of a script, and everything that is wrong with it as it is written."""
+    """Compile a script to a definition, with all its problems."""
     findings = compile_schema(_SCHEMA, Limits()).findings(script, AT)
     if findings:
         return {}, findings
@@ -113,14 +113,14 @@ def _build_execution(arguments: Mapping[str, Any]) -> DefinitionDocument:
         "max_llm_tokens": arguments["max_llm_tokens"],
         "model": arguments["model"],
         "cost_cap_daily_usd": arguments["cost_cap_daily_usd"],
-        # One run may spend what the day allows; there is no other bound to speak of.
+        # One run may spend the whole daily cap; there is no other limit.
         "budget_cap_usd": arguments["cost_cap_daily_usd"],
     }
     return made | {key: arguments[key] for key in ("write_policy",) if key in arguments}
 
 
 def _build_metadata(arguments: Mapping[str, Any], hosts: Sequence[str]) -> DefinitionDocument:
-    """What it writes to, and the hosts that whoever installs it is told of."""
+    """What it writes to, and the hosts shown on install."""
     names = ("dedupe_key_field", "dedupe_target_field", "coexistence_note")
     writes: DefinitionDocument = {name: arguments[name] for name in names if name in arguments}
     if "writes_to_boards" in arguments:
@@ -138,7 +138,7 @@ def _choose_goal(document: Mapping[str, Any]) -> str:
 
 
 def _add_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> list[Any]:
-    """The grants, where the one for requests names its hosts."""
+    """Add the hosts to the grant for requests."""
     if not hosts:
         return list(grants)
     if not any(one["tool"] == _FETCH for one in grants):
@@ -152,7 +152,7 @@ def _add_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> lis
 
 
 def _find_host_problems(hosts: Sequence[str], grants: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """Hosts that are none, and hosts that the grants have and the list does not."""
+    """Find invalid hosts, and granted hosts that the list lacks."""
     found = [
         Finding(
             f"{AT}/http_fetch_hosts/{place}",
@@ -186,9 +186,9 @@ _WAYS: Final = {
 def compile_automation(
     kind: CompilableKind, template: Mapping[str, Any], *, name: str, description: str
 ) -> Document:
-    """The definition that a template stands for; ``Invalid`` with pointers into the template.
+    """Compile a template; ``Invalid`` with pointers into the template.
 
-    Whether the definition itself is sound is the validator's question, as for any other.
+    The definition itself is validated later, like any other.
     """
     named = {"name": name, "description": description}
     if "script" in template or (kind == "automation" and "definition" in template):
@@ -204,7 +204,7 @@ def compile_automation(
 def _compile_single(
     kind: CompilableKind, template: Mapping[str, Any], named: Mapping[str, str]
 ) -> Document:
-    """The one thing that a template has beside which nothing else can stand."""
+    """Return the one format that a template uses; formats are mutually exclusive."""
     if len(template) != 1:
         raise _compile_error([Finding("", _WAYS[kind], "template_shape")])
     ((way, content),) = template.items()
@@ -229,7 +229,7 @@ def _compile_error(findings: Iterable[Finding]) -> Invalid:
     )
 
 
-# A declarative integration that is written alone, without the envelope of a recipe.
+# A declarative integration without a recipe envelope.
 
 _VERSION: Final = "1.0.0"
 _CATEGORY: Final = "integrations"
@@ -238,7 +238,7 @@ RecipeDocument = dict[str, Any]
 
 
 def is_bare(document: Any) -> bool:
-    """Whether a document is a declarative integration, and not a definition or a recipe."""
+    """Report whether a document is a bare declarative integration."""
     if not isinstance(document, Mapping):
         return False
     others = {"schema_version", "plan", "format", "template"}
@@ -246,7 +246,7 @@ def is_bare(document: Any) -> bool:
 
 
 def compile_bare_definition(document: Mapping[str, Any]) -> RecipeDocument:
-    """The definition that a bare object means; ``Invalid`` with pointers into the object."""
+    """Compile a bare integration; ``Invalid`` with pointers into it."""
     return compile_automation(
         "integration",
         document,
@@ -256,10 +256,10 @@ def compile_bare_definition(document: Mapping[str, Any]) -> RecipeDocument:
 
 
 def wrap_bare_recipe(document: Mapping[str, Any]) -> RecipeDocument:
-    """The recipe that a bare object means.
+    """Wrap a bare integration in a recipe.
 
-    What is wrong with the object is found when the recipe is read; until then its envelope asks
-    for nothing.
+    Problems of the object are found when the recipe is parsed; until then its envelope declares
+    nothing.
     """
     compiled, _ = compile_declarative(document, {})
     grants = compiled.get("grants", [])

@@ -1,8 +1,7 @@
-"""A declarative integration, as the definition that reads its endpoints one after another.
+"""Compiling a declarative integration to a definition that polls its endpoints.
 
-On this cron, ask this address, make a page of each item. The object says no more than that, and
-what it becomes is an ordinary definition: a schedule, a step for each endpoint, and grants that
-name exactly these addresses.
+On a cron schedule, fetch a URL and make a page of each item. The result is an ordinary definition:
+a schedule, a step per endpoint, and grants for exactly these URLs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mainspring.definition.hosts import grant_entry, parse_template_host
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.strict_json import join_pointer
 
-# The shape of a declarative integration, as JSON Schema.
+# The JSON schema of a declarative integration.
 
 _TEXT: Final = {"type": "string", "maxLength": 4_000}
 _SECRET: Final = {
@@ -105,7 +104,7 @@ DECLARED: Final[dict[str, Any]] = {
 }
 
 
-# Secrets of a declarative integration: declared once, and put by hand where they are sent.
+# Secrets: declared once, and referenced where they are sent.
 
 _NAMED: Final = re.compile(r"\s*publisher\.([A-Z][A-Z0-9_]{0,63})\s*")
 _PARTS: Final = ("headers", "query")
@@ -114,7 +113,7 @@ DeclarativeTemplate = Mapping[str, Any]
 
 
 def find_secret_problems(template: DeclarativeTemplate) -> list[Finding]:
-    """What is wrong with how an integration names its secrets."""
+    """Find problems in how an integration uses its secrets."""
     declared = (template.get("auth") or {}).get("secret_name")
     findings: list[Finding] = []
     goes: dict[str, set[str]] = {}
@@ -147,7 +146,7 @@ def _iterate_texts(endpoint: DeclarativeTemplate, at: str) -> Iterator[tuple[str
 
 
 def _find_body_placeholders(value: Any, at: str) -> Iterator[Finding]:
-    """Nothing is put into a body: a placeholder there would be sent as it stands."""
+    """Bodies are not templated: a placeholder there would be sent literally."""
     rest: list[tuple[str, Any]] = [(at, value)]
     while rest:
         pointer, one = rest.pop()
@@ -184,7 +183,7 @@ def _build_unused_secret_finding(name: str) -> Finding:
     return Finding("/auth/secret_name", detail, "secret_not_referenced", way)
 
 
-# What of an endpoint becomes the config of its step.
+# The endpoint fields that become the step's config.
 _REQUEST: Final = ("url", "headers", "query", "json", "paging", "conditional", "cursor")
 _OUTSIDE: Final = re.compile(r"[^a-z0-9]+")
 
@@ -195,7 +194,7 @@ IntegrationTemplate = Mapping[str, Any]
 def compile_declarative(
     template: IntegrationTemplate, named: Mapping[str, str]
 ) -> tuple[Document, list[Finding]]:
-    """The definition of a declarative integration, and everything that is wrong with it."""
+    """Compile a declarative integration, with all its problems."""
     findings = compile_schema(DECLARED, Limits()).findings(template)
     findings = findings or list(_find_problems(template))
     return ({}, findings) if findings else (_build_document(template, named), [])
@@ -244,7 +243,7 @@ def _build_document(template: IntegrationTemplate, named: Mapping[str, str]) -> 
         "triggers": [{"id": "cron-1", "type": "schedule", "config": config}],
         "plan": steps,
         "grants": _build_grants(steps),
-        # Two readings of one endpoint would only ask for the same.
+        # Concurrent runs would only repeat the same requests.
         "execution": {"max_retries": 3, "concurrency": "drop_if_running"},
     }
 
@@ -262,7 +261,7 @@ def _build_step(
 
 
 def _build_grants(steps: list[Document]) -> list[Document]:
-    """Exactly these requests; two endpoints of one address share a grant."""
+    """Grant exactly these requests; endpoints with the same URL share a grant."""
     made: list[Document] = []
     for step in steps:
         config = step["config"]

@@ -1,1 +1,1 @@
-"""The things that recipes make, each kind as the codex asks for it."""
+"""Handlers for the kinds of resources that recipes create."""

@@ -1,8 +1,7 @@
-"""Automations that recipes make: always paused at first, and never with more than was agreed to.
+"""Automations created by recipes: initially paused, and never beyond their consent.
 
-Integrations are automations too: what a recipe says is compiled to an ordinary definition
-before it comes here. Its state, its cursors and its secrets belong to the install and are not
-touched by an upgrade.
+Integrations are automations too: they are compiled to definitions before they get here. State,
+cursors and secrets belong to the install and are not touched by an upgrade.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _NOBODY = UUID(int=0)
 
 
 class AutomationJudge(Protocol):
-    """Whoever judges a definition by the words of its workspace."""
+    """Validates a definition with its workspace's vocabulary."""
 
     async def judge(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
@@ -58,7 +57,7 @@ class AutomationJudge(Protocol):
 
 
 class AutomationHandler:
-    """How the codex makes, reads, rebuilds and puts away an automation."""
+    """Creates, reads, rebuilds and archives automations for the codex."""
 
     entity_kind: EntityKind = "automation"
 
@@ -67,7 +66,7 @@ class AutomationHandler:
         self._limits = limits
 
     async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
-        """A new automation, paused, with the question whether it may do what it asks for."""
+        """Create a paused automation that waits for consent."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         document = dict(content["definition"])
@@ -93,7 +92,7 @@ class AutomationHandler:
     async def rebuild(
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> RecipeEntity:
-        """The next version; what it may do beyond what was agreed to waits for a person."""
+        """Save the next version; added permissions wait for consent."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [entity_id])
@@ -118,7 +117,7 @@ class AutomationHandler:
     async def foresee(
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> tuple[AuthorityAddition, ...]:
-        """What a person would be asked about a rebuild."""
+        """Return what a rebuild would ask consent for."""
         space = ctx.actor.workspace_id
         report = await self._judge.judge(space, content["definition"], entity_id)
         report.accepted()
@@ -129,13 +128,13 @@ class AutomationHandler:
     async def normal(
         self, ctx: CallContext, content: EntityContent, entity_id: UUID | None = None
     ) -> dict[str, Any]:
-        """A content as it would be read back, by which the two are compared."""
+        """Normalize a content to what would be read back, for comparison."""
         space = ctx.actor.workspace_id
         report = await self._judge.judge(space, content["definition"], entity_id)
         return {"definition": report.accepted().as_dict()}
 
     async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
-        """Nothing starts it from here on, and moments that it waited for are on record."""
+        """Archive it: nothing starts it, and pending fire times are recorded as missed."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         await hold_all(tx, space, [entity_id])
@@ -144,7 +143,7 @@ class AutomationHandler:
         await record_overtaken(tx, before, self._limits)
 
     async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
-        """Paused; under a number when its name was given out meanwhile."""
+        """Restore it, paused; with a numeric suffix when its name is in use."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await hold_names(tx, space)
         row = await hold(tx, space, entity_id, archived=True)
@@ -163,7 +162,7 @@ class AutomationHandler:
         document = {**found["definition"], "name": name}
         agreed = await load_agreed_authority(tx, space, entity_id)
         report = await self._judge.judge(space, document, entity_id)
-        # A pattern may match more than it did when it was agreed to.
+        # A pattern may match more than it did at the time of consent.
         asked = await _find_report_additions(agreed, report)
         saved = await update(
             tx,
@@ -184,7 +183,7 @@ class AutomationHandler:
         agreed: AgreedAuthority,
         asked: tuple[AuthorityAddition, ...],
     ) -> None:
-        """The agreement covers a version that adds nothing; any other waits for a person."""
+        """Extend the consent to a version that adds nothing; otherwise ask."""
         space, tx, one = ctx.actor.workspace_id, ctx.tx, saved.automation_id
         if asked:
             await ask_consent(

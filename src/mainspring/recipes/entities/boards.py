@@ -1,7 +1,7 @@
-"""Boards that recipes make: their datasets, skills, forms and dashboard.
+"""Boards created by recipes: datasets, skills, forms and dashboard.
 
-Rows belong to whoever lives with the board. An upgrade changes columns and never a row, and a
-dataset that a newer recipe does not speak of stays where it is.
+Rows are local data. An upgrade changes columns and never rows, and datasets that a newer recipe
+lacks are kept.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SHAPE: Final = {
 
 
 class BoardHandler:
-    """How the codex makes, reads, rebuilds and puts away a board."""
+    """Creates, reads, rebuilds and archives boards for the codex."""
 
     entity_kind: EntityKind = "board"
 
@@ -68,7 +68,7 @@ class BoardHandler:
         }
 
     async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
-        """A new board with everything that the template says, its first rows included."""
+        """Create a board from the template, with its initial rows."""
         asked = {key: content[key] for key in ("name", "description", "datasets") if key in content}
         self._check(asked)
         asked["name"] = await _choose_name(ctx, asked["name"], _NOBODY)
@@ -91,7 +91,7 @@ class BoardHandler:
     async def rebuild(
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> RecipeEntity:
-        """Columns, skills, forms and the dashboard as the content says; rows stay."""
+        """Update columns, skills, forms and dashboard; rows are kept."""
         board = await open_board(ctx, {"board_id": entity_id}, hold=True)
         asked = {
             "name": content.get("name", board.name),
@@ -117,7 +117,7 @@ class BoardHandler:
             await self._update(ctx, {"board_id": str(entity_id), "archived": True})
 
     async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
-        """The board as it was put away; under a number when its name was given out meanwhile."""
+        """Restore an archived board; with a numeric suffix when its name is in use."""
         board = await find_board(ctx, {"board_id": entity_id}, hold=True)
         name = await _choose_name(ctx, board.name, board.id)
         await self._update(ctx, {"board_id": str(entity_id), "archived": False, "name": name})
@@ -135,9 +135,9 @@ class BoardHandler:
             )
 
     async def _keep_parts(self, ctx: CallContext, board: Board, content: EntityContent) -> None:
-        """Parts become what the content says; one that it does not speak of is taken away.
+        """Sync the parts with the content; others are removed.
 
-        Its versions stay, so a person can bring it back.
+        Their versions stay, so that a person can restore them.
         """
         wanted = _collect_parts(content)
         rows = await ctx.tx.fetch(_KEPT, ctx.actor.workspace_id, board.id)
@@ -177,7 +177,7 @@ _THERE = "SELECT id FROM boards WHERE workspace_id = $1 AND id = $2"
 
 
 def normalize_board(content: EntityContent) -> dict[str, Any]:
-    """A template as the board would be read back from it, by which the two are compared."""
+    """Normalize a template to what would be read back, for comparison."""
     datasets = [_complete_dataset(one) for one in content.get("datasets", [])]
     if not any(one["name"] == "default" for one in datasets):
         datasets.insert(0, _complete_dataset({"name": "default"}))
@@ -223,7 +223,7 @@ def _collect_parts(content: EntityContent) -> dict[tuple[BoardPart, str], dict[s
 def _index_entries(
     entries: Sequence[Mapping[str, Any]], at: str
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Entries by their names, each of which stands once."""
+    """Index entries by their unique names."""
     names = [str(one["name"]) for one in entries]
     for place, name in enumerate(names):
         if name in names[:place]:

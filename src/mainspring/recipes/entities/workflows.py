@@ -1,8 +1,7 @@
-"""Workflows that recipes make: drafts at first, with automations that wait for a person.
+"""Workflows created by recipes: initially drafts, with automations that wait for consent.
 
-The roster, the status and the values that KPIs have now belong to whoever lives with the
-workflow; an upgrade changes its charter, its KPIs and its deadlines and keeps those. Automations
-that people attached themselves stay attached.
+Roster, status and current KPI values are local; an upgrade changes charter, KPIs and deadlines and
+keeps those. Automations attached by people stay attached.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _IN_FORCE = """
 
 @dataclass(frozen=True, slots=True)
 class _WorkflowJudge:
-    """Judges what a workflow made by the words of its workspace."""
+    """Validates a workflow's automations with its workspace's vocabulary."""
 
     house: WorkflowDependencies
 
@@ -61,7 +60,7 @@ class _WorkflowJudge:
 
 
 class WorkflowHandler:
-    """How the codex makes, reads, rebuilds and puts away a workflow."""
+    """Creates, reads, rebuilds and archives workflows for the codex."""
 
     entity_kind: EntityKind = "workflow"
 
@@ -71,7 +70,7 @@ class WorkflowHandler:
         self._automations = AutomationHandler(_WorkflowJudge(house), house.limits)
 
     async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
-        """A draft; it makes a board of its own where its templates need one and none is named."""
+        """Create a draft, with its own board where its templates need one and none is named."""
         given = self._asked(content)
         board = content.get("board")
         given["make_board"] = bool(given["templates"])
@@ -90,7 +89,7 @@ class WorkflowHandler:
     async def rebuild(
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> RecipeEntity:
-        """Charter, KPIs and deadlines as the content says; what is new waits for a person."""
+        """Update charter, KPIs and deadlines; new automations wait for consent."""
         given = self._asked(content)
         del given["roster"]
         space = ctx.actor.workspace_id
@@ -105,7 +104,7 @@ class WorkflowHandler:
         return await self._settled(ctx, entity_id, given, "upgrade", frozenset(known))
 
     async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
-        """What it made is archived, what else works for it rests; nothing of it is deleted."""
+        """Archive its automations and pause attached ones; nothing is deleted."""
         if await self.read(ctx, entity_id) is None:
             return
         await self._switch(ctx, entity_id, "archived")
@@ -114,13 +113,13 @@ class WorkflowHandler:
                 await self._automations.put_away(ctx, row["automation_id"])
 
     async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
-        """At rest, with everybody who was on it and all that it made."""
+        """Restore it, paused, with its roster and automations."""
         await self._switch(ctx, entity_id, "paused")
         space = ctx.actor.workspace_id
         rows = await automations.list_attached(ctx.tx, space, entity_id)
         there = {row["template"] for row in rows if row["state"] != "archived"}
         for row in reversed(rows):
-            # Of one that was made again after somebody had archived it, the newest comes back.
+            # Of several archived automations of one template, the newest is restored.
             if row["template"] is not None and row["template"] not in there:
                 there.add(row["template"])
                 await self._automations.bring_back(ctx, row["automation_id"])
@@ -132,7 +131,7 @@ class WorkflowHandler:
         await switching.switch(ctx, self._house, found, status)
 
     def _asked(self, content: EntityContent) -> dict[str, Any]:
-        """What is to be made, in the words of create_workflow."""
+        """The arguments for create_workflow."""
         given = {name: content[name] for name in _TAKEN if name in content}
         found = [*self._shape.findings(given, "/template"), *_find_automation_problems(content)]
         if found:
@@ -141,7 +140,7 @@ class WorkflowHandler:
                 code="invalid_template",
                 findings=found,
             )
-        # The values that KPIs have now are nobody's to bring along.
+        # Current KPI values are not imported.
         given["kpis"] = [_drop_current(one) for one in content.get("kpis", [])]
         given.setdefault("charter", "")
         given.setdefault("deadlines", [])
@@ -159,7 +158,7 @@ class WorkflowHandler:
         origin: ConsentOrigin,
         known: frozenset[UUID],
     ) -> RecipeEntity:
-        """What was made along with it waits for a person, and goes with the workflow then."""
+        """Its automations wait for consent and then follow the workflow."""
         space = ctx.actor.workspace_id
         wanted = [UUID(one) for one in arguments["automation_ids"]]
         new = [one for one in wanted if one not in known]
@@ -200,7 +199,7 @@ class WorkflowHandler:
 
 
 def normalize_workflow(content: EntityContent) -> dict[str, Any]:
-    """A template as the workflow would be read back from it, by which the two are compared."""
+    """Normalize a template to what would be read back, for comparison."""
     board = content.get("board")
     return {
         "title": content["title"],
@@ -217,7 +216,7 @@ def _drop_current(kpi: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_automation_problems(content: EntityContent) -> Sequence[Finding]:
-    """Whatever is neither a template nor the id of something that is there."""
+    """Find entries that are neither a template nor an existing automation's id."""
     known = ", ".join(TEMPLATES)
     named = [("/template/board", content.get("board"))]
     named += [

@@ -1,9 +1,8 @@
-"""The package that a recipe is: how it is written down, read, sealed and judged.
+"""The recipe package format: parsing, signing and validation.
 
-A package is one JSON document, or a folder or a .zip that becomes one. ``reading`` and ``places``
-take it in as something hostile; ``digest`` and ``signing`` say whether it is what was published;
-``references`` fills in what only an install knows; ``judging`` compares what it asks for with
-what it says it asks for.
+A package is one JSON document, or a folder or .zip that becomes one. ``loader`` and ``parser`` read
+untrusted input; ``model`` has the digest and ``signing`` the signature; ``references`` resolves
+what only an install knows; ``validation`` compares what a recipe needs with what it declares.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Recipes as they should not be: what is wrong, where it is told, and as what.
+"""Example recipes: valid ones, and invalid ones with their findings.
 
-Each one is a good recipe with one thing changed, so that the finding is about that thing alone.
-``schema`` says whether the published schema refuses it already; reading and judging always do.
+Each invalid one is a valid recipe with one change, so that the finding concerns that change alone.
+``schema`` says whether the published schema already rejects it; parsing and validation always do.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from mainspring.definition.schema.antiexamples import ABSENT, AntiExample, change_document
 
-# Recipes as they should be: one of each kind, small enough to read. They are tests as well.
+# Valid recipes: one of each kind, small enough to read. They are tests as well.
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeExample:
-    """A recipe that is taken, and what it shows."""
+    """A valid recipe, and what it demonstrates."""
 
     reason: str
     document: dict[str, Any]
@@ -281,7 +281,7 @@ _GRANTS: Final = "/template/definition/grants"
 
 
 def build_good_recipe() -> dict[str, Any]:
-    """The recipe that every anti-example is a change of."""
+    """The recipe that every invalid example is a change of."""
     return deepcopy(_GOOD)
 
 

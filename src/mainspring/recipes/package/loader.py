@@ -1,7 +1,7 @@
-"""Where a recipe lies: a .json file, a folder, or a .zip of such a folder.
+"""Loading a recipe from a .json file, a folder, or a .zip of such a folder.
 
-A folder is for writing: the script, the preview and the examples are files of their own beside
-``recipe.json``. What comes of it is the one document that is published; the files are in it.
+A folder is for authoring: script, preview and examples are separate files next to ``recipe.json``.
+Loading merges them into the one document that is published.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from mainspring.definition.strict_json import read_json
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.recipes.compiling.compiler import is_bare, wrap_bare_recipe
 
-# The files of a recipe that somebody else put together: what may be among them, and how much.
+# Limits on untrusted files.
 
 MOST_ENTRIES: Final = 200
 MOST_BYTES: Final = 4 * 1_048_576
-# More than any text shrinks by; what is packed tighter was made to be large.
+# Above any text's compression ratio; higher means a zip bomb.
 MOST_RATIO: Final = 200
 
 _LONGEST_NAME: Final = 200
@@ -50,18 +50,18 @@ _ARCHIVES: Final = (
     ".whl",
     ".br",
 )
-# What systems leave beside the files that people mean.
+# Metadata files of operating systems.
 _LITTER: Final = ("__MACOSX",)
 
 
 class EntryNames:
-    """The names seen so far, with the bounds that hold for all of them together."""
+    """The names seen so far, with the limits for all of them together."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
 
     def add(self, name: str) -> None:
-        """Takes note of one more entry, or refuses it by its name."""
+        """Add an entry, or reject it by its name."""
         if len(self.names) >= MOST_ENTRIES:
             raise too_many_entries_error()
         fault = name_fault(name)
@@ -82,7 +82,7 @@ class EntryNames:
 
 
 def name_fault(name: str) -> str | None:
-    """Why a name cannot be that of a file of a recipe; None when it can."""
+    """Explain why a file name is invalid; None when it is valid."""
     if not name or len(name) > _LONGEST_NAME:
         return f"a name has 1 to {_LONGEST_NAME} characters"
     if "\\" in name:
@@ -116,12 +116,12 @@ def _find_part_fault(part: str) -> str | None:
 
 
 def is_litter(name: str) -> bool:
-    """Whether an entry is of the system and not of the recipe; it is never looked into."""
+    """Report whether an entry is operating-system metadata, which is never read."""
     return any(part.startswith(".") or part in _LITTER for part in name.split("/"))
 
 
 def entry_error(detail: str, code: str, suggestion: str | None = None) -> Invalid:
-    """The problem of one entry, or of all of them."""
+    """The error of one entry, or of all of them."""
     finding = Finding("", detail, code, suggestion)
     return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
 
@@ -141,19 +141,19 @@ def package_too_large_error() -> Invalid:
 
 
 def format_entry_name(name: str) -> str:
-    """A name for a sentence: short, and with nothing that a terminal would obey."""
+    """Format a name for a message: short, and without terminal control characters."""
     plain = name if len(name) <= 80 else name[:80] + "…"
     return repr(plain)
 
 
-# A recipe as a .zip: read in memory, within bounds that no header can talk its way past.
+# A .zip recipe, read in memory within limits that do not rely on its headers.
 
 _FIRST: Final = b"PK\x03\x04"
 _LISTED: Final = b"PK\x01\x02"
 _PIECE: Final = 65_536
 _ENCRYPTED: Final = 0x1 | 0x40
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# Everything that the reader of .zip files says of one that is broken.
+# Everything that zipfile raises for a damaged archive.
 _DAMAGE: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -168,7 +168,7 @@ _DAMAGE: Final = (
 
 
 class RecipeArchive:
-    """The entries of a .zip that were found to be harmless by name, not yet inflated."""
+    """The entries of a .zip with valid names, not yet decompressed."""
 
     def __init__(self, data: bytes) -> None:
         self._zip, self._entries = _open_zip(data)
@@ -179,7 +179,7 @@ class RecipeArchive:
         return [*self._entries]
 
     def read(self, name: str, most: int) -> bytes:
-        """One entry, never more of it than its bound and what is left for all."""
+        """Read an entry, within its own limit and the remaining total."""
         entry = self._entries[name]
         bound = min(most, MOST_BYTES - self._spent)
         made = bytearray()
@@ -209,7 +209,7 @@ def is_archive(data: bytes) -> bool:
 def _open_zip(data: bytes) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
     if len(data) > MOST_BYTES:
         raise entry_error(f"An archive has at most {MOST_BYTES:,} bytes.", "archive_too_large")
-    # Counted before the list is built, which costs more than the archive itself.
+    # Counted before zipfile parses the directory, which costs more than the archive itself.
     if data.count(_LISTED) > MOST_ENTRIES:
         raise too_many_entries_error()
     if not is_archive(data):
@@ -222,7 +222,7 @@ def _open_zip(data: bytes) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]
         raise entry_error("The archive is damaged and cannot be read.", "archive_damaged") from None
     gathered, kept = EntryNames(), {}
     for entry in listed:
-        # What comes before a NUL is all that the reader would show of a name.
+        # zipfile truncates names at NUL, so the original name is checked.
         name = entry.orig_filename
         gathered.add(name.removesuffix("/"))
         _check_entry(entry, name)
@@ -277,11 +277,11 @@ _REFUSED: Final[tuple[tuple[Callable[[zipfile.ZipInfo], bool], str, str], ...]] 
 )
 
 
-# A recipe as a folder of its author: the files in it, with no link followed on the way.
+# A recipe folder, read without following links.
 
 
 class RecipeFolder:
-    """The files of a folder that were found to be harmless by name, not yet read."""
+    """The files of a folder with valid names, not yet read."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -290,7 +290,7 @@ class RecipeFolder:
         self.names = [*_walk_folder(root, "", gathered)]
 
     def read(self, name: str, most: int) -> bytes:
-        """One file, never more of it than its bound and what is left for all."""
+        """Read a file, within its own limit and the remaining total."""
         bound = min(most, MOST_BYTES - self._spent)
         made = read_plain(self._root / name, bound + 1, name)
         if len(made) > bound:
@@ -300,9 +300,9 @@ class RecipeFolder:
 
 
 def read_plain(path: Path, most: int, name: str) -> bytes:
-    """The first bytes of a plain file; a link, a pipe or a device is refused."""
+    """Read the start of a regular file; links, pipes and devices are rejected."""
     try:
-        # Without blocking: a pipe in its place would hold the process for ever.
+        # Non-blocking: opening a named pipe would block the process for ever.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
         detail = f"The file {format_entry_name(name)} cannot be read: {error.strerror}."
@@ -347,7 +347,7 @@ _SOURCE_FILE: Final = "/template/script/source_file"
 
 
 class FileSource(Protocol):
-    """Files by their names, each read once and within a bound."""
+    """Files by name, each read once and within a limit."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -356,10 +356,10 @@ class FileSource(Protocol):
 
 
 def read_place(path: Path, limits: Limits | None = None) -> dict[str, Any]:
-    """The document of a recipe at a place of this machine, not judged yet."""
+    """Load a recipe document from a local path, unvalidated."""
     limits = limits or Limits()
     try:
-        # The place itself was named by the caller, so a link to it is allowed.
+        # The caller named the path itself, so a link there is allowed.
         place = path.resolve(strict=True)
     except (OSError, RuntimeError):
         detail = f"There is nothing at {path}."
@@ -375,7 +375,7 @@ def read_place(path: Path, limits: Limits | None = None) -> dict[str, Any]:
 
 
 def read_archive(data: bytes, limits: Limits | None = None) -> dict[str, Any]:
-    """The document of a recipe that was handed in as a .zip, not judged yet."""
+    """Load a recipe document from an uploaded .zip, unvalidated."""
     return _assemble_document(RecipeArchive(data), limits or Limits())
 
 
@@ -394,7 +394,7 @@ def _assemble_document(source: FileSource, limits: Limits) -> dict[str, Any]:
 
 
 class _RecipeFiles:
-    """The files of one recipe, by their names below its folder."""
+    """The files of one recipe, relative to its folder."""
 
     def __init__(self, shelf: FileSource, there: dict[str, str], limits: Limits) -> None:
         self._shelf = shelf
@@ -424,7 +424,7 @@ class _RecipeFiles:
 
 
 def _find_root(names: Sequence[str]) -> str:
-    """The folder that holds the recipe: the top, or the only folder there, as most tools pack."""
+    """Find the recipe's folder: the root, or the only folder in it, as most tools pack."""
     if RECIPE in names:
         return ""
     tops = {name.partition("/")[0] for name in names}
@@ -443,7 +443,7 @@ def _require_object(value: Any, name: str) -> dict[str, Any]:
 
 
 def _insert_source(document: dict[str, Any], files: _RecipeFiles) -> dict[str, Any]:
-    """The document with the text of its script in place of the name of the file."""
+    """Insert the script's source in place of its file name."""
     template = document.get("template")
     script = template.get("script") if isinstance(template, dict) else None
     name = script.get("source_file") if isinstance(script, dict) else None

@@ -1,7 +1,7 @@
-"""Reads a recipe: a decoded document becomes a ``Package``, or all that is wrong with it is said.
+"""Parsing a recipe document into a ``RecipePackage``, or all its problems.
 
-A recipe comes from outside. So its shape, its digest and its signature are judged before any
-part of it is used, and each thing that is wrong is told at its place.
+A recipe is untrusted: its structure, digest and signature are validated before any part of it is
+used, and each problem is reported with its pointer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def read_package(value: Any, limits: Limits | None = None) -> RecipePackage:
-    """The recipe that a document holds, or ``Invalid`` with every finding."""
+    """Parse a recipe, or raise ``Invalid`` with every finding."""
     limits = limits or Limits()
     check_value(value, limits)
     findings = [*_find_problems(value, limits)]
@@ -54,7 +54,7 @@ def read_package(value: Any, limits: Limits | None = None) -> RecipePackage:
 
 
 def _find_problems(value: Any, limits: Limits) -> list[Finding]:
-    """What is wrong, at the first of the looks that finds something."""
+    """Return the findings of the first check that fails."""
     if not isinstance(value, dict):
         return [Finding("", "A recipe is a JSON object.", "type")]
     if len(encode_canonical(value)) > limits.json_bytes:
@@ -91,7 +91,7 @@ def _find_format_problem(value: Mapping[str, Any]) -> Finding | None:
 
 
 def _find_file_reference(value: Mapping[str, Any]) -> Iterator[Finding]:
-    """A document that was packed holds its script; the file beside it is not there any more."""
+    """Reject a file reference: a packed document contains its script."""
     if "source_file" in value["template"].get("script", {}):
         detail = "A file beside a recipe is read together with its folder; here it stands alone."
         hint = "Name the folder, or pack it: `mainspring recipes pack FOLDER`."
@@ -99,7 +99,7 @@ def _find_file_reference(value: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _find_duplicates(value: Mapping[str, Any]) -> Iterator[Finding]:
-    """Names that stand for two things."""
+    """Find duplicate names."""
     requires = value.get("requires", {})
     listed: tuple[tuple[str, str, Iterable[Any]], ...] = (
         ("/dependencies", "slug", value.get("dependencies", ())),
@@ -153,7 +153,7 @@ def _validate_settings(value: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def validate_setting(kind: str, value: Any, pointer: str) -> Finding | None:
-    """What is wrong with the value of a setting."""
+    """Validate the value of a setting."""
     if isinstance(value, bool) != (kind == "boolean") or not isinstance(value, _TYPES[kind]):
         words = {"string": "text", "number": "a number", "boolean": "true or false"}
         return Finding(pointer, f"The value of this setting is {words[kind]}.", "type")
@@ -161,7 +161,7 @@ def validate_setting(kind: str, value: Any, pointer: str) -> Finding | None:
 
 
 def _find_broken_references(value: Mapping[str, Any]) -> Iterator[Finding]:
-    """References that lead nowhere."""
+    """Find broken references."""
     names = {get_dependency_name(entry): entry for entry in value.get("dependencies", ())}
     settings = {entry["name"]: entry["type"] for entry in value.get("settings", ())}
     for key in ("template", "grants", "hosts"):
@@ -179,7 +179,7 @@ def _validate_digest_and_signature(value: Mapping[str, Any]) -> Iterator[Finding
 
 
 def get_dependency_name(dependency: Mapping[str, Any]) -> str:
-    """How a template calls a dependency."""
+    """The name by which a template refers to a dependency."""
     return str(dependency.get("as") or dependency["slug"].replace("-", "_"))
 
 

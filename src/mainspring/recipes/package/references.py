@@ -1,8 +1,8 @@
-"""What a template leaves open until it is installed, such as ``{{ install.board.id }}``.
+"""Install references in templates, such as ``{{ install.board.id }}``.
 
-A recipe cannot know the ids of things in somebody else's workspace, so it names them: a
-dependency, a setting, whoever installs. What is filled in is data. It never becomes a template
-of its own, and text never stands where it would be read as an expression or as code.
+A recipe cannot know ids of another workspace, so it refers to a dependency, a setting, or the
+installing member by name. Resolved values are data: they never become templates, and text is never
+inserted where it would be parsed as an expression or code.
 """
 
 from __future__ import annotations
@@ -166,26 +166,26 @@ class RecipePackage:
 
 OWNER: Final = "owner"
 SETTINGS: Final = "settings"
-# Names that stand for something else than a dependency.
+# Names reserved for other references than dependencies.
 RESERVED: Final = frozenset({OWNER, SETTINGS})
 
 _OF_OWNER: Final = ("email", "id")
 _OF_DEPENDENCY: Final = ("id", "name")
 _REFERENCE: Final = re.compile(r"\{\{-?\s*install\.([a-z0-9_]{1,64})\.([a-z0-9_]{1,64})\s*-?\}\}")
-# An expression that speaks of the install in another way than the one that is read here.
+# An expression that uses ``install`` in an unsupported way.
 _SPEAKS: Final = re.compile(r"\{[{%](?:(?!\{[{%]|[%}]\}).)*?\binstall\s*[.\[]", re.DOTALL)
 _OPENS: Final = re.compile(r"(?=\{[{%#])")
 _CLOSES: Final = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9 _.:/@-]")
-# Texts that are read whole as an expression, with or without braces.
+# Keys whose whole text is an expression, with or without braces.
 _EXPRESSIONS: Final = frozenset({"when"})
-# Texts that are code.
+# Keys whose text is code.
 _CODE: Final = frozenset({"source"})
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledReference:
-    """A thing that stands here: what a dependency has become, by its id and its name."""
+    """An installed dependency, by id and name."""
 
     id: str
     name: str
@@ -193,7 +193,7 @@ class InstalledReference:
 
 @dataclass(frozen=True, slots=True)
 class InstallOwner:
-    """Whoever installs."""
+    """The installing member."""
 
     id: str
     email: str
@@ -201,14 +201,14 @@ class InstallOwner:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceValues:
-    """What is put in place of the references of one template."""
+    """The values of one template's references."""
 
     owner: InstallOwner
     installs: Mapping[str, InstalledReference] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, of: str, what: str) -> Any:
-        """The value of one reference; raises ``KeyError`` where there is none."""
+        """Return the value of a reference; raises ``KeyError`` when missing."""
         if of == SETTINGS:
             return self.settings[what]
         if of == OWNER:
@@ -219,16 +219,16 @@ class ReferenceValues:
 
 @dataclass(frozen=True, slots=True)
 class InstallReference:
-    """One reference, and the text that it stands in."""
+    """A reference and its context."""
 
     pointer: str
     of: str
     what: str
-    # It is the whole text, so the type of its value is kept.
+    # It is the whole text, so its value keeps its type.
     whole: bool
-    # It stands inside an expression or a condition.
+    # It is inside an expression or a condition.
     inside: bool
-    # It stands in code.
+    # It is in code.
     code: bool
 
     @property
@@ -237,7 +237,7 @@ class InstallReference:
 
 
 def find_references(value: Any, at: str = "") -> Iterator[InstallReference]:
-    """Every reference of a template, in its order."""
+    """List every reference of a template, in order."""
     for pointer, key, text in _iterate_texts(value, at):
         if "install" in text:
             yield from _find_text_references(text, pointer, key)
@@ -246,7 +246,7 @@ def find_references(value: Any, at: str = "") -> Iterator[InstallReference]:
 def find_reference_problems(
     value: Any, dependencies: Mapping[str, Any], settings: Mapping[str, str], at: str = ""
 ) -> Iterator[Finding]:
-    """References that lead nowhere, or stand where a value would be read as more than data.
+    """Find broken references, and ones where a value would be parsed as more than data.
 
     Settings are given with their types.
     """
@@ -272,7 +272,7 @@ def find_reference_problems(
 
 
 def fill(template: Mapping[str, Any], filling: ReferenceValues, at: str = "") -> dict[str, Any]:
-    """The template with every reference filled in; what is not a reference stays as it is."""
+    """Resolve every reference; everything else is kept."""
     found: list[Finding] = []
     made = _fill_value(template, at, "", filling, found)
     if found:
@@ -286,7 +286,7 @@ def fill(template: Mapping[str, Any], filling: ReferenceValues, at: str = "") ->
 
 
 def validate_filled_value(value: Any, pointer: str) -> Finding | None:
-    """What keeps a value from being filled in: text that would be read as a template."""
+    """Find why a value cannot be inserted: text that would be parsed as a template."""
     if isinstance(value, str) and _OPENS.search(value):
         detail = "This text has the beginning of a template in it; a value is data and no more."
         hint = "Leave out {{, {% and {#."
@@ -354,7 +354,7 @@ def _fill_value(
 
 
 class _UnfilledReference(Exception):
-    """A reference has no value, or one that cannot stand here."""
+    """A reference without a value, or with one that cannot be used here."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.code)
@@ -398,7 +398,7 @@ def _as_text(value: Any) -> str:
 
 
 def _as_code(value: Any) -> str:
-    """Text in any kind of quotes, and a number or a truth value where one may stand."""
+    """Quote text as a string literal; numbers and booleans are inserted as such."""
     if not isinstance(value, str):
         return json.dumps(value)
     return _PLAIN.sub(lambda found: _escape_character(found[0]), value)
@@ -421,21 +421,21 @@ def _find_text_references(text: str, pointer: str, key: str) -> Iterator[Install
 
 
 def _find_expression_blocks(text: str) -> list[tuple[int, int]]:
-    """Where expressions stand, with the references among them taken for plain text."""
+    """Find expression blocks, ignoring references inside them."""
     hidden = _REFERENCE.sub(lambda found: "\x00" * len(found[0]), text)
     found: list[tuple[int, int]] = []
     place = 0
     while opening := _OPENS.search(hidden, place):
         begin = opening.start()
         end = hidden.find(_CLOSES[hidden[begin : begin + 2]], begin + 2)
-        # One that never ends goes on to the end, so that no text is searched twice.
+        # An unterminated block extends to the end, so that no text is scanned twice.
         place = len(hidden) if end < 0 else end + 2
         found.append((begin, place))
     return found
 
 
 def _iterate_texts(value: Any, at: str, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Every text of a value with its place and the key that it stands under."""
+    """Yield every text of a value with its pointer and key."""
     if isinstance(value, str):
         yield at, key, value
     elif isinstance(value, Mapping):
@@ -457,21 +457,21 @@ def _find_reference_keys(value: Any, at: str) -> Iterator[str]:
             yield from _find_reference_keys(part, join_pointer(at, number))
 
 
-# Values that stand in for an install that has not happened, so that a recipe can be judged.
+# Stand-in values, so that a recipe can be validated without an install.
 
-# A host, a word and a title alike, which is all that most settings are.
+# Valid as a host, a word and a title, which covers most settings.
 _SOME_TEXT: Final = "stand-in.example"
 _SOME: Final[Mapping[Any, Any]] = {"string": _SOME_TEXT, "number": 1, "boolean": True}
 
 
 def build_stand_in_id(name: str) -> str:
-    """An id that nothing has, the same for the same name."""
+    """A deterministic id that nothing has."""
     made = sha256(name.encode()).hexdigest()
     return f"01900000-0000-7{made[:3]}-8{made[3:6]}-{made[6:18]}"
 
 
 def build_stand_ins(document: Mapping[str, Any]) -> ReferenceValues:
-    """A filling for a document that nobody has judged yet; what cannot be read is left out."""
+    """Build stand-ins for an unvalidated document; unreadable parts are skipped."""
     installs = {
         name: InstalledReference(build_stand_in_id(name), f"The {name} of somebody")
         for entry in _iterate_objects(document.get("dependencies"))
@@ -488,7 +488,7 @@ def build_stand_ins(document: Mapping[str, Any]) -> ReferenceValues:
 
 
 def fill_with_stand_ins(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with stand-ins, or as it is where something cannot be filled in."""
+    """Resolve with stand-ins, or return the document unchanged when that fails."""
     filling = build_stand_ins(document)
     made = dict(document)
     for key in ("template", "grants", "hosts"):

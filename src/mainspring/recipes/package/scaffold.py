@@ -1,7 +1,6 @@
-"""A beginning for a new recipe: a folder that passes the check as it is.
+"""Scaffold for a new recipe: a folder that passes validation as it is.
 
-It is small and does something, so that whoever goes on from there changes words first and the
-shape later.
+It is small and functional, so that authors can start by changing texts.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _Parts = tuple[dict[str, Any], dict[str, str]]
 
 
 def scaffold(name: str, kind: str, into: Path) -> list[Path]:
-    """Writes the files of a new recipe; nothing that is there is ever written over."""
+    """Write the files of a new recipe; existing files are never overwritten."""
     findings = compile_schema(SLUG, Limits()).findings(name, "/name")
     if findings:
         raise Invalid(findings[0].detail, code="bad_name", findings=findings)

@@ -1,7 +1,7 @@
-"""The published schema of a recipe: the envelope, and the template by its kind.
+"""The published JSON schema of a recipe: the envelope, and the template by kind.
 
-Everything that a person is told before they install stands in the envelope. The schema says
-what can be said; whether it is all that the template asks for is said by ``judging``.
+The envelope has everything that a person is shown before installing. Whether it covers what the
+template needs is checked in ``validation``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHOWN_ANTI_EXAMPLES: Final = 6
 
 @lru_cache(maxsize=1)
 def build_recipe_schema() -> dict[str, Any]:
-    """The schema of a recipe, as it is published."""
+    """Build the published schema."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
@@ -118,7 +118,7 @@ def _build_fields() -> JsonSchema:
 
 
 def _build_requests_schema() -> JsonSchema:
-    """What whoever installs is told, and agrees to."""
+    """The schema of what the installer is shown and consents to."""
     return {
         "dependencies": {
             "description": "Recipes that must stand first; missing ones are installed too.",

@@ -1,7 +1,7 @@
-"""Who packed a recipe: an Ed25519 signature over its digest.
+"""Ed25519 signatures over a recipe's digest.
 
-A signature does not make a recipe harmless. It says that this version comes from whoever holds
-the key of the version before, and that nobody changed it on the way.
+A signature does not make a recipe safe. It proves that this version was made by the holder of the
+previous version's key and was not changed since.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _SIGNATURE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A publisher's key: the private half stays in a file of theirs."""
+    """A publisher's key pair; the private key stays in their file."""
 
     private: bytes
     public: bytes
 
     def as_text(self) -> str:
-        """The private half as it is kept in a file."""
+        """The private key, encoded for a file."""
         return base64.b64encode(self.private).decode() + "\n"
 
     def shown_public(self) -> str:
@@ -43,12 +43,12 @@ class KeyPair:
 
 
 def generate_key() -> KeyPair:
-    """A key that nobody has had before."""
+    """Generate a key pair."""
     return _build_key_pair(Ed25519PrivateKey.generate())
 
 
 def read_key(text: bytes | str) -> KeyPair:
-    """The key pair of a file that ``new_key`` has filled."""
+    """Parse the key pair of a file."""
     private = _decode_base64(text.strip(), _KEY_BYTES)
     if private is None:
         raise Invalid(
@@ -60,7 +60,7 @@ def read_key(text: bytes | str) -> KeyPair:
 
 
 def add_signature(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
-    """The recipe with its digest and a signature over that."""
+    """Add the digest and a signature over it."""
     digest = compute_recipe_digest(document)
     value = Ed25519PrivateKey.from_private_bytes(key.private).sign(digest)
     return {
@@ -75,7 +75,7 @@ def add_signature(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
 
 
 def get_public_key(document: Mapping[str, Any]) -> bytes | None:
-    """The key that a signed recipe names; None when it is not signed."""
+    """Return the signing key of a recipe; None when unsigned."""
     signature = document.get("signature")
     if not isinstance(signature, Mapping):
         return None
@@ -83,7 +83,7 @@ def get_public_key(document: Mapping[str, Any]) -> bytes | None:
 
 
 def validate_signature(document: Mapping[str, Any]) -> Finding | None:
-    """What is wrong with the signature of a recipe; one that is not signed is only unsigned."""
+    """Validate a signature; an unsigned recipe has no problem."""
     signature = document.get("signature")
     if signature is None:
         return None

@@ -1,7 +1,7 @@
-"""The shape of what each kind of recipe makes, where a person's words are checked first.
+"""JSON schemas of the templates by recipe kind.
 
-A board is described as ``create_board`` and its neighbours take it, so that what is accepted
-here is accepted there. What a definition or a script means is judged by those who run it.
+Boards use the schemas of ``create_board`` and related capabilities, so that the same input is valid
+in both. Definitions and scripts are validated elsewhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_MEMBERS: Final = 50
 
 
 def build_template_schemas() -> dict[str, JsonSchema]:
-    """The schema of the template, by the kind of the recipe."""
+    """Build the template schema by kind."""
     return {
         "board": _build_board_schema(),
         "automation": _build_automation_schema(),
@@ -50,7 +50,7 @@ def build_template_schemas() -> dict[str, JsonSchema]:
 
 
 def build_script_schema() -> JsonSchema:
-    """A script and its bounds; the rest of it is judged where it becomes an automation."""
+    """The schema of a script and its limits; the rest is validated as an automation."""
     listed: JsonSchema = {"type": "array", "maxItems": 100}
     return {
         "description": "A script with its triggers, grants, hosts and bounds.",
@@ -110,7 +110,7 @@ def _build_board_schema() -> JsonSchema:
 
 
 def _build_parts_schema(setting: Capability) -> JsonSchema:
-    """Skills or forms, each as it is set, without the board that is not there yet."""
+    """Skills or forms, without the board, which does not exist yet."""
     taken: Mapping[str, Any] = setting.input_schema
     fields = {name: part for name, part in taken["properties"].items() if name != "board_id"}
     needed = [name for name in taken["required"] if name != "board_id"]
@@ -143,7 +143,7 @@ def _build_workflow_schema() -> JsonSchema:
 
 def _build_integration_schema() -> JsonSchema:
     declared = {key: part for key, part in DECLARED.items() if key != "$schema"}
-    # It is the same slug as that of the recipe.
+    # It equals the recipe's slug.
     declared["properties"] = {**declared["properties"], "slug": SLUG}
     return {
         "description": "When it reads, where, and how each item becomes a page; or a script.",

@@ -1,8 +1,8 @@
-"""Whether a recipe is what it says: it is compiled, judged like any definition, and compared.
+"""Validating that a recipe declares exactly what it needs.
 
-What a person is told before they install are the grants, hosts, secrets and connections of the
-envelope. Here they are held against what the compiled template really asks for. One that asks
-for more hides something, one that asks for less frightens people for nothing; both are refused.
+A person is shown the grants, hosts, secrets and connections of the envelope before installing. They
+are compared with those of the compiled template. Undeclared needs are hidden, and unneeded
+declarations are misleading; both are rejected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mainspring.recipes.package.template_schemas import WORKFLOW_TEMPLATES
 from mainspring.workspace.boards.columns import RowValidator, complete_columns
 from mainspring.workspace.boards.datasets import check_datasets
 
-# Ids of one workspace in a recipe for all: they lead nowhere for every other installer.
+# Hard-coded ids, which only exist in the author's workspace.
 
 _ID: Final = re.compile(
     r"(?<![0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])",
@@ -51,7 +51,7 @@ _HINT: Final = (
 
 
 def find_hard_coded_ids(document: Mapping[str, Any]) -> Iterator[Finding]:
-    """Every id that stands in a template, in what is granted or in a setting."""
+    """Find ids in a template, its grants and its settings."""
     for key in ("template", "grants", "hosts", "settings"):
         yield from _find_ids(document.get(key), f"/{key}")
 
@@ -75,7 +75,7 @@ def _build_id_finding(at: str) -> Finding:
     return Finding(at, detail, "hard_coded_id", _HINT)
 
 
-# What a compiled recipe really asks for, beside what its envelope says it asks for.
+# The needs of the compiled template, compared with the envelope.
 
 _PUBLISHER: Final = re.compile(r"\{\{-?\s*publisher\.([A-Za-z0-9_]{1,64})\s*-?\}\}")
 _OF_PUBLISHER: Final = "publisher."
@@ -84,16 +84,16 @@ _FETCH: Final = "http_fetch"
 
 @dataclass(frozen=True, slots=True)
 class CompiledNeeds:
-    """What a run of it may call, where that goes, and what it takes from whoever installs."""
+    """Grants, hosts, secrets and connections that a recipe's runs need."""
 
     grants: tuple[Grant, ...]
     hosts: frozenset[str]
     secrets: frozenset[str]
     publisher_secrets: frozenset[str]
-    # Without these it does not work; the others are used where they are there.
+    # Required connections; optional ones are separate.
     connections: frozenset[str]
     connections_used: frozenset[str]
-    # Capabilities that go over a connection which nothing in the recipe names.
+    # Capabilities that use a connection which nothing in the recipe names.
     unnamed: frozenset[str]
 
 
@@ -104,7 +104,7 @@ def compute_needs(
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> CompiledNeeds:
-    """What a definition that was judged before asks for, given the grants of its runs."""
+    """Compute the needs of a validated definition with its grants."""
     named = {use.secret for use in find_secret_uses(document, limits)} | find_script_secrets(
         document
     )
@@ -123,7 +123,7 @@ def compute_needs(
 
 
 def find_undeclared_needs(filled: Mapping[str, Any], needs: CompiledNeeds) -> Iterator[Finding]:
-    """Where the envelope says less than the template asks for, or more."""
+    """Find undeclared needs and unneeded declarations."""
     yield from _compare_grants(filled.get("grants", ()), needs)
     yield from _compare_hosts(filled.get("hosts", ()), needs)
     requires = filled.get("requires", {})
@@ -145,7 +145,7 @@ def _compare_grants(
     declared: Iterable[Mapping[str, Any]], needs: CompiledNeeds
 ) -> Iterator[Finding]:
     told = [Grant(one["capability"], one.get("params", {})) for one in declared]
-    # What every automation has of its own frightens nobody and may go without saying.
+    # The automation's own key-value store need not be declared.
     asked = (one for one in needs.grants if one.capability not in KV)
     for need in find_missing_grants(asked, told):
         detail = f"It would be able to call {_format_grant(need)}, and the recipe does not say so."
@@ -260,13 +260,13 @@ def _collect_connections(
 def _list_argument_values(
     argument: str, grant: Grant, known: Capability, document: Mapping[str, Any]
 ) -> set[str]:
-    """What an argument may be: as the grant bounds it, else as the steps spell it."""
+    """Return the possible values of an argument: from the grant, else from the steps."""
     bound = grant.params.get(argument)
     if bound is not None:
         values = bound if isinstance(bound, list) else [bound]
         return {value for value in values if isinstance(value, str)}
     spelt = [*_iterate_argument_values(document, known.id, argument)]
-    # A step whose argument an expression decides may go over any connection.
+    # A templated argument may use any connection.
     fixed = all(isinstance(value, str) and "{" not in value for value in spelt)
     return {str(value) for value in spelt} if spelt and fixed else set()
 
@@ -284,26 +284,26 @@ def _iterate_argument_values(value: Any, action: str, argument: str) -> Iterator
 
 
 _AT: Final = "/template"
-# Where a part of the definition that a script becomes was written.
+# Mapping of the compiled definition to the script's fields.
 _IN_SCRIPT: Final = (
     ("/plan/0/config/source", "/template/script/source"),
     ("/plan/0/config/grants", "/template/script/tool_grants"),
     ("/triggers", "/template/script/triggers"),
 )
 
-# Marks by which other rooms know their own automations.
+# Metadata keys that other packages reserve.
 HOUSE_METADATA: Final = frozenset(
     {"watches_integration", "authored_by_automation", "acknowledged_http_fetch_hosts"}
 )
 _FILLED: Final = ("template", "grants", "hosts")
-# What says that more is asked for than was told.
+# Codes for undeclared needs.
 ASKS_MORE: Final = frozenset({"hidden_grant", "hidden_host", "bad_host"})
 
 PackageJudge = Callable[[RecipePackage, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
 
 
 def judge_package(package: RecipePackage, vocabulary: Vocabulary, limits: Limits) -> list[Finding]:
-    """Everything that keeps a recipe from being published or installed."""
+    """Find everything that prevents publishing or installing a recipe."""
     found = [*find_hard_coded_ids(package.document)]
     filled = fill_with_stand_ins(package.document)
     found += _JUDGES[package.kind](package, filled, vocabulary, limits)
@@ -311,10 +311,10 @@ def judge_package(package: RecipePackage, vocabulary: Vocabulary, limits: Limits
 
 
 def compile_definition(package: RecipePackage, template: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition that a filled template stands for."""
+    """Compile a resolved template."""
     assert package.kind in ("automation", "integration")
     if package.kind == "integration" and "script" not in template:
-        # Its pages are told apart by the one name that no other recipe on the shelf has.
+        # The slug identifies its pages, since it is unique in the catalog.
         template = {"slug": package.slug, **template}
     return compile_automation(
         package.kind, template, name=package.name, description=package.description
@@ -344,9 +344,9 @@ def _validate_automation(
 def judge_filled(
     package: RecipePackage, filling: ReferenceValues, vocabulary: Vocabulary, limits: Limits
 ) -> list[Finding]:
-    """What is wrong with an automation under the real values of an install.
+    """Validate an automation with the real values of an install.
 
-    It is not sound with them, or it asks for more than it says.
+    It is invalid with them, or needs more than it declares.
     """
     parts = {key: package.document[key] for key in _FILLED if key in package.document}
     filled = {**package.document, **fill(parts, filling)}
@@ -366,7 +366,7 @@ def judge_filled(
 def find_faulty_settings(
     package: RecipePackage, filling: ReferenceValues, vocabulary: Vocabulary, limits: Limits
 ) -> list[str]:
-    """The settings without whose values nothing would be wrong with a recipe."""
+    """Find the settings whose values cause the problem."""
     usual = build_stand_ins(package.document).settings
     found = []
     for name in filling.settings:
@@ -380,7 +380,7 @@ def find_faulty_settings(
 
 
 def _find_reserved_names(package: RecipePackage, document: Mapping[str, Any]) -> Iterator[Finding]:
-    """Names that are not a recipe's to take: the marks of the house, and the slugs of others."""
+    """Find reserved names: internal metadata, and slugs of others."""
     written = package.template.get("definition", {}).get("metadata")
     for key in written if isinstance(written, Mapping) else ():
         if key in HOUSE_METADATA:
@@ -396,7 +396,7 @@ def _find_reserved_names(package: RecipePackage, document: Mapping[str, Any]) ->
 
 
 def _iterate_sources(value: Any, at: str) -> Iterator[tuple[str, Any]]:
-    """Under which name each step keeps what it reads, steps inside of steps included."""
+    """Yield the source name of each step that reads, nested steps included."""
     if isinstance(value, Mapping):
         config = value.get("config")
         if value.get("action") == INGEST and isinstance(config, Mapping):
@@ -419,7 +419,7 @@ def _compute_package_needs(
 
 
 def _map_finding(package: RecipePackage, finding: Finding) -> Finding:
-    """A finding about the definition, at the place in the recipe that it comes from."""
+    """Map a finding about the definition to the recipe."""
     if "definition" in package.template:
         return replace(finding, pointer=f"{_AT}/definition{finding.pointer}")
     if "script" not in package.template:
@@ -433,7 +433,7 @@ def _map_finding(package: RecipePackage, finding: Finding) -> Finding:
 def _validate_examples(
     package: RecipePackage, document: Mapping[str, Any], limits: Limits
 ) -> Iterator[Finding]:
-    """An example that its own automation would refuse teaches something false."""
+    """Validate the examples against their automation."""
     schema = document.get("inputs", {}).get("schema", {"type": "object"})
     if check_schema(schema, limits):
         return
@@ -528,7 +528,7 @@ def _validate_bundle(
 
 
 def _check_asks_nothing(package: RecipePackage) -> Iterator[Finding]:
-    """A board, a workflow or a bundle calls nothing by itself."""
+    """Boards, workflows and bundles call nothing themselves."""
     for key in ("grants", "hosts", "requires"):
         declared = package.document.get(key)
         if declared and (key != "requires" or any(declared.values())):

@@ -1,5 +1,5 @@
-"""Plug-ins of others: a beginning for a new integration, and the judge of every one.
+"""Third-party integrations: a scaffold and the validator.
 
-The judge asks of a package from outside what the house asks of its own folders, tier by tier,
-and says what is missing with a pointer into the manifest or the name of the capability.
+The validator applies the requirements of the built-in integrations to a package, tier by tier, and
+reports problems with a pointer into the manifest or the capability's name.
 """

@@ -1,7 +1,6 @@
-"""A beginning for a new integration: a package that installs, builds and passes the judge.
+"""Scaffold for a new integration: a package that installs, builds and passes validation.
 
-What is written is a small whole: it reads one list over a connection and writes one note that a
-person sees before it leaves. Whoever goes on from there changes names and addresses first.
+It is small but complete: it reads one list over a connection and writes one note after approval.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PLACES: Final = {
 
 
 def scaffold(name: str, into: Path, used: frozenset[str] = frozenset()) -> list[Path]:
-    """Writes the files of a new package; nothing that is there is ever written over."""
+    """Write the files of a new package; existing files are never overwritten."""
     if not _NAME.fullmatch(name):
         detail = (
             "An integration is named by 2 to 40 lower-case letters, digits and underscores, "

@@ -1,10 +1,9 @@
-"""One judge for every integration, of the house and of others: what its tier promises is there.
+"""Validation of built-in and third-party integrations by quality tier.
 
-bronze: the manifest is true, every schema shows what fits and what does not, secrets go to the
-hosts of the manifest alone, and what leaves is shown to a person first. silver: a connection can
-be tested, and what can be asked for says how. gold: changes come by themselves, from where the
-last look ended, and are told as events. What a promise means on the wire is for tests with a
-double of the provider.
+bronze: the manifest is accurate, every schema has valid and invalid examples, secrets go only to
+the manifest's hosts, and writes have a preview. silver: a connection can be tested, and sources
+accept natural-language requests. gold: changes are polled incrementally and published as events.
+Wire behaviour is covered by tests with a fake provider.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _LONGEST_PREVIEW: Final = 600
 
 
 def validate_integration(one: Integration, limits: Limits) -> list[Finding]:
-    """Everything that keeps an integration from the tier that it claims."""
+    """Find everything that keeps an integration from its claimed tier."""
     found = compile_schema(MANIFEST_SCHEMA, limits).findings(dict(one.manifest), "")
     if found:
         return list(found)
