@@ -1,7 +1,7 @@
-"""Google Calendar: the events of all calendars as pages, and changes to them.
+"""Google Calendar: events of all calendars as pages, and writes.
 
-Where the API is reached is said once, when the integration is built; what the connection holds
-goes to that host and to no other.
+The API host is fixed when the integration is built; the connection's token is sent to that host
+only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation."""
+    """Build the integration."""
     text = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     calendar = Calendar(addresses)
 

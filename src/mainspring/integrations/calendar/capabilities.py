@@ -1,4 +1,4 @@
-"""What the calendar adds: events are created, changed and deleted after a person has seen it."""
+"""Calendar capabilities: create, update and delete events, after approval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# What the writes of the calendar take and answer.
+# Schemas of the calendar's writes.
 
 _ADDRESS: Final[dict[str, Any]] = {
     "type": "string",
@@ -184,7 +184,7 @@ _TOLD: Final = {
 
 
 def create_event(calendar: Calendar) -> Capability:
-    """The write that makes an event."""
+    """Build the capability that creates an event."""
 
     async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         _check(create_findings(arguments))
@@ -223,7 +223,7 @@ def create_event(calendar: Calendar) -> Capability:
 
 
 def update_event(calendar: Calendar) -> Capability:
-    """The write that changes some of an event."""
+    """Build the capability that updates an event."""
 
     async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         _check(update_findings(arguments))
@@ -264,7 +264,7 @@ def update_event(calendar: Calendar) -> Capability:
 
 
 def delete_event(calendar: Calendar) -> Capability:
-    """The write that deletes an event."""
+    """Build the capability that deletes an event."""
 
     async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         own, updates = str(arguments["event_id"]), _updates(arguments)
@@ -319,17 +319,17 @@ def _write(
 
 
 def build_event_id(key: str) -> str:
-    """The id of the event of one call, in the few signs that Google takes for one."""
+    """Derive an event id from the call's key, in the characters that Google accepts."""
     return "ms" + hashlib.sha256(key.encode()).hexdigest()[:48]
 
 
 def create_findings(arguments: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with an event that fits its schema."""
+    """Find problems of an event that the schema cannot express."""
     return find_time_problems(arguments)
 
 
 def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a change that fits its schema."""
+    """Find problems of an update that the schema cannot express."""
     if not _CHANGES & arguments.keys():
         detail = "Nothing of the event is to be changed."
         return [Finding("", detail, "event_unchanged", "Give summary, start, end or another one.")]
@@ -337,7 +337,7 @@ def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
 
 
 def create_preview(arguments: Mapping[str, Any]) -> str:
-    """What will be when, and who is told."""
+    """Preview the event, its time and the notified guests."""
     where = f", {format_first_line(arguments['location'], 80)}" if arguments.get("location") else ""
     again = ", repeated" if arguments.get("recurrence") else ""
     summary = format_first_line(arguments["summary"], 120)
@@ -348,7 +348,7 @@ def create_preview(arguments: Mapping[str, Any]) -> str:
 
 
 def update_preview(arguments: Mapping[str, Any]) -> str:
-    """What is changed of which event, and who is told."""
+    """Preview the changes and the notified guests."""
     changed = []
     for name in ("summary", "location", "start", "end", "description", "recurrence"):
         if name in arguments:
@@ -365,7 +365,7 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
 
 
 def delete_preview(arguments: Mapping[str, Any]) -> str:
-    """Which event will be gone, and who is told."""
+    """Preview the deletion and the notified guests."""
     return (
         f"Delete the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "  # noqa: E501
         f"{_TOLD[_updates(arguments)]}."
@@ -373,7 +373,7 @@ def delete_preview(arguments: Mapping[str, Any]) -> str:
 
 
 def merge_attendees(before: Any, wanted: list[str]) -> list[dict[str, Any]]:
-    """The guests as they shall be; those who stay keep what they have answered."""
+    """Merge the guest list; remaining guests keep their response."""
     known = {
         str(one.get("email", "")).lower(): one
         for one in (before if isinstance(before, list) else ())
@@ -383,7 +383,7 @@ def merge_attendees(before: Any, wanted: list[str]) -> list[dict[str, Any]]:
 
 
 async def _before(calendar: Calendar, ctx: CallContext, place: str, own: str) -> Mapping[str, Any]:
-    """The event as it is now. Nothing is changed by looking."""
+    """Load the current event. This has no side effects."""
     try:
         found = await calendar.event(ctx.http, place, own)
     except Problem as problem:
@@ -448,7 +448,7 @@ def _is_etag(value: Any) -> bool:
 
 
 def _describe_event(verb: str, joiner: str, config: Mapping[str, Any]) -> WriteDescription:
-    """An event by its calendar and by whom it invites."""
+    """Describe an event by its calendar and guests."""
     calendar = config.get("calendar_id")
     where = f"the calendar {quote_values(calendar)}" if calendar else "a Google calendar"
     guests = list_values(config.get("attendees"))

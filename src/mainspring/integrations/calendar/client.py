@@ -1,4 +1,4 @@
-"""Google Calendar's API: the only place that knows its addresses and its answers."""
+"""Google Calendar API client."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NAME: Final = "Google Calendar"
 _SECONDS: Final = 30.0
 _BYTES: Final = 8_000_000
 _PAGE: Final = "100"
-# Only what becomes a page: whole events are several times as large.
+# Only the fields a page needs: whole events are several times as large.
 _FIELDS: Final = (
     "nextPageToken,nextSyncToken,items(id,status,summary,description,location,start,end,"
     "originalStartTime,attendees(email,displayName,responseStatus),organizer(email,displayName),"
     "htmlLink,hangoutLink,recurringEventId,updated)"
 )
-# Nobody has more; a server that never comes to an end is not followed for ever.
+# More than any account has; a server that pages without end is not followed.
 _MOST_CALENDARS: Final = 2_000
 _WORDS: Final = ProviderErrorReasons(
     busy=frozenset(
@@ -53,7 +53,7 @@ _WORDS: Final = ProviderErrorReasons(
 
 @dataclass(frozen=True, slots=True)
 class CalendarEntry:
-    """One calendar of the account."""
+    """A calendar of the account."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ class CalendarEntry:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """One page of events: where the next one begins, or from where changes are told later."""
+    """A page of events, with the next page token or the sync token."""
 
     items: tuple[Mapping[str, Any], ...]
     next_page: str | None = None
@@ -70,19 +70,19 @@ class EventPage:
 
 
 class Calendar:
-    """The API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._base, pair = resolve_base_address(addresses, "calendar", "https://www.googleapis.com")
         self.hosts = frozenset({pair})
 
     async def account(self, http: HttpClient) -> str:
-        """Whose calendars they are: the first one is called by the account's address."""
+        """Return the account: the primary calendar's id is the account's address."""
         found = await self._call(http, "GET", "users/me/calendarList/primary")
         return require_text(found, "id", NAME)
 
     async def calendars(self, http: HttpClient) -> list[CalendarEntry]:
-        """All calendars of the account, hidden ones too."""
+        """List all calendars of the account, hidden ones included."""
         found: list[CalendarEntry] = []
         page: str | None = None
         while len(found) < _MOST_CALENDARS:
@@ -97,7 +97,7 @@ class Calendar:
     async def events(
         self, http: HttpClient, calendar_id: str, request: Mapping[str, str], page: str | None
     ) -> EventPage:
-        """A page of events, recurring ones one by one; 410 is Expired: the sync token is old."""
+        """List a page of events, recurring ones expanded; 410 is Expired: the sync token is old."""
         query = {
             "maxResults": _PAGE,
             "singleEvents": "true",
@@ -116,7 +116,7 @@ class Calendar:
     async def create(
         self, http: HttpClient, calendar_id: str, event: Mapping[str, Any], send_updates: str
     ) -> str:
-        """Makes an event under the id that it brings; one that is there already is that one."""
+        """Create an event under the given id; an existing one counts as created."""
         path = f"calendars/{quote(calendar_id, safe='')}/events"
         query = {"sendUpdates": send_updates}
         response = await http.send(self._request("POST", path, query, event))
@@ -136,7 +136,7 @@ class Calendar:
         send_updates: str,
         etag: str | None,
     ) -> None:
-        """Changes some of an event, unless somebody else has changed it since it was read."""
+        """Update an event, unless it changed since it was read (If-Match)."""
         request = self._request(
             "PATCH",
             _event_path(calendar_id, event_id),
@@ -158,7 +158,7 @@ class Calendar:
     async def delete(
         self, http: HttpClient, calendar_id: str, event_id: str, send_updates: str
     ) -> bool:
-        """Deletes an event; False: it was deleted before."""
+        """Delete an event; False when it was already deleted."""
         path = _event_path(calendar_id, event_id)
         response = await http.send(self._request("DELETE", path, {"sendUpdates": send_updates}))
         problem = parse_refusal(response, NAME, _WORDS)

@@ -1,4 +1,4 @@
-"""What the calendar tells of: an event that is new, was changed or was cancelled."""
+"""Event types of the calendar: created, updated and cancelled events."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Events come in: everything of a window in all calendars, and on a schedule what has changed.
+"""Calendar sources: all events of a time window, and incremental changes on a schedule.
 
-A poll keeps a token for each calendar, by which Google tells what changed since. Google may
-forget it; then that calendar is read anew, and pages that say the same already stay as they are.
-The window of the first request stays in the token and does not move with time. So the end of it is
-kept too, and before it is less than a year ahead the calendar is read anew with a later window.
+A poll keeps a sync token per calendar. When Google expires it, that calendar is read again in full,
+and unchanged pages are not rewritten. The window of the first request is fixed in the token and
+does not move. So its end is stored too, and before less than a year remains the calendar is read
+again with a later window.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# An event as the page that it becomes.
+# Mapping an event to a page.
 
 _LONGEST_REF: Final = 400
 _MOST_ATTENDEES: Final = 200
@@ -40,7 +40,7 @@ _TAG: Final = re.compile(
 
 
 def build_source_ref(calendar_id: str, event_id: str) -> str:
-    """The same for ever; ids of events may be longer than what is kept as a reference."""
+    """Build a stable reference; event ids may be longer than the column allows."""
     ref = f"calendar:event:{calendar_id}:{event_id}"
     if len(ref) <= _LONGEST_REF:
         return ref
@@ -50,9 +50,9 @@ def build_source_ref(calendar_id: str, event_id: str) -> str:
 def build_event_item(
     found: Mapping[str, Any], entry: CalendarEntry, news_since: datetime | None
 ) -> Item | UnreadableItem:
-    """The page of an event; one without its id or its time is broken, unless it was cancelled.
+    """Build an event's page; one without id or time is unreadable, unless cancelled.
 
-    What was changed since ``news_since`` is told as an event; None: nothing of it is news.
+    Changes since ``news_since`` are published as events; None: none are.
     """
     own = found.get("id")
     ref = build_source_ref(entry.id, own if isinstance(own, str) else "unknown")
@@ -61,7 +61,7 @@ def build_event_item(
     if not isinstance(own, str) or (start is None and status != "cancelled"):
         detail = f"{NAME} told of an event without its id or its time."
         return UnreadableItem(ref, UpstreamError(detail, code="event_unreadable", retryable=False))
-    # Of what was deleted Google may tell no more than when it would have been.
+    # A deleted event may only have its original start time.
     start = start or _time(found.get("originalStartTime"))
     result = _frontmatter(found, entry, own, status, (start, end or start))
     summary = _line(found, "summary", 400) or "(no title)"
@@ -74,7 +74,7 @@ def build_event_item(
         frontmatter=result,
         event=EVENT_CHANGED.type if is_news else None,
         payload=_payload(result, summary) if is_news else {},
-        # One page for all its changes; each of them is told once.
+        # One page for all changes; each change is published once.
         news=result["updated"] or None,
     )
 
@@ -102,7 +102,7 @@ def _frontmatter(
         "updated": _line(found, "updated", 40),
     }
     if end is not None and not isinstance(end, datetime):
-        # Calendars end a day after the last one; people ask for the last one.
+        # All-day events end on the day after; people expect the last day.
         has_one = end not in (start, date.min)
         result["last_day"] = (end - timedelta(days=1)).isoformat() if has_one else result["end"]
     extra = {
@@ -141,7 +141,7 @@ def _body(found: Mapping[str, Any], result: Mapping[str, Any]) -> str:
 
 
 def _described(answer: Any) -> str:
-    """What the event says; Google writes some as HTML and some as text with < and > in it."""
+    """Return the description; Google has HTML in some, and plain text with < and > in others."""
     if not isinstance(answer, str):
         return ""
     text = (
@@ -174,7 +174,7 @@ def _time(found: Any) -> date | datetime | None:
 
 
 def _updated(found: Mapping[str, Any]) -> datetime:
-    """When it was changed; what does not say so was changed just now."""
+    """Return the modification time; now when missing."""
     value = parse_day_or_time(found.get("updated"))
     aware = isinstance(value, datetime) and value.tzinfo is not None
     return value if isinstance(value, datetime) and aware else datetime.max.replace(tzinfo=UTC)
@@ -189,10 +189,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# How far a whole reading goes back, and how far ahead events are always known.
+# How far a full read goes back, and how far ahead events are always known.
 _BACK: Final = timedelta(days=30)
 _AHEAD: Final = timedelta(days=365)
-# So much further a reading goes, so that the next one is needed only after that time.
+# Extra lookahead, so that the next full read is only needed after that time.
 _SPARE: Final = timedelta(days=30)
 _FRESH: Final = timedelta(hours=1)
 _WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 40}
@@ -217,7 +217,7 @@ INPUT: Final = build_object_schema(
 
 
 def build_events_source(calendar: Calendar) -> Source:
-    """Every event of a window, in every calendar."""
+    """Build the source of all events in a window, in every calendar."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -241,7 +241,7 @@ def build_events_source(calendar: Calendar) -> Source:
 
 
 def build_changes_poll(calendar: Calendar) -> Poll:
-    """What has changed in any calendar since the last look."""
+    """Build the poll for changes in any calendar."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -252,7 +252,7 @@ def build_changes_poll(calendar: Calendar) -> Poll:
         until: dict[str, str] = dict(kept.get("until", {}))
         queue = [_parse_calendar_entry(one) for one in kept.get("queue", ())]
         if not queue:
-            # A new look: at the calendars that there are now.
+            # A new poll: list the current calendars.
             queue = await calendar.calendars(ctx.http)
             known = {one.id: known[one.id] for one in queue if one.id in known}
             until = {one: until[one] for one in known if one in until}
@@ -287,7 +287,7 @@ async def _changes(
     known: dict[str, str],
     kept: dict[str, Any],
 ) -> tuple[list[Item | UnreadableItem], EventPage | None]:
-    """One page of what changed in a calendar; of a calendar that is new here, everything near."""
+    """Read a page of changes of a calendar; a new calendar is read in full."""
     seen = parse_day_or_time(kept.get("seen_at"))
     news_since = seen - _FRESH if isinstance(seen, datetime) else None
     if one.id in known:
@@ -295,7 +295,7 @@ async def _changes(
         try:
             return await _page(calendar, ctx, one, asked, kept.get("page"), news_since)
         except Expired:
-            # Google has forgotten it: the calendar is read anew.
+            # The sync token expired: read the calendar in full.
             del known[one.id]
             kept.pop("page", None)
     if "from" not in kept:
@@ -313,7 +313,7 @@ async def _page(
     page: str | None,
     news_since: datetime | None,
 ) -> tuple[list[Item | UnreadableItem], EventPage | None]:
-    """One page of one calendar; a calendar that is refused is broken, and the others go on."""
+    """Read a page of a calendar; an inaccessible one is reported, and the others continue."""
     try:
         found = await calendar.events(ctx.http, one.id, request, page)
     except (ReconnectRequired, Expired):
@@ -331,7 +331,7 @@ async def _page(
 
 
 def _ends_soon(until: str | None, now: datetime) -> bool:
-    """Whether a window ends less than a year ahead; one that is not known may have ended."""
+    """Report whether a window ends in less than a year; an unknown one may have ended."""
     return until is None or until < _stamp(now + _AHEAD)
 
 
@@ -348,6 +348,6 @@ def _stamp(timestamp: datetime) -> str:
 
 
 def _from_request(request: str, now: datetime) -> dict[str, Any]:
-    """Two dates of the sentence; words such as next week are not read."""
+    """Parse two dates from a sentence; phrases such as next week are not supported."""
     del now
     return dict(parse_window(request))

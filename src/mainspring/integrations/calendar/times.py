@@ -1,7 +1,7 @@
-"""Days and moments of a calendar: windows that are asked for, and times that events are given.
+"""Dates and times: requested windows, and times of events.
 
-A day is a day where the calendar is. A window of days ends with the last of them; an event of
-whole days ends, as calendars write it, on the day after its last.
+Dates are in the calendar's time zone. A window of dates includes its last day; an all-day event
+ends, as in the API, on the day after its last.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _ONE_OR_OTHER: Final = "Write a day such as 2026-06-01, or a moment such as 2026
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From when until when, each a day or a moment."""
+    """A window; each end is a date or a time."""
 
     start: date | datetime
     end: date | datetime
 
     def within(self, zone: str) -> tuple[str, str]:
-        """The window as the API takes it, where days are those of a zone."""
+        """Convert to API times, with dates in a time zone."""
         here = load_zone(zone)
         end = self.end if isinstance(self.end, datetime) else self.end + timedelta(days=1)
         return _stamp(self.start, here), _stamp(end, here)
 
 
 def read_window(arguments: Mapping[str, Any]) -> Window:
-    """A window from an input; raises ``Invalid`` with the place of what is wrong."""
+    """Parse a window; raises ``Invalid`` with pointers."""
     found: list[Finding] = []
     ends: dict[str, date | datetime] = {}
     for name in ("start", "end"):
@@ -62,7 +62,7 @@ def read_window(arguments: Mapping[str, Any]) -> Window:
 
 
 def parse_window(request: str) -> dict[str, str]:
-    """A window from a sentence in which exactly two dates stand; what else it says is not read."""
+    """Parse a window from a sentence with exactly two dates; the rest is ignored."""
     said = [one.strip().replace(" ", "T") for one in _SAID.findall(request)]
     if len(said) != 2:
         detail = (
@@ -81,7 +81,7 @@ def parse_window(request: str) -> dict[str, str]:
 
 
 def parse_day_or_time(value: Any) -> date | datetime | None:
-    """A day, or a moment with or without its offset; None for anything else."""
+    """Parse a date, or a time with or without offset; None for anything else."""
     if not isinstance(value, str):
         return None
     try:
@@ -94,7 +94,7 @@ def parse_day_or_time(value: Any) -> date | datetime | None:
 
 
 def find_time_problems(arguments: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with the times of an event, each with its place."""
+    """Find problems in an event's times, with pointers."""
     found: list[Finding] = []
     times: dict[str, date | datetime] = {}
     zone = arguments.get("time_zone")
@@ -118,19 +118,19 @@ def find_time_problems(arguments: Mapping[str, Any]) -> list[Finding]:
 
 
 def format_api_time(value: str, zone: str | None) -> dict[str, str | None]:
-    """A time as the API takes it; the other way to say it is taken away."""
+    """Format a time for the API; the alternative field is cleared."""
     if not isinstance(parse_day_or_time(value), datetime):
         return {"date": value, "dateTime": None, "timeZone": None}
     return {"dateTime": value, "date": None, "timeZone": zone}
 
 
 def load_zone(name: str) -> ZoneInfo:
-    """A zone by its name; a name that nobody knows is UTC."""
+    """Load a zone by name; unknown names are UTC."""
     return ZoneInfo(name if _is_zone(name) else "UTC")
 
 
 def to_datetime(value: date | datetime, zone: str | None) -> datetime:
-    """The moment at which something begins or ends, for comparing."""
+    """Convert to a datetime for comparison."""
     here = load_zone(zone or "UTC")
     if not isinstance(value, datetime):
         return datetime.combine(value, time(), here)

@@ -1,4 +1,4 @@
-"""CoinMarketCap: the largest cryptocurrencies, as pages every hour and as rows of a board."""
+"""CoinMarketCap: the largest cryptocurrencies, as hourly pages and as board rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mainspring.integrations.coinmarketcap.sources import build_hourly_poll, bui
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose CoinMarketCap is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     market = CoinMarketCap(addresses)
     return Integration(

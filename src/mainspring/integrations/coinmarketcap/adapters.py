@@ -1,4 +1,4 @@
-"""coinmarketcap: the listing is the resource, and the largest coins are rows."""
+"""Board adapter: the listing is the resource, and the largest coins are rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
 
 
 def build_adapter(market: CoinMarketCap) -> Adapter:
-    """The largest coins, over somebody's key."""
+    """Build the adapter, which uses a connection's API key."""
 
     async def top(
         ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
@@ -62,7 +62,7 @@ def build_adapter(market: CoinMarketCap) -> Adapter:
 
 
 def _row(result: Any) -> Mapping[str, Any]:
-    """A coin that cannot be read has no sign: it is reported, and the others go on."""
+    """Map a coin to a row; an unreadable one is reported, and the others continue."""
     try:
         return read_coin(result)
     except Problem:

@@ -1,4 +1,4 @@
-"""CoinMarketCap's API: the only place that knows its addresses and its answers."""
+"""CoinMarketCap API client."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NAME: Final = "CoinMarketCap"
 _HEADER: Final = "X-CMC_PRO_API_KEY"
 _KEY: Final = SecretText((build_connection_secret("api_key"),))
 _PLAN: Final = "See the plan of the key at pro.coinmarketcap.com."
-# No key was sent, or it was disabled.
+# The key is missing or disabled.
 _NO_KEY: Final = frozenset({1005, 1007})
 _MINUTE: Final = 1008
-# By CoinMarketCap's code: whether the limit passes within a minute, what it is, and what to do.
+# By error code: whether the limit resets within a minute, its description, and the remedy.
 _LIMITS: Final[Mapping[int, tuple[bool, str, str | None]]] = {
     _MINUTE: (
         True,
@@ -56,7 +56,7 @@ _LIMITS: Final[Mapping[int, tuple[bool, str, str | None]]] = {
 
 
 class CoinMarketCap:
-    """The API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._base, host = resolve_base_address(
@@ -65,7 +65,7 @@ class CoinMarketCap:
         self.hosts = frozenset({host})
 
     async def latest(self, ctx: CallContext, limit: int) -> list[Any]:
-        """The largest coins as they stand now, each as the API tells it."""
+        """List the largest coins as the API returns them."""
         query = {"limit": str(limit), "convert": "USD"}
         answer = await self._ask(ctx, "/v3/cryptocurrency/listings/latest", query)
         data = answer.get("data")
@@ -74,7 +74,7 @@ class CoinMarketCap:
         return data[:limit]
 
     async def account(self, ctx: CallContext) -> str:
-        """Whether the key is let in; the API tells nobody's name, so the plan stands for it."""
+        """Check the key; the API returns no account name, so the plan is used."""
         answer = await self._ask(ctx, "/v1/key/info", {})
         data = answer.get("data")
         plan = data.get("plan") if isinstance(data, dict) else None
@@ -98,9 +98,9 @@ class CoinMarketCap:
 
 
 def _limit_reached(response: HttpResponse) -> Problem | None:
-    """The problem of a limit or a plan, by CoinMarketCap's own code; None for anything else.
+    """Map a rate limit or plan error by CoinMarketCap's code; None for anything else.
 
-    Status 429 means one of four limits, and only the one per minute passes soon.
+    Status 429 means one of four limits, and only the per-minute one resets soon.
     """
     if response.status == 429:
         passes, detail, suggestion = _LIMITS.get(_code(response.body), _LIMITS[_MINUTE])
@@ -127,7 +127,7 @@ def _limit_reached(response: HttpResponse) -> Problem | None:
 
 
 def _add_provider_message(problem: Problem, body: bytes) -> Problem:
-    """The problem with the API's own sentence about it, which stands where no other API has it."""
+    """Add the API's own error message to the problem."""
     said = _status(body).get("error_message")
     if not isinstance(said, str) or not said.strip():
         return problem
@@ -142,7 +142,7 @@ def _add_provider_message(problem: Problem, body: bytes) -> Problem:
 
 
 def _code(body: bytes) -> int:
-    """CoinMarketCap's own code of an error; some versions write it as text."""
+    """Return CoinMarketCap's error code; some versions send it as text."""
     found = str(_status(body).get("error_code", ""))
     return int(found) if found.isascii() and found.isdigit() and len(found) < 10 else 0
 

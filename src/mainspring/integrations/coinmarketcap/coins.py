@@ -1,4 +1,4 @@
-"""One coin of the listing as it is kept: by its sign, with what it costs and is worth."""
+"""A coin of the listing, keyed by its symbol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST: Final = 200
 
 
 def read_coin(coin: Any) -> dict[str, Any]:
-    """A coin's values, or the problem with what was told of it."""
+    """Parse a coin, or return its problem."""
     if not isinstance(coin, Mapping):
         raise _broken("is no object")
     quotes = coin.get("quote")
@@ -35,7 +35,7 @@ def read_coin(coin: Any) -> dict[str, Any]:
 
 
 def describe_coin_position(coin: Any, number: int) -> str:
-    """What a coin that cannot be read is called."""
+    """Name an unreadable coin in reports."""
     symbol = _text(coin.get("symbol")) if isinstance(coin, Mapping) else ""
     return f"cmc:{symbol or f'place {number + 1}'}@unread"
 

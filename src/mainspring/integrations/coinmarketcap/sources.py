@@ -1,4 +1,4 @@
-"""Snapshots of coins as pages: on demand, and every hour."""
+"""Price snapshots as pages: on demand, and hourly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
 
 
 def build_source(market: CoinMarketCap) -> Source:
-    """Fresh snapshots on demand."""
+    """Build the on-demand source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -51,7 +51,7 @@ def build_source(market: CoinMarketCap) -> Source:
 
 
 def build_hourly_poll(market: CoinMarketCap) -> Poll:
-    """The same every hour; the moment of each price tells one snapshot from the next."""
+    """Build the hourly poll; the price's timestamp identifies a snapshot."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -86,7 +86,7 @@ def _item(result: Any, number: int) -> Item | UnreadableItem:
 
 
 def _from_request(request: str, now: datetime) -> dict[str, Any]:
-    """A number in the sentence is how many; without one it is all ten."""
+    """A number in the sentence is the count; the default is ten."""
     del now
     found = _COUNT.search(request)
     return {} if found is None else {"limit": int(found[0])}

@@ -1,7 +1,7 @@
-"""Discord: messages in the channels of servers, read and posted by a bot.
+"""Discord: messages in server channels, read and posted by a bot.
 
-Where the API is reached is said once, when the integration is built; no step can change it, so
-the bot's token goes to that host and to no other.
+The API host is fixed when the integration is built; no step can change it, so the bot token is sent
+to that host only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mainspring.integrations.discord.sources import build_poll, build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose Discord is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     discord = Discord(*resolve_base_address(addresses, "discord", "https://discord.com/api/v10"))
 

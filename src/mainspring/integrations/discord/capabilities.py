@@ -1,4 +1,4 @@
-"""What Discord adds: ``discord.post``, a write that a person sees before it leaves."""
+"""Discord capability ``discord.post``, after approval."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mainspring.contracts.write_description import WriteDescription, quote_value
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
 
-# Discord takes no more in one message.
+# Discord's limit for one message.
 _TEXT: Final = 2_000
 _SHOWN_TEXT: Final = 200
 
 
 def build_post_capability(discord: Discord) -> Capability:
-    """The capability over one Discord."""
+    """Build the capability."""
 
     async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         channel = arguments["channel_id"]
@@ -51,7 +51,7 @@ def build_post_capability(discord: Discord) -> Capability:
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Where what will be said, in one line."""
+    """Preview the channel and the text in one line."""
     shown = format_first_line(arguments["content"], _SHOWN_TEXT)
     place = "Post an answer in" if "reply_to" in arguments else "Post to"
     called = ", calling whoever it names" if arguments.get("mentions") == "users" else ""
@@ -59,7 +59,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
 
 
 def _message(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The message as Discord takes it; whom it calls is never left to its text alone."""
+    """Build the message; mentions are never resolved from its text alone."""
     called = ["users"] if arguments.get("mentions") == "users" else []
     message: dict[str, Any] = {
         "content": arguments["content"],
@@ -140,7 +140,7 @@ _OUTPUT: Final[dict[str, Any]] = {
 
 
 def describe_post(config: Mapping[str, Any]) -> WriteDescription:
-    """A post by the channel that it goes to."""
+    """Describe a post by its channel."""
     channel = config.get("channel_id")
     where = f"the Discord channel {quote_values(channel)}" if channel else "any Discord channel"
     return WriteDescription("post", f"to {where}", ("content",), "discord")

@@ -1,7 +1,7 @@
-"""Discord's HTTP API: the only place that knows its addresses and its answers.
+"""Discord HTTP API client.
 
-The bot's token stands in requests by its name. A message is posted with a nonce that Discord
-holds to for some minutes: the same one again answers the message that is there already.
+Requests refer to the bot token by name. A message is posted with a nonce that Discord deduplicates
+for some minutes: a repeated one returns the existing message.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from mainspring.contracts.secret import SecretText, build_connection_secret
 
 NAME: Final = "Discord"
 BOT: Final = SecretText(("Bot ", build_connection_secret("bot_token")))
-# Discord takes up to 100; a message may be large, and an answer has a size.
+# Discord allows 100; messages may be large, and the response size is limited.
 PAGE: Final = 50
 _SECONDS: Final = 30.0
 # Discord blocks clients whose User-Agent is not "DiscordBot (url, version)". The project has no
-# public address of its own, so the url is one that nobody else can have.
+# public URL of its own, so it uses a reserved domain.
 _AGENT: Final = f"DiscordBot (https://mainspring.example, {__version__})"
 _ID: Final = re.compile(r"[0-9]{15,20}")
 _INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
-# What Discord's own number means, and what to do about it.
+# Discord's error codes, with message and remedy.
 _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
     10003: (NotFound, "Discord knows no such channel, or the bot is not in its server.", _INVITE),
     10008: (NotFound, "There is no such message in the channel.", None),
@@ -57,19 +57,19 @@ _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
 
 
 def is_id(value: Any) -> bool:
-    """Whether this is an id of Discord, which is a number written as text."""
+    """Report whether this is a Discord id (a snowflake as text)."""
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 class Discord:
-    """Discord's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, base: str, host: str) -> None:
         self._base = base
         self.hosts = frozenset({host})
 
     async def who(self, http: HttpClient) -> str:
-        """What the bot is called."""
+        """Return the bot's name."""
         found = read_object(await self._sent(http, "GET", "/users/@me"), NAME)
         if not isinstance(found.get("username"), str):
             raise malformed_response_error(NAME)
@@ -78,7 +78,7 @@ class Discord:
     async def messages(
         self, http: HttpClient, channel: str, *, after: str = "", before: str = ""
     ) -> list[Any]:
-        """Up to a page of messages, newest first: the next after one, or the last before one."""
+        """List a page of messages, newest first: after one, or before one."""
         query = {"limit": str(PAGE)}
         query |= {"after": after} if after else {}
         query |= {"before": before} if before else {}
@@ -92,7 +92,7 @@ class Discord:
     async def post(
         self, http: HttpClient, channel: str, message: Mapping[str, Any], *, key: str
     ) -> str:
-        """Posts one message; answers with its id. The same key never posts a second one soon."""
+        """Post a message; return its id. The key deduplicates for some minutes."""
         nonce = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
         body = orjson.dumps({**message, "nonce": nonce, "enforce_nonce": True})
         answer = await self._sent(http, "POST", f"/channels/{channel}/messages", body=body)
@@ -129,7 +129,7 @@ class Discord:
 
 
 def _problem(response: HttpResponse) -> Problem | None:
-    """What is wrong with an answer; None where nothing is."""
+    """Return the problem of a response; None when it succeeded."""
     if response.status == 429:
         return UpstreamError(
             "Discord asks for a pause: too many requests in a short time.",
@@ -164,7 +164,7 @@ def _number(response: HttpResponse) -> int:
 
 
 def _pause(response: HttpResponse) -> float | None:
-    """The body says it most exactly; where a wall before Discord answers, only headers do."""
+    """The retry delay: the body is most precise; a proxy in front of Discord only sends headers."""
     wanted = _parse_body(response).get("retry_after")
     if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted >= 0:
         return min(float(wanted), LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""What Discord tells of: a message that is new here."""
+"""Event type of Discord: a new message."""
 
 from __future__ import annotations
 

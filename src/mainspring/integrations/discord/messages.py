@@ -1,4 +1,4 @@
-"""A message of Discord as a page. Everything in it was written by others and stays text."""
+"""Mapping a Discord message to a page. The content is untrusted text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mainspring.contracts.provider_responses import format_one_line
 from mainspring.integrations.discord.client import is_id
 
 MESSAGE_POSTED: Final = "discord.message_posted"
-# The first millisecond that an id of Discord can tell of.
+# Discord's epoch, in milliseconds.
 _EPOCH: Final = 1_420_070_400_000
-# Written by somebody: a message of their own, an answer, or what a command said.
+# Types of messages that a user wrote: a message, a reply, or a command's output.
 _WRITTEN: Final = frozenset({0, 19, 20, 23})
 _TEXT: Final = 20_000
 _TITLE: Final = 80
@@ -22,23 +22,23 @@ _PARTS: Final = 20
 
 
 def build_id_at(at: datetime) -> str:
-    """The id that a message of this moment would have: nothing after it is older."""
+    """Build the smallest id of a time, for comparison."""
     return str(max(int(at.timestamp() * 1_000) - _EPOCH, 0) << 22)
 
 
 def get_message_time(message_id: str) -> datetime:
-    """When a message was posted, as its id tells."""
+    """Return a message's time from its id."""
     return datetime.fromtimestamp(((int(message_id) >> 22) + _EPOCH) / 1_000, UTC)
 
 
 def is_written(message: Any) -> bool:
-    """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
+    """Report whether a user wrote it; unknown structures are kept and reported later."""
     kind = message.get("type", 0) if isinstance(message, Mapping) else 0
     return not isinstance(kind, int) or kind in _WRITTEN
 
 
 def build_message_item(channel: str, message: Any, told_after: str) -> Item | UnreadableItem:
-    """The page of one message; told as an event where it came after the one with an id."""
+    """Build a message's page; published as an event when newer than an id."""
     if not isinstance(message, Mapping) or not is_id(message.get("id")):
         return UnreadableItem(
             f"discord:{channel}:unreadable",
@@ -82,7 +82,7 @@ def build_message_item(channel: str, message: Any, told_after: str) -> Item | Un
 
 
 def is_silent(message: Any) -> bool:
-    """Whether nothing of what it says was shown, as to a bot without the intent for it."""
+    """Report whether all content is hidden, as from a bot without the message content intent."""
     return isinstance(message, Mapping) and not _content(message) and not list(_files(message))
 
 

@@ -1,7 +1,6 @@
-"""Discord on demand and again and again: the messages of channels, by their ids.
+"""Discord source and poll: messages of channels, by id.
 
-An id of Discord grows with time, so the id of the last message that was read is all there is to
-remember of a channel, and it never goes stale.
+Ids increase with time, so the last read id is a channel's only cursor, and it never expires.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ from mainspring.integrations.discord.messages import (
 MOST_CHANNELS: Final = 50
 _USUAL: Final = 100
 _FIRST_LOOK: Final = timedelta(days=7)
-# On demand, only what was just said is news; the rest may have been there for years.
+# On demand, only recent messages are published as events.
 _FRESH: Final = timedelta(hours=1)
-# Clocks differ a little.
+# Tolerance for clock differences.
 _AHEAD: Final = timedelta(minutes=5)
 _AN_ID: Final = re.compile(r"(?<![0-9])[0-9]{15,20}(?![0-9])")
 _UNSEEN: Final = (
@@ -77,7 +76,7 @@ INPUT: Final[dict[str, Any]] = {
 
 
 def build_source(discord: Discord) -> Source:
-    """The source over one Discord."""
+    """Build the source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -100,7 +99,7 @@ def build_source(discord: Discord) -> Source:
 
 
 def build_poll(discord: Discord) -> Poll:
-    """The poll over one Discord."""
+    """Build the poll."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -113,13 +112,13 @@ def build_poll(discord: Discord) -> Poll:
         channel = before.get("channel")
         channel = channel if channel in channels else channels[0]
         now = ctx.clock.now()
-        # What a first look finds was there before, and is no news.
+        # Messages found by the first poll existed before, and are not published.
         began = {key: one for key, one in dict(before.get("began", {})).items() if key in channels}
         if channel not in marks:
             began[channel] = build_id_at(now)
         mark = str(marks.get(channel) or build_id_at(now - _FIRST_LOOK))
         items, found = await _followed(ctx, discord, channel, mark, str(began.get(channel, mark)))
-        # One that is dated in the future moves no mark: what is said until then would be lost.
+        # A message dated in the future must not advance the cursor: later ones would be lost.
         past = [one for one in _ids(found) if one <= int(build_id_at(now + _AHEAD))]
         marks[channel] = str(max([int(mark), *past]))
         rest = channels[channels.index(channel) + 1 :]
@@ -134,7 +133,7 @@ def build_poll(discord: Discord) -> Poll:
 
 
 def read_channels(settings: Mapping[str, Any]) -> list[str]:
-    """The ids of the channels that a connection follows."""
+    """Return the channel ids that a connection follows."""
     told = settings.get("channels")
     listed = isinstance(told, Sequence) and not isinstance(told, str)
     text = " ".join(map(str, told)) if listed and told else str(told or "")
@@ -142,7 +141,7 @@ def read_channels(settings: Mapping[str, Any]) -> list[str]:
 
 
 def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
-    """The channel of a sentence, which is named by its id."""
+    """Parse the channel id of a sentence."""
     del at
     found = _AN_ID.search(request)
     if found is None:
@@ -165,7 +164,7 @@ def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
 async def _followed(
     ctx: CallContext, discord: Discord, channel: str, mark: str, told_after: str
 ) -> tuple[Sequence[Item | UnreadableItem], list[Any]]:
-    """The next messages of a channel; one that is closed to the bot does not hold up the others."""
+    """Read a channel's next messages; an inaccessible channel does not block the others."""
     try:
         found = await discord.messages(ctx.http, channel, after=mark)
     except ReconnectRequired:
@@ -178,7 +177,7 @@ async def _followed(
 def _pages(
     channel: str, found: Sequence[Any], told_after: str, *, newest_first: bool
 ) -> list[Item | UnreadableItem]:
-    """Discord answers the newest first, whichever way it was asked."""
+    """Order messages: Discord returns the newest first in either direction."""
     ordered = found if newest_first else list(reversed(found))
     ref = f"discord:{channel}:unreadable"
     return [

@@ -1,4 +1,4 @@
-"""What Drive adds: ``drive.create_file``, a write that a person sees before it leaves."""
+"""Drive capability ``drive.create_file``, after approval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FILE_SCOPE: Final = "https://www.googleapis.com/auth/drive.file"
 _CONTENT_BYTES: Final = 900_000
 _GOOGLE: Final = "application/vnd.google-apps."
-# What a document of Google is made from.
+# The upload format of each Google document type.
 _MADE_FROM: Final[Mapping[str, str]] = {
     f"{_GOOGLE}document": "text/plain; charset=UTF-8",
     f"{_GOOGLE}spreadsheet": "text/csv; charset=UTF-8",
@@ -27,7 +27,7 @@ _MADE_FROM: Final[Mapping[str, str]] = {
 
 
 def create_file(drive: Drive) -> Capability:
-    """The write that makes a file."""
+    """Build the capability that creates a file."""
 
     async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         found = find_problems(arguments)
@@ -79,7 +79,7 @@ def create_file(drive: Drive) -> Capability:
 
 
 def find_problems(arguments: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a file that fits its schema."""
+    """Find problems of a file that the schema cannot express."""
     size = len(arguments["content"].encode())
     if size > _CONTENT_BYTES:
         detail = f"The content has {size:,} bytes; at most {_CONTENT_BYTES:,} are sent."
@@ -92,7 +92,7 @@ def find_problems(arguments: Mapping[str, Any]) -> list[Finding]:
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """What is made where, and how it begins."""
+    """Preview the file, its folder and its first words."""
     kind = arguments.get("mime_type", "text/plain")
     what = {f"{_GOOGLE}document": "document", f"{_GOOGLE}spreadsheet": "spreadsheet"}.get(
         kind, f"file of the type {format_first_line(kind, 60)}"
@@ -161,7 +161,7 @@ _OUTPUT: Final = build_object_schema(
 
 
 def describe_file(config: Mapping[str, Any]) -> WriteDescription:
-    """A file by the folder that it is created in."""
+    """Describe a file by its folder."""
     folder = config.get("folder_id")
     where = f"the folder {quote_values(folder)} of Google Drive" if folder else "Google Drive"
     return WriteDescription("create", f"files in {where}", ("name", "content"), "drive")

@@ -1,4 +1,4 @@
-"""Google Drive's API: the only place that knows its addresses and its answers."""
+"""Google Drive API client."""
 
 from __future__ import annotations
 
@@ -42,36 +42,36 @@ _WORDS: Final = ProviderErrorReasons(
     reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
 )
 INCOMPLETE: Final = "Google Drive could not search everywhere."
-# A search that goes on without an end is not followed for ever.
+# A search that pages without end is not followed.
 _MOST_PAGES: Final = 20
 _EVERYWHERE: Final = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
 
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """One page of files: where the next one begins, or from where changes are told later."""
+    """A page of files, with the next page token or the change token."""
 
     items: tuple[Mapping[str, Any], ...]
     next_page: str | None = None
     next_start: str | None = None
-    # Drive could not search everywhere, so some files may be missing.
+    # Drive did not search everywhere, so files may be missing.
     incomplete: bool = False
 
 
 class Drive:
-    """The API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._base, pair = resolve_base_address(addresses, "drive", "https://www.googleapis.com")
         self.hosts = frozenset({pair})
 
     async def account(self, http: HttpClient) -> str:
-        """Whose drive it is."""
+        """Return the drive's owner."""
         found = await self._get(http, "about", {"fields": "user(emailAddress,displayName)"})
         return require_text(found.get("user"), "emailAddress", NAME)
 
     async def search(self, http: HttpClient, query: str, most: int, page: str | None) -> FilePage:
-        """Files that fit a query in Drive's own language."""
+        """List files that match a query in Drive's query language."""
         asked = {
             "q": query,
             "pageSize": str(most),
@@ -87,12 +87,12 @@ class Drive:
         )
 
     async def start_token(self, http: HttpClient) -> str:
-        """From where changes will be told."""
+        """Return the token from which changes will be listed."""
         found = await self._get(http, "changes/startPageToken", {"supportsAllDrives": "true"})
         return require_text(found, "startPageToken", NAME)
 
     async def changes(self, http: HttpClient, token: str) -> FilePage:
-        """Files that were added or changed since; what was taken away is left out."""
+        """List added and changed files since a token; removals are skipped."""
         asked = {
             "pageToken": token,
             "pageSize": "100",
@@ -110,21 +110,21 @@ class Drive:
         )
 
     async def exported(self, http: HttpClient, file_id: str, kind: str) -> bytes:
-        """A document of Google as another type of file."""
+        """Export a Google document in another format."""
         path = f"files/{quote(file_id, safe='')}/export"
         return (await self._answer(http, path, {"mimeType": kind}, TEXT_BYTES)).body
 
     async def content(self, http: HttpClient, file_id: str) -> bytes:
-        """The bytes of a file."""
+        """Download a file."""
         path = f"files/{quote(file_id, safe='')}"
         asked = {"alt": "media", "supportsAllDrives": "true"}
         return (await self._answer(http, path, asked, TEXT_BYTES)).body
 
     async def made_by(self, http: HttpClient, mark: str) -> str | None:
-        """The file that a call has made before, by the mark that it left on it.
+        """Find the file that an earlier attempt created, by its marker property.
 
-        That there is none must be certain, or a second one would be made: the search covers shared
-        drives, follows pages that come empty, and fails where Drive did not look everywhere.
+        A false negative would create a duplicate: the search covers shared drives, follows empty
+        pages, and fails when Drive did not search everywhere.
         """
         has = f"appProperties has {{ key='mainspring_call' and value='{mark}' }}"
         page: str | None = None
@@ -146,7 +146,7 @@ class Drive:
     async def create(
         self, http: HttpClient, told: Mapping[str, Any], kind: str, content: bytes, boundary: str
     ) -> str:
-        """Makes a file of its description and its content in one request; answers its id."""
+        """Create a file with metadata and content in one request; return its id."""
         head = (
             f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
             f"{json.dumps(told)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"

@@ -1,4 +1,4 @@
-"""What Drive tells of: a file that is new, and a file that was changed."""
+"""Event types of Drive: new and changed files."""
 
 from __future__ import annotations
 

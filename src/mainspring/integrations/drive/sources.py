@@ -1,7 +1,7 @@
-"""Files come in: those that fit words, on a schedule what has changed, and later their text.
+"""Drive sources: search, incremental changes, and later the files' text.
 
-Two polls go over the same changes, each from its own place. The first keeps what is told of the
-files; the second, which is slower, reads the text of those that have some.
+Two polls follow the same changes with separate cursors. The first stores metadata; the second,
+slower one reads the text of text files.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Searches in the language of Drive, made from words: no sign of a word can leave its quotes.
+# Drive queries built from words, escaped.
 
 _NOT_TRASHED: Final = "trashed = false"
 
 
 def quote_query_text(text: str) -> str:
-    """A text as it stands in a query."""
+    """Quote a text for a query."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def build_words_query(phrase: str) -> str:
-    """Files that have these words in their name or in their text."""
+    """Query files with these words in name or content."""
     text = quote_query_text(" ".join(phrase.split()))
     return f"(name contains {text} or fullText contains {text}) and {_NOT_TRASHED}"
 
 
 def build_since_query(timestamp: datetime) -> str:
-    """Files that were changed since a moment."""
+    """Query files changed since a time."""
     at = timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"modifiedTime >= {quote_query_text(at)} and {_NOT_TRASHED}"
 
 
-# A file as the page that it becomes: first what is told of it, later the text in it.
+# Mapping a file to a page: metadata first, text later.
 
 _MOST_OWNERS: Final = 20
 _TEXT: Final = 900_000
@@ -72,7 +72,7 @@ _TEXT_KINDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TextAccess:
-    """How the text of a file is had: as an export of a document, or as its own bytes."""
+    """How a file's text is read: exported, or downloaded."""
 
     export_as: str | None = None
     too_large: bool = False
@@ -83,7 +83,7 @@ def build_source_ref(file_id: str) -> str:
 
 
 def get_text_access(found: Mapping[str, Any]) -> TextAccess | None:
-    """Whether a file has text that is read, and how; None for all others."""
+    """Return how a file's text is read; None when it has none."""
     kind = str(found.get("mimeType", ""))
     if found.get("trashed") is True:
         return None
@@ -96,10 +96,10 @@ def get_text_access(found: Mapping[str, Any]) -> TextAccess | None:
 def build_file_item(
     found: Mapping[str, Any], news_since: datetime | None = None, text: str | None = None
 ) -> Item | UnreadableItem:
-    """The page of a file; one without an id or a name is broken. Without text it keeps the one
-    that it has.
+    """Build a file's page; one without id or name is unreadable. Without text the page keeps its
+    current text.
 
-    What was added or changed since ``news_since`` is told as an event; None: nothing is news.
+    Changes since ``news_since`` are published as events; None: none are.
     """
     own, name = found.get("id"), found.get("name")
     if not isinstance(own, str) or not own or not isinstance(name, str):
@@ -117,20 +117,20 @@ def build_file_item(
         frontmatter=result,
         event=event,
         payload={} if event is None else {"name": result["name"], **{k: result[k] for k in names}},
-        # One page for all its changes; whichever poll comes across one first tells of it.
+        # One page for all changes; the first poll to see one publishes it.
         news=result["modified"] or None,
         keeps_body=text is None,
     )
 
 
 def decode_text(data: bytes, kind: str) -> str:
-    """The text of a file; what is no text in UTF-8 is marked where it is not."""
+    """Decode text as UTF-8; invalid bytes are replaced."""
     text = data.decode("utf-8-sig", "replace").replace("\x00", "").replace("\r\n", "\n")
     return (extract_html_text(text) if kind == "text/html" else text).strip()
 
 
 def read_size(found: Mapping[str, Any]) -> int:
-    """Drive writes numbers as text."""
+    """Parse a size; Drive sends numbers as text."""
     size = found.get("size")
     return int(size) if isinstance(size, str) and size.isdecimal() and len(size) < 19 else 0
 
@@ -213,14 +213,14 @@ INPUT: Final = build_object_schema(
     ],
 )
 
-# What becomes of one page of files.
+# What happens to a page of files.
 KeepFiles = Callable[
     ["CallContext", FilePage, datetime | None], Awaitable[list[Item | UnreadableItem]]
 ]
 
 
 def build_files_source(drive: Drive) -> Source:
-    """Files that have these words in them."""
+    """Build the search source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -241,7 +241,7 @@ def build_files_source(drive: Drive) -> Source:
 
 
 def build_files_poll(drive: Drive) -> Poll:
-    """What is told of the files that were added or changed."""
+    """Build the poll for file metadata."""
 
     async def keep(
         ctx: CallContext, found: FilePage, news_since: datetime | None
@@ -254,7 +254,7 @@ def build_files_poll(drive: Drive) -> Poll:
 
 
 def build_texts_poll(drive: Drive) -> Poll:
-    """The text of the files that were added or changed, as the body of their pages."""
+    """Build the poll for file texts, which become page bodies."""
 
     async def keep(
         ctx: CallContext, found: FilePage, news_since: datetime | None
@@ -282,7 +282,7 @@ def _items(
 def _following(
     drive: Drive, keep: KeepFiles, most: int
 ) -> Callable[[CallContext, Mapping[str, Any], Mapping[str, Any] | None], Awaitable[ItemBatch]]:
-    """Goes over the files of the last weeks once, and from then on over what changes."""
+    """Read recent files once, and then follow changes."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -294,7 +294,7 @@ def _following(
         try:
             found = await drive.changes(ctx.http, str(cursor["token"]))
         except (Expired, Invalid, NotFound):
-            # Drive does not know the place any more: what was changed since the last look.
+            # The change token expired: read what changed since the last poll.
             anew = None if seen is None else (seen - _OVERLAP).isoformat()
             kept = {"since": anew, "seen_at": cursor.get("seen_at")}
             return await _since(drive, ctx, keep, most, kept)
@@ -311,7 +311,7 @@ def _following(
 async def _since(
     drive: Drive, ctx: CallContext, keep: KeepFiles, most: int, cursor: Mapping[str, Any] | None
 ) -> ItemBatch:
-    """A fresh start: the place of the changes is kept first, so that nothing falls in between."""
+    """Start over: the change token is fetched first, so that nothing is missed in between."""
     kept = dict(cursor or {})
     if "token" not in kept:
         kept["token"] = await drive.start_token(ctx.http)
@@ -340,7 +340,7 @@ async def _with_text(
 
 
 async def _text(drive: Drive, ctx: CallContext, found: Mapping[str, Any]) -> str:
-    """The text of a file, or that there is too much of it: then an older one would be wrong."""
+    """Return a file's text, or that it is too large: then an older text would be wrong."""
     way, own = get_text_access(found), str(found.get("id"))
     assert way is not None
     if way.too_large:
@@ -358,7 +358,7 @@ async def _text(drive: Drive, ctx: CallContext, found: Mapping[str, Any]) -> str
 
 
 def _from_request(request: str, now: datetime) -> dict[str, Any]:
-    """The words themselves are looked for."""
+    """The sentence itself is the search."""
     del now
     return {"query": request}
 

@@ -1,7 +1,7 @@
-"""E-mail: an integration without an address of its own.
+"""E-mail: sending and reading without server details.
 
-It sends through the mailer of the call's context and reads through its mailbox, so it knows no
-server, no user and no password. The way out is the operator's; a mailbox is a member's.
+It sends through the mailer and reads through the mailbox of the call context, so it knows no
+server, user or password. The SMTP server is the operator's; a mailbox is a member's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mainspring.integrations.email.sources import build_poll, build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation."""
+    """Build the integration."""
     del addresses
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     return Integration(
@@ -35,6 +35,6 @@ def integration(addresses: Mapping[str, str]) -> Integration:
 
 
 async def _account(ctx: CallContext) -> str:
-    """The user of the mailbox, once it has let us in."""
+    """Return the mailbox's user after a successful login."""
     async with ctx.mailbox():
         return str(ctx.account.settings.get("user", "")) if ctx.account is not None else ""

@@ -1,4 +1,4 @@
-"""What e-mail adds: ``send_email``, a write that a person sees before it leaves."""
+"""E-mail capability ``send_email``, after approval."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from mainspring.contracts.write_description import describe_mail
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
-# Three bytes are four signs.
+# Base64 length.
 _SIGNS = (MAIL_FILE_BYTES + 2) // 3 * 4
 _ADDRESS: dict[str, Any] = {
     "type": "string",
     "format": "idn-email",
-    # The format alone would take a name with the address.
+    # The format alone would accept a display name with the address.
     "pattern": r"^[^\s<>\"(),;:]+$",
     "x-mainspring-says": "This must be a mail address alone, without a name.",
     "minLength": 3,
@@ -80,7 +80,7 @@ def _list_recipients(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _beside(arguments: Mapping[str, Any]) -> str:
-    """What a reader may see or do that its text does not tell."""
+    """Describe what a recipient sees or can do beyond the text."""
     back = arguments.get("reply_to")
     html = arguments.get("html")
     return (f" (answers go to {escape_invisible(back)})" if back else "") + (
@@ -100,7 +100,7 @@ def _with_files(arguments: Mapping[str, Any]) -> str:
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Who will get what, in one line: who first, as no text of the mail can push that away."""
+    """Preview in one line: recipients first, so that no text can push them out of view."""
     everybody = _list_recipients(arguments)
     named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
@@ -111,7 +111,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
 
 
 def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What a mail server answers that takes the mail for everybody."""
+    """The response of a mail server that accepts all recipients."""
     everybody = _everybody(arguments)
     return {"message_id": "<not-sent@example.com>", "accepted": everybody, "refused": []}
 

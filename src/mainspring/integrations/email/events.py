@@ -1,4 +1,4 @@
-"""What e-mail tells of: a mail that is new here."""
+"""Event type of e-mail: a new mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mail of a mailbox as a page. Everything in it was written by others and stays text."""
+"""Mapping a mail to a page. The content is untrusted text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LISTED: Final = 50
 def build_mail_item(
     uidvalidity: int, raw: RawMail, is_news: Callable[[ParsedMail], bool] = lambda _: True
 ) -> Item | UnreadableItem:
-    """The page of one mail, or why there is none; what is no news is not told."""
+    """Build a mail's page, or return why there is none; old mail is not published."""
     try:
         mail = read_mail(raw.data)
     except ValueError as error:
@@ -52,10 +52,10 @@ def build_mail_item(
 
 
 def build_source_ref(mail: ParsedMail) -> str:
-    """The name of a mail that stays, also when the mailbox counts anew.
+    """Build a reference that survives a UIDVALIDITY change.
 
-    A sender chooses the Message-ID, also one that somebody has used before. So what the mail says
-    is in its name too: a forged one becomes a page of its own and changes no other.
+    The sender chooses the Message-ID and may reuse another's. So the reference also covers the
+    content: a forged mail becomes a page of its own and changes no other.
     """
     said = "\x00".join((mail.sender, mail.subject, str(mail.date), *mail.to, mail.text)).encode(
         "utf-8", "replace"

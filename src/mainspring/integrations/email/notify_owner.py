@@ -1,6 +1,6 @@
-"""``email.notify_owner``: a word to the person who made the automation.
+"""``email.notify_owner``: a mail to the automation's owner.
 
-No argument chooses who gets it, so it is on the list of safe writes.
+No argument chooses the recipient, so it is a safe write.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _OUTPUT: dict[str, Any] = {
 
 
 def describe_owner_mail(config: Mapping[str, Any]) -> WriteDescription:
-    """A mail that reaches nobody but the owner."""
+    """Describe a mail that reaches only the owner."""
     del config
     return WriteDescription("mail", "its owner", ("subject", "text"))
 

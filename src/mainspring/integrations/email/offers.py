@@ -1,7 +1,7 @@
-"""``send_email`` as act_on_integration takes it: the same mail, in the words of mail programs.
+"""``send_email`` for act_on_integration, with the field names of mail programs.
 
-The text is called ``body``, and ``thread_id`` names the conversation that it answers. A mail
-server of the operator knows no conversations, which the person who confirms is told.
+The text is ``body``, and ``thread_id`` names the conversation. The operator's mail server knows no
+conversations, which the approver is told.
 """
 
 from __future__ import annotations

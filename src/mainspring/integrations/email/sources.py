@@ -1,8 +1,7 @@
-"""A mailbox on demand and again and again.
+"""Mailbox source and poll.
 
-A mail has a number in its folder that grows, and the folder has a number for its way of counting.
-The poll remembers both. When the folder counts anew, the last days are read again; a page that is
-there already is written no second time.
+A mail has an increasing UID in its folder, and the folder a UIDVALIDITY. The poll stores both. When
+UIDVALIDITY changes, the last days are read again; existing pages are not rewritten.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from mainspring.contracts.mail_parser import ParsedMail
 from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.email.messages import build_mail_item
 
-# As much as is read of one mail: its text stands before its files.
+# The limit read of one mail: its text comes before its attachments.
 MOST_BYTES: Final = 1_048_576
 PORTION: Final = 25
 _USUAL: Final = 50
 _FIRST_LOOK: Final = timedelta(days=7)
-# On demand, only what has just come is news; the rest may have been there for years.
+# On demand, only recent mails are published as events.
 _FRESH: Final = timedelta(hours=1)
-# The server is there and refuses one mail.
+# The server is reachable but rejects one mail.
 _NOT_GIVEN: Final = "mailbox_mail"
 _PLACES: Final = "from|to|cc|subject|body"
 _TERM: Final = re.compile(rf"(?:\b({_PLACES}):)?(?:\"([^\"]*)\"|(\S+))", re.IGNORECASE)
@@ -73,40 +72,40 @@ INPUT: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class NewMailFilter:
-    """Which mails are told: those that came later than an old number, or since a moment."""
+    """Which mails are published: those after a UID, or since a time."""
 
     old: int = sys.maxsize
-    # None: of the old ones nothing is news.
+    # None: no older mail is published.
     since: datetime | None = None
 
     def has(self, uid: int, mail: ParsedMail) -> bool:
-        """One that does not say when it was sent has just been sent."""
+        """Report whether a mail is new; one without a date is."""
         late = self.since is not None and (mail.date is None or mail.date >= self.since)
         return uid > self.old or late
 
     def as_cursor(self) -> dict[str, Any]:
-        """What the rest of this look needs to know."""
+        """The filter as cursor fields, for the rest of this poll."""
         return {"old": self.old, "news_since": self.since and self.since.isoformat()}
 
 
 def build_source() -> Source:
-    """The source over the mailbox of a connection."""
+    """Build the source over a connection's mailbox."""
     return Source("email", INPUT, _read, parse_request)
 
 
 def build_poll() -> Poll:
-    """The poll over the mailbox of a connection."""
+    """Build the poll over a connection's mailbox."""
     return Poll("email", "New mails in the folder of a mailbox.", _poll)
 
 
 def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
-    """A sentence is what is searched for."""
+    """The sentence itself is the search."""
     del at
     return {"query": request}
 
 
 def parse_search_terms(query: str | None) -> list[tuple[str, str]]:
-    """What is searched for, and where: words anywhere, or from:, to:, cc:, subject: and body:."""
+    """Parse search terms: words anywhere, or from:, to:, cc:, subject: and body:."""
     found = []
     for place, quoted, plain in _TERM.findall(query or ""):
         words = " ".join((quoted or plain).split())
@@ -150,7 +149,7 @@ async def _poll(
             uids = await box.search(since=(ctx.clock.now() - _FIRST_LOOK).date())
             if not uids:
                 after = await _last(box)
-            # What a first look finds was there before; later, what came since the last one is news.
+            # The first poll finds old mail; later, what came since the last one is published.
             seen = _moment((cursor or {}).get("seen_at"))
             news = NewMailFilter(max(uids, default=0), None if seen is None else seen - _FRESH)
         now, left = uids[:PORTION], uids[PORTION:]
@@ -168,14 +167,14 @@ async def _poll(
 
 
 async def _last(box: Mailbox) -> int:
-    """The last number that was given; a server that does not say it is asked for all of them."""
+    """Return the last UID; without UIDNEXT, all UIDs are listed."""
     return box.last_uid or max(await box.search(), default=0)
 
 
 async def _mails(
     box: Mailbox, uids: Sequence[int], news: NewMailFilter
 ) -> list[Item | UnreadableItem]:
-    """One that the server does not hand over does not hold up the others."""
+    """Fetch mails; one that the server rejects does not block the others."""
     found: list[Item | UnreadableItem] = []
     for uid in uids:
         ref = f"email:{box.uidvalidity}:{uid}"
@@ -187,7 +186,7 @@ async def _mails(
             found.append(UnreadableItem(ref, problem))
             continue
         if raw is not None:
-            # To take a large mail apart would hold up everybody else.
+            # In a thread: parsing a large mail would block the event loop.
             read = partial(build_mail_item, box.uidvalidity, raw, partial(news.has, uid))
             found.append(await asyncio.to_thread(read_one, ref, read))
     return found

@@ -1,7 +1,6 @@
-"""GitHub: issues, pull requests, releases and commits of repositories, over its REST API.
+"""GitHub: issues, pull requests, releases and commits, over the REST API.
 
-What it reads becomes pages or rows of boards. What it writes, an issue or a comment, a person sees
-before it leaves.
+Reads become pages or board rows. Writes (issues and comments) need approval.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from mainspring.integrations.github.sources import build_search_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose GitHub is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     github = GitHub(addresses)
     return Integration(

@@ -1,7 +1,7 @@
-"""The rows of a repository for boards: pull requests, issues, releases and commits.
+"""Board adapter for repositories: pull requests, issues, releases and commits.
 
-A public repository is read without a connection; with one, GitHub allows far more requests. A list
-that is longer than what one refresh brings is not cut in silence: it is refused with the way out.
+A public repository is read without a connection; with one, GitHub's rate limit is much higher. A
+list longer than one refresh allows is not truncated silently: it is rejected with a remedy.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from mainspring.integrations.github.mapping import (
 from mainspring.integrations.github.names import OWNER, REPO, normalize_repository_ref
 
 MOST_ROWS: Final = 5_000
-# A history has no end that anybody waits for.
+# Commit histories are unbounded, so they have a default limit.
 USUAL_COMMITS: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
 class _OperationSpec:
-    """One operation, as a line of the table below."""
+    """An operation of the table below."""
 
     name: str
     label: str
@@ -151,9 +151,8 @@ _COMMIT_COLUMNS: Final[dict[str, str]] = {
 }
 
 
-# Each operation: its name, its label, what it brings, its parameters and columns, where it is read
-# and how an entry becomes a row, how many come at once (an entry of GitHub's is large), what is
-# always asked for, and how many come where no limit is set (none said: all).
+# Each operation: name, label, description, parameters and columns, path and row mapping, page size
+# (entries are large), fixed query, and default limit (None: all).
 _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
     _OperationSpec(
         "list_open_prs",
@@ -224,7 +223,7 @@ _OPERATIONS: Final[tuple[_OperationSpec, ...]] = (
 
 
 def build_repository_adapter(github: GitHub) -> Adapter:
-    """The adapter over one GitHub."""
+    """Build the adapter."""
     return Adapter(
         kind="github",
         description="A repository at GitHub: its pull requests, issues, releases and commits.",

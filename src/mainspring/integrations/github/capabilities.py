@@ -1,7 +1,7 @@
-"""What GitHub adds: ``github.open_issue`` and ``github.comment``, which a person sees first.
+"""GitHub capabilities ``github.open_issue`` and ``github.comment``, after approval.
 
-GitHub honours no idempotency key: when an answer is lost nobody can say whether it was done, and
-so it is not said.
+GitHub supports no idempotency key: when a response is lost, the outcome is unknown and reported as
+such.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mainspring.integrations.github.client import (
 )
 from mainspring.integrations.github.names import OWNER, REPO
 
-# The schemas of GitHub's capabilities; the bounds are those that GitHub has itself.
+# Schemas of the capabilities; the limits are GitHub's.
 
-# As long as GitHub takes them.
+# GitHub's limits.
 _TITLE: Final = 256
 _BODY: Final = 65_536
 _URL: Final[dict[str, Any]] = {"type": "string", "description": "Where people see it."}
@@ -151,7 +151,7 @@ _SHOWN = 160
 
 
 def open_issue(github: GitHub) -> Capability:
-    """The capability over one GitHub."""
+    """Build the capability."""
 
     async def opened(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         owner, repo = arguments["owner"], arguments["repo"]
@@ -184,7 +184,7 @@ def open_issue(github: GitHub) -> Capability:
 
 
 def build_comment_capability(github: GitHub) -> Capability:
-    """The capability over one GitHub."""
+    """Build the capability."""
 
     async def commented(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         owner, repo, number = (arguments[key] for key in ("owner", "repo", "number"))
@@ -217,7 +217,7 @@ def build_comment_capability(github: GitHub) -> Capability:
 
 
 def issue_preview(arguments: Mapping[str, Any]) -> str:
-    """Which issue will be opened where, in one line."""
+    """Preview the issue and its repository in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}"
     line = f"Open an issue in {place} at GitHub: {format_first_line(arguments['title'], _SHOWN)}"
     for name, words in (("labels", "labelled"), ("assignees", "assigned to")):
@@ -228,13 +228,13 @@ def issue_preview(arguments: Mapping[str, Any]) -> str:
 
 
 def comment_preview(arguments: Mapping[str, Any]) -> str:
-    """What will be said where, in one line."""
+    """Preview the comment and its target in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}#{arguments['number']}"
     return f"Comment on {place} at GitHub: {format_first_line(arguments['body'], _SHOWN)}"
 
 
 def list_dropped(sent: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Labels and people that GitHub dropped: it does so silently where an account may not."""
+    """List labels and assignees that GitHub dropped, which it does silently without permission."""
     taken = {name.lower() for key in ("labels", "assignees") for name in _names(found.get(key))}
     asked = [*sent.get("labels", ()), *sent.get("assignees", ())]
     return [name for name in asked if name.lower() not in taken]
@@ -259,13 +259,13 @@ def _sends(github: GitHub) -> Annotations:
 
 
 def describe_issue(config: Mapping[str, Any]) -> WriteDescription:
-    """An issue by the repository that it is opened in."""
+    """Describe an issue by its repository."""
     what, texts = f"issues in {_repository(config)}", ("title", "body", "labels", "assignees")
     return WriteDescription("open", what, texts, "github")
 
 
 def describe_comment(config: Mapping[str, Any]) -> WriteDescription:
-    """A comment by the issue or pull request that it is written on."""
+    """Describe a comment by its issue or pull request."""
     number = config.get("number")
     which = f"#{quote_values(number)} of " if number else "issues of "
     what = f"on {which}{_repository(config)}"

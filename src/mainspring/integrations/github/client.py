@@ -1,7 +1,7 @@
-"""GitHub's REST API: the only place that knows its addresses and how it pages.
+"""GitHub REST API client.
 
-Lists are read by the links that GitHub sends along, never by counting. An answer may be larger
-than what is taken from outside at once; then the same place is asked for in smaller pages.
+Lists follow GitHub's Link headers. A response may exceed the size limit; then the same position is
+requested in smaller pages.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from mainspring.contracts.provider_responses import (
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
-# What GitHub's refusals mean, as problems that say what to do.
+# GitHub's errors as problems with remedies.
 
 NAME: Final = "GitHub"
-# How long to wait when GitHub does not say it; its own advice.
+# The retry delay when GitHub gives none, as it recommends.
 _USUAL_PAUSE: Final = 60.0
 _MOST_FINDINGS: Final = 20
 _EPOCH: Final = re.compile(r"[0-9]{1,12}")
@@ -61,18 +61,18 @@ _MEANS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RequestSubject:
-    """What a request is about, for the sentences of its problems."""
+    """What a request concerns, for error messages."""
 
     # Such as octo/hello.
     what: str
-    # GitHub's names of fields, where whoever asked knows them by others.
+    # GitHub's field names mapped to the caller's.
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_github_error(
     response: HttpResponse, subject: RequestSubject, now: datetime
 ) -> Problem | None:
-    """The problem behind an answer; None where it is a success."""
+    """Map an error response to a problem; None when it succeeded."""
     limited = _limited(response, now)
     if limited is not None:
         return limited
@@ -81,7 +81,7 @@ def parse_github_error(
 
 
 def _limited(response: HttpResponse, now: datetime) -> UpstreamError | None:
-    """Too many requests in an hour, or in a moment: nothing was done."""
+    """Primary or secondary rate limit: nothing was done."""
     if response.status not in {403, 429}:
         return None
     headers = response.headers
@@ -103,7 +103,7 @@ def _limited(response: HttpResponse, now: datetime) -> UpstreamError | None:
 def _until(reset: str, now: datetime) -> float | None:
     if not _EPOCH.fullmatch(reset.strip()):
         return None
-    # A second more, for a clock that is not quite ours.
+    # One extra second for clock differences.
     return min(max(float(reset) - now.timestamp(), 0.0) + 1.0, LONGEST_PAUSE)
 
 
@@ -179,7 +179,7 @@ def _not_valid(response: HttpResponse, subject: RequestSubject) -> Problem:
 
 
 def _findings(body: bytes, subject: RequestSubject) -> Iterator[Finding]:
-    """What is wrong with which field, as far as GitHub tells it."""
+    """Map GitHub's field errors to findings."""
     try:
         entries = orjson.loads(body).get("errors")
     except (orjson.JSONDecodeError, AttributeError):
@@ -216,9 +216,9 @@ _TOLD: Final = {
 USUAL: Final = "https://api.github.com"
 VERSION: Final = "2022-11-28"
 _SECONDS: Final = 30.0
-# The way out has a bound of its own, which is usually smaller.
+# Egress has its own limit, which is usually smaller.
 _MOST_BYTES: Final = 8_388_608
-# A list that goes on without bringing anything is not followed for ever.
+# A list that pages without entries is not followed for ever.
 _SPARE_PAGES: Final = 20
 _LINK: Final = re.compile(r'<([^<>]{1,4000})>((?:\s*;\s*[A-Za-z]+="?[^",;<>]*"?)+)')
 _REL: Final = re.compile(r';\s*rel="?([^",;]*)"?')
@@ -228,24 +228,24 @@ _ETAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]{1,200}"')
 
 @dataclass(frozen=True, slots=True)
 class GitHubResponse:
-    """What a question brought: its value, where its list goes on, and its mark."""
+    """A response: its value, the next page, and its ETag."""
 
     value: Any
     next: str | None = None
-    # Sent along with the same question again, it is answered only when something changed.
+    # Sent with the same request again, for a 304 when unchanged.
     etag: str | None = None
     unchanged: bool = False
 
 
 class GitHub:
-    """GitHub's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._base, host = resolve_base_address(addresses, "github", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
-        """The login of whoever is connected."""
+        """Return the connected user's login."""
         found = (await self.get(ctx, "/user", {}, RequestSubject("this account"))).value
         login = found.get("login") if isinstance(found, dict) else None
         if not isinstance(login, str) or not login:
@@ -260,7 +260,8 @@ class GitHub:
         asked: RequestSubject,
         etag: str | None = None,
     ) -> GitHubResponse:
-        """One answer; an unchanged one has no value. A page that is too large comes smaller."""
+        """GET; an unchanged response has no value. A too large page is requested in smaller
+        ones."""
         url = self._base + path + (f"?{urlencode(query)}" if query else "")
         return await self._fitting(ctx, url, asked, etag)
 
@@ -273,7 +274,7 @@ class GitHub:
         most: int,
         subject: RequestSubject,
     ) -> tuple[list[Any], bool]:
-        """A list to its end, or to the most that is wanted; and whether there was more."""
+        """Read a list to its end or a limit; return whether there is more."""
         found: list[Any] = []
         query = {**query, "per_page": str(min(size, most))}
         url: str | None = f"{self._base}{path}?{urlencode(query)}"
@@ -290,7 +291,7 @@ class GitHub:
     async def post(
         self, ctx: CallContext, path: str, body: Mapping[str, Any], asked: RequestSubject
     ) -> dict[str, Any]:
-        """Writes something; a place that has moved is told and not followed."""
+        """POST; redirects are reported and not followed."""
         response = await ctx.http.send(
             HttpRequest(
                 method="POST",
@@ -311,7 +312,7 @@ class GitHub:
     async def _fitting(
         self, ctx: CallContext, url: str, subject: RequestSubject, etag: str | None = None
     ) -> GitHubResponse:
-        """The answer, in smaller pages where it is too large for the way out."""
+        """Request, in smaller pages when the response is too large."""
         while True:
             try:
                 return await self._got(ctx, url, subject, etag)
@@ -319,7 +320,7 @@ class GitHub:
                 smaller = _smaller(url) if error.code == "response_too_large" else None
                 if smaller is None:
                     raise
-                # The mark was given for pages of the other size.
+                # The ETag belongs to the other page size.
                 url, etag = smaller, None
 
     async def _got(
@@ -337,7 +338,7 @@ class GitHub:
         return GitHubResponse(value, self._next(response), mark_of(response.headers))
 
     def _next(self, response: HttpResponse) -> str | None:
-        """Where the list goes on; somewhere else would be given the token, so it is refused."""
+        """The next page; another host would receive the token, so it is rejected."""
         url = parse_next_link(response.headers.get("link", ""))
         if url is not None and not url.startswith(f"{self._base}/"):
             raise malformed_response_error(NAME)
@@ -345,12 +346,12 @@ class GitHub:
 
 
 def build_repository_path(owner: str, repo: str, *parts: str) -> str:
-    """The path of something in a repository."""
+    """Build the path of something in a repository."""
     return "/" + "/".join(quote(part, safe="") for part in ("repos", owner, repo, *parts))
 
 
 def parse_next_link(header: str) -> str | None:
-    """The address of the next page in a Link header."""
+    """Parse the next page's URL from a Link header."""
     for found in _LINK.finditer(header):
         rel = _REL.search(found[2])
         if rel is not None and "next" in rel[1].split():
@@ -359,7 +360,7 @@ def parse_next_link(header: str) -> str | None:
 
 
 def parse_page(url: str | None, usual: tuple[int, int]) -> tuple[int, int]:
-    """The page that an address leads to and its size; what it does not say is as usual."""
+    """Parse page number and size of a URL, with defaults."""
     query = dict(parse_qsl(urlsplit(url or "").query))
     said = (query.get("page", ""), query.get("per_page", ""))
     page, size = (
@@ -370,13 +371,13 @@ def parse_page(url: str | None, usual: tuple[int, int]) -> tuple[int, int]:
 
 
 def mark_of(headers: Mapping[str, str]) -> str | None:
-    """The mark of an answer, where it can be sent back as it is."""
+    """Return a response's ETag, if it can be sent back unchanged."""
     text = headers.get("etag", "").strip()
     return text if _ETAG.fullmatch(text) else None
 
 
 def _smaller(url: str) -> str | None:
-    """The same place of a list in pages of half the size; None: one entry alone is too large."""
+    """Return the same position with half the page size; None: a single entry is too large."""
     split = urlsplit(url)
     query = dict(parse_qsl(split.query))
     page, size = parse_page(url, (1, 1))
@@ -385,7 +386,7 @@ def _smaller(url: str) -> str | None:
     half = size // 2
     if page > 1 and not {"after", "before"} & query.keys():
         before = (page - 1) * size
-        # The entries before must fill whole pages.
+        # The preceding entries must fill whole pages.
         while before % half:
             half -= 1
         query["page"] = str(before // half + 1)

@@ -1,4 +1,4 @@
-"""The events of GitHub: what is told when something new was seen in a watched repository."""
+"""Event types of GitHub, published for watched repositories."""
 
 from __future__ import annotations
 

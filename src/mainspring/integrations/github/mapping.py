@@ -1,7 +1,7 @@
-"""What GitHub sends, read into rows and pages. All of it is text of strangers, and stays data.
+"""Mapping GitHub's entries to rows and pages. The content is untrusted text.
 
-An entry without what tells it from others is not guessed at: as a page it is recorded as broken,
-and as a row it refuses the whole list, since rows that vanish silently would look deleted.
+An entry without its identifying fields is not guessed: as a page it is recorded as unreadable, and
+as a row it rejects the whole list, since missing rows would look deleted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Row = dict[str, Any]
 
 
 class _UnreadableEntry(ValueError):
-    """An entry that is not what GitHub documents; its text says what is missing."""
+    """An entry that does not match GitHub's documentation; the message says what is missing."""
 
 
 def issue_row(entry: Any) -> Row | None:
-    """An issue as a row; None for a pull request, which GitHub lists among issues."""
+    """Map an issue to a row; None for a pull request, which GitHub lists among issues."""
     if "pull_request" in _object(entry):
         return None
     return {
@@ -35,7 +35,7 @@ def issue_row(entry: Any) -> Row | None:
 
 
 def build_pr_row(entry: Any) -> Row:
-    """A pull request as a row."""
+    """Map a pull request to a row."""
     return {
         **_numbered(_object(entry)),
         "draft": bool(entry.get("draft")),
@@ -46,7 +46,7 @@ def build_pr_row(entry: Any) -> Row:
 
 
 def release_row(entry: Any) -> Row:
-    """A release as a row."""
+    """Map a release to a row."""
     return {
         "id": _id(_object(entry)),
         "tag": _needed(entry, "tag_name"),
@@ -61,7 +61,7 @@ def release_row(entry: Any) -> Row:
 
 
 def build_commit_row(entry: Any) -> Row:
-    """A commit as a row, by the first line of its message."""
+    """Map a commit to a row, with the first line of its message."""
     commit = _object(_object(entry).get("commit"))
     sha = _needed(entry, "sha")
     return {
@@ -76,7 +76,7 @@ def build_commit_row(entry: Any) -> Row:
 
 
 def build_rows(entries: list[Any], row: Any) -> list[Row]:
-    """All entries as rows."""
+    """Map all entries to rows."""
     try:
         return [found for entry in entries if (found := row(entry)) is not None]
     except _UnreadableEntry as error:
@@ -84,7 +84,7 @@ def build_rows(entries: list[Any], row: Any) -> list[Row]:
 
 
 def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Item | UnreadableItem:
-    """An issue or a pull request as a page; told of where it was opened after a moment."""
+    """Map an issue or pull request to a page; published when opened after a time."""
     try:
         row = _numbered(_object(entry))
         opened = _needed(entry, "created_at")
@@ -109,7 +109,7 @@ def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Ite
 def release_item(
     entry: Any, repository: str, place: str, told_from: datetime | None = None
 ) -> Item | UnreadableItem:
-    """A published release as a page."""
+    """Map a published release to a page."""
     try:
         row = release_row(entry)
         published = _needed(entry, "published_at")
@@ -129,13 +129,13 @@ def release_item(
 
 
 def get_repository_name(entry: Mapping[str, Any]) -> str:
-    """owner/repo, which an issue knows only by the address of its repository."""
+    """Return owner/repo, which an issue only has in its repository URL."""
     parts = (_text(entry.get("repository_url")) or "").rstrip("/").split("/")
     return "/".join(parts[-2:]) if len(parts) > 2 else ""
 
 
 def parse_time(text: Any) -> datetime | None:
-    """A moment as GitHub writes it; None where it is none."""
+    """Parse a GitHub time; None when invalid."""
     try:
         found = datetime.fromisoformat(text)
         return found.astimezone(UTC) if found.tzinfo is not None else None
@@ -153,7 +153,7 @@ def _is_after(text: str, told_from: datetime | None) -> bool:
 
 
 def _numbered(entry: Mapping[str, Any]) -> Row:
-    """What issues and pull requests have in common."""
+    """The common fields of issues and pull requests."""
     number = _whole(entry.get("number"))
     if number is None:
         raise _UnreadableEntry("number")
@@ -201,13 +201,13 @@ def _text(value: Any) -> str | None:
 
 
 def _inner(entry: Mapping[str, Any], name: str, inner: str) -> Any:
-    """A field of a part that may be null: an account that was deleted, no milestone."""
+    """Return a field of a nullable object: a deleted account, no milestone."""
     part = entry.get(name)
     return part.get(inner) if isinstance(part, Mapping) else None
 
 
 def _names(value: Any, field: str) -> list[str]:
-    """The names of labels or people; old labels are plain text."""
+    """Return names of labels or people; old labels are plain text."""
     entries = value if isinstance(value, list) else []
     found = [one.get(field) if isinstance(one, Mapping) else one for one in entries]
     return [one for one in found if isinstance(one, str)]

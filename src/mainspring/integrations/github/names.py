@@ -1,4 +1,4 @@
-"""How repositories are named at GitHub, and what is made of the ways to write it."""
+"""Repository names and their normalization."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final
 from mainspring.contracts.errors import Finding, Invalid
 
 OWNER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$"
-# Never only dots: a path could leave its place with those.
+# Never only dots, which would allow path traversal.
 REPO_PATTERN: Final = r"^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 LONGEST_REPO: Final = 100
 MOST_WATCHED: Final = 50
-# The setting of a connection that names them.
+# The connection setting with the repositories.
 REPOSITORIES: Final = "repositories"
 
 OWNER: Final[dict[str, Any]] = {
@@ -33,7 +33,7 @@ _WRITTEN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,38})/([A-Za-z0-9._-]{
 
 
 def normalize_repository_ref(ref: Mapping[str, Any]) -> dict[str, str]:
-    """A reference as owner and repo, however it was written."""
+    """Normalize a reference to owner and repo."""
     repo, name = ref.get("repo"), ref.get("name")
     if repo is not None and name is not None and repo != name:
         raise Invalid(
@@ -45,7 +45,7 @@ def normalize_repository_ref(ref: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_watched_repositories(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The repositories that a connection names, each once, in their order."""
+    """Return a connection's repositories, deduplicated, in order."""
     text = settings.get(REPOSITORIES) or ""
     found: dict[str, tuple[str, str]] = {}
     for piece in str(text).replace("\n", ",").split(","):

@@ -1,8 +1,8 @@
-"""What is looked for again and again in the repositories that a connection names.
+"""Polls of a connection's repositories.
 
-A look goes on from the moment of the latest change that was seen, not from a page, since entries
-move while they are read. Where nothing has changed GitHub says just that, which costs nothing. A
-repository that cannot be read is told of, and the others go on.
+A poll continues from the time of the latest change it saw, not from a page, since entries move
+while they are read. Unchanged lists return 304, which does not count against the rate limit. An
+unreadable repository is reported, and the others continue.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mainspring.integrations.github.client import (
 from mainspring.integrations.github.mapping import issue_item, parse_time, release_item
 from mainspring.integrations.github.names import REPOSITORIES, read_watched_repositories
 
-# How far back the first look reaches.
+# How far back the first poll goes.
 _FIRST: Final = timedelta(days=14)
 _ISSUES: Final = 50
 _RELEASES: Final = 15
@@ -38,7 +38,7 @@ RepositoryCursor = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RepositoryPoll:
-    """What one look into one repository brought."""
+    """The result of polling one repository."""
 
     items: Sequence[Item | UnreadableItem]
     place: RepositoryCursor
@@ -49,7 +49,7 @@ _PollRepository = Callable[[CallContext, str, str, RepositoryCursor], Awaitable[
 
 
 def build_issues_poll(github: GitHub) -> Poll:
-    """New and changed issues and pull requests."""
+    """Build the poll for new and changed issues and pull requests."""
 
     async def look(
         ctx: CallContext, owner: str, repo: str, place: RepositoryCursor
@@ -58,7 +58,7 @@ def build_issues_poll(github: GitHub) -> Poll:
         began = parse_time(place.get("began")) or now
         since = parse_time(place.get("since")) or now - _FIRST
         page, size = _page(place)
-        # The mark belongs to exactly this question.
+        # The ETag belongs to exactly this request.
         etag = place.get("etag") if isinstance(place.get("etag"), str) else None
         query = {
             "state": "all",
@@ -83,10 +83,10 @@ def build_issues_poll(github: GitHub) -> Poll:
         more = answer.next is not None
         then: dict[str, Any] = {"began": _format_time(began), "since": _latest(entries, since, now)}
         if then["since"] == _format_time(since):
-            # All of them share one moment: that one is gone through page by page.
+            # All entries share one timestamp: it is read page by page.
             then["page"], then["size"] = parse_page(answer.next, (page + more, size))
             if not more and any(one > now for one in _changes(entries)):
-                # Those of the future stay last: what comes now stands before them.
+                # Entries dated in the future stay last: new ones come before them.
                 then["page"] = 1
             then |= {"etag": answer.etag} if answer.etag and not more else {}
         return RepositoryPoll(items, then, more)
@@ -100,7 +100,7 @@ def build_issues_poll(github: GitHub) -> Poll:
 
 
 def build_releases_poll(github: GitHub) -> Poll:
-    """New releases."""
+    """Build the poll for new releases."""
 
     async def look(
         ctx: CallContext, owner: str, repo: str, place: RepositoryCursor
@@ -142,7 +142,7 @@ def build_releases_poll(github: GitHub) -> Poll:
 
 
 def _over_all(look: _PollRepository) -> Callable[..., Awaitable[ItemBatch]]:
-    """One look into each repository that is due, and where each of them goes on."""
+    """Poll each due repository, and store each cursor."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -182,7 +182,7 @@ def _paused(
     due: list[str],
     problem: Problem,
 ) -> ItemBatch:
-    """What was read is kept; the next look begins with the rest."""
+    """On a rate limit, keep what was read; the next poll starts with the rest."""
     note = f"{problem.detail} {len(due)} repositories are left for the next look."
     return ItemBatch(items, {"places": places, "due": due}, note=note)
 
@@ -190,7 +190,7 @@ def _paused(
 def _places(
     cursor: Mapping[str, Any] | None, named: Mapping[str, Any]
 ) -> dict[str, RepositoryCursor]:
-    """Where each repository goes on; what is not named any more is forgotten."""
+    """Return each repository's cursor; removed ones are dropped."""
     found = (cursor or {}).get("places")
     kept = found if isinstance(found, Mapping) else {}
     return {name: kept[name] for name in named if isinstance(kept.get(name), Mapping)}
@@ -207,13 +207,13 @@ def _page(place: RepositoryCursor) -> tuple[int, int]:
 
 
 def _changes(entries: list[Any]) -> list[datetime]:
-    """When entries were changed, as far as they say so."""
+    """Return the modification times of entries, where present."""
     told = [parse_time(one.get("updated_at")) for one in entries if isinstance(one, dict)]
     return [one for one in told if one is not None]
 
 
 def _latest(entries: list[Any], since: datetime, now: datetime) -> str:
-    """The moment of the latest change among entries; one of the future moves nothing."""
+    """Return the latest modification time; future ones are ignored."""
     return _format_time(max([since, *(one for one in _changes(entries) if one <= now)]))
 
 
@@ -222,7 +222,7 @@ def _is_out(entry: Mapping[str, Any]) -> bool:
 
 
 def _passed_over(entry: Any, known: Sequence[Any]) -> bool:
-    """Drafts are nobody's news yet, and what was brought once is none any more."""
+    """Skip drafts and releases that were already published as events."""
     return isinstance(entry, dict) and (bool(entry.get("draft")) or entry.get("id") in known)
 
 

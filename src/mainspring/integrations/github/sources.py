@@ -1,4 +1,4 @@
-"""Issues and pull requests on demand, found by GitHub's own search, as pages."""
+"""On-demand source: GitHub's issue and pull request search, as pages."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ INPUT: Final = build_object_schema(
 
 
 def build_search_source(github: GitHub) -> Source:
-    """The source over one GitHub."""
+    """Build the source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> ItemBatch:
         limit = int(given.get("limit", _USUAL))
         if not isinstance((cursor or {}).get("places"), list):
-            # A cursor of an earlier version: the search begins anew.
+            # A cursor of an earlier version: the search starts again.
             cursor = None
         brought = int((cursor or {}).get("brought", 0))
         entries: list[Any] = []
@@ -100,7 +100,7 @@ def build_search_source(github: GitHub) -> Source:
 async def _searched(
     github: GitHub, ctx: CallContext, query: str, page: int, size: int
 ) -> GitHubResponse:
-    """One page of one search."""
+    """Read one page of one search."""
     asked = {
         "q": query,
         "sort": "updated",
@@ -117,7 +117,7 @@ async def _searched(
 
 
 def _places(query: str, cursor: Mapping[str, Any] | None, size: int) -> list[tuple[str, int, int]]:
-    """The searches to make: what each adds to the query, its page and the page's size.
+    """The searches to make: query suffix, page and page size of each.
 
     GitHub searches issues and pull requests one kind at a time for GitHub App user tokens, and
     refuses a query that names neither.
@@ -152,14 +152,15 @@ _WORDS: Final = (
 
 
 def parse_request(request: str, now: datetime) -> dict[str, Any]:
-    """A search from a sentence such as: open pull requests in octo/hello of the last 7 days."""
+    """Parse a search from a sentence such as: open pull requests in octo/hello of the last 7
+    days."""
     qualified = _QUALIFIED.findall(request)
     if qualified:
         return {"query": request.strip()[:_MOST_QUERY]}
     low = request.lower()
     found = [word for pattern, word in _WORDS if re.search(pattern, low)]
     if {"is:pr", "is:issue"} <= set(found):
-        # A search that names neither brings both.
+        # A search that names neither kind returns both.
         found = [word for word in found if word not in {"is:pr", "is:issue"}]
     found += [f"repo:{name}" for name in _REPOSITORY.findall(request)[:5]]
     since = _since(low, now)

@@ -1,7 +1,7 @@
-"""Gmail: the threads of a mailbox as pages, and mail sent from it.
+"""Gmail: threads as pages, and sending mail.
 
-Where the API is reached is said once, when the integration is built; what the connection holds
-goes to that host and to no other.
+The API host is fixed when the integration is built; the connection's token is sent to that host
+only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation."""
+    """Build the integration."""
     text = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     gmail = Gmail(addresses)
 

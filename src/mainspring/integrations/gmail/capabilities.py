@@ -1,4 +1,4 @@
-"""What Gmail adds: ``gmail.send_email``, a write that a person sees before it leaves."""
+"""Gmail capability ``gmail.send_email``, after approval."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ONE_LINE: Final = r"^[^\x00-\x1f\x7f]*$"
 
 
 def send_email(gmail: Gmail) -> Capability:
-    """The write over one Gmail."""
+    """Build the capability."""
 
     async def send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_mail(arguments)
@@ -88,14 +88,15 @@ def send_email(gmail: Gmail) -> Capability:
 
 
 def send_offer() -> WriteOffer:
-    """The same mail by the name that people ask for."""
+    """The same mail for act_on_integration."""
     return WriteOffer("gmail.send_email", INPUT, dict, name="send_email", editable=EDITABLE)
 
 
 async def _before_sending(
     gmail: Gmail, ctx: CallContext, arguments: Mapping[str, Any], call: str
 ) -> tuple[str | None, ReplyTarget | None]:
-    """Whether this very mail has left already, and what it answers. Nothing leaves here."""
+    """Check whether an earlier attempt sent this mail, and find the message it replies to.
+    Nothing is sent."""
     thread_id = arguments.get("thread_id")
     try:
         if ctx.repeated:
@@ -115,7 +116,7 @@ async def _before_sending(
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Who will get what, in one line: who first, as no text of the mail can push that away."""
+    """Preview in one line: recipients first, so that no text can push them out of view."""
     everybody = [
         format_first_line(one, 254) + (" (bcc)" if name == "bcc" else "")
         for name in ("to", "cc", "bcc")
@@ -135,7 +136,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
 _ADDRESS: Final[dict[str, Any]] = {
     "type": "string",
     "format": "idn-email",
-    # The format alone would take a name with the address.
+    # The format alone would accept a display name with the address.
     "pattern": r"^[^\s<>\"(),;:]+$",
     "x-mainspring-says": "This must be a mail address alone, without a name.",
     "minLength": 3,

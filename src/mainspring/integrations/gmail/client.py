@@ -1,7 +1,7 @@
-"""Gmail's API: the only place that knows its addresses and its answers.
+"""Gmail API client.
 
-Every request is of the mailbox that the connection belongs to. Answers are read up to a size;
-a thread that is larger than that is read message by message.
+Every request concerns the connection's mailbox. Responses are size-limited; a larger thread is read
+message by message.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _SECONDS: Final = 30.0
 _SENDING_SECONDS: Final = 60.0
 _LIST_BYTES: Final = 2_000_000
 _MESSAGE_BYTES: Final = 8_000_000
-# Sent messages that are looked through for one, the newest of those that fit.
+# How many matching sent messages are searched, newest first.
 _MOST_SENT: Final = 100
-# Ten megabytes as base64, and what JSON adds.
+# Ten megabytes as base64, and JSON overhead.
 _ATTACHMENT_BYTES: Final = 14_500_000
 _WORDS: Final = ProviderErrorReasons(
     busy=frozenset(
@@ -53,28 +53,28 @@ _WORDS: Final = ProviderErrorReasons(
 
 @dataclass(frozen=True, slots=True)
 class ThreadIdPage:
-    """One page of a list: the ids of threads, and where the next page begins."""
+    """A page of thread ids, with the next page token."""
 
     ids: tuple[str, ...]
     next_page: str | None = None
-    # Where the mailbox stood when it was asked; of a list of changes only.
+    # The mailbox's history id; for change lists only.
     history_id: str = ""
 
 
 class Gmail:
-    """Gmail's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._base, pair = resolve_base_address(addresses, "gmail", "https://gmail.googleapis.com")
         self.hosts = frozenset({pair})
 
     async def profile(self, http: HttpClient) -> tuple[str, str]:
-        """Whose mailbox it is, and where its history stands."""
+        """Return the mailbox's address and history id."""
         found = await self._get(http, "profile", {})
         return require_text(found, "emailAddress", NAME), require_text(found, "historyId", NAME)
 
     async def label_names(self, http: HttpClient) -> dict[str, str]:
-        """What people call their labels, by id."""
+        """Return label names by id."""
         found = await self._get(http, "labels", {})
         labels = [one for one in list_in(found, "labels", NAME) if isinstance(one, Mapping)]
         return {str(one.get("id", "")): str(one.get("name", "")) for one in labels}
@@ -82,14 +82,14 @@ class Gmail:
     async def threads(
         self, http: HttpClient, query: str, most: int, page: str | None
     ) -> ThreadIdPage:
-        """Threads that fit a search, the newest first; neither spam nor trash."""
+        """List threads that match a search, newest first, without spam and trash."""
         asked = {"q": query, "maxResults": str(most)}
         found = await self._get(http, "threads", _paged(asked, page))
         ids = [require_text(one, "id", NAME) for one in list_in(found, "threads", NAME)]
         return ThreadIdPage(tuple(ids), _next(found))
 
     async def arrivals(self, http: HttpClient, since: str, page: str | None) -> ThreadIdPage:
-        """Threads with new messages since a point of the history; 404 is Missing: too old."""
+        """List threads with new messages since a history id; 404 is Missing: too old."""
         asked = {"startHistoryId": since, "historyTypes": "messageAdded", "maxResults": "100"}
         found = await self._get(http, "history", _paged(asked, page))
         added = [
@@ -104,7 +104,7 @@ class Gmail:
         return ThreadIdPage(tuple(ids), _next(found), require_text(found, "historyId", NAME))
 
     async def thread(self, http: HttpClient, thread_id: str) -> list[dict[str, Any]]:
-        """The messages of a thread, in their order."""
+        """Return a thread's messages, in order."""
         path = f"threads/{quote(thread_id, safe='')}"
         try:
             found = await self._get(http, path, {"format": "full"}, _MESSAGE_BYTES)
@@ -115,7 +115,7 @@ class Gmail:
         return _messages(found)
 
     async def outline(self, http: HttpClient, thread_id: str) -> list[dict[str, Any]]:
-        """The messages of a thread with their headers alone."""
+        """Return a thread's messages with headers only."""
         path = f"threads/{quote(thread_id, safe='')}"
         return _messages(await self._get(http, path, {"format": "metadata"}))
 
@@ -124,7 +124,7 @@ class Gmail:
         return await self._get(http, path, {"format": "full"}, _MESSAGE_BYTES)
 
     async def attachment(self, http: HttpClient, message_id: str, attachment_id: str) -> bytes:
-        """The bytes of an attachment; Gmail gives them a new id with every answer."""
+        """Download an attachment; its id changes with every response."""
         path = f"messages/{quote(message_id, safe='')}/attachments/{quote(attachment_id, safe='')}"
         found = await self._get(http, path, {}, _ATTACHMENT_BYTES)
         data = decode_base64(found.get("data"))
@@ -133,7 +133,7 @@ class Gmail:
         return data
 
     async def sent_with(self, http: HttpClient, query: str, header: str, value: str) -> str | None:
-        """The message among those that fit a search which has this header, if there is one."""
+        """Find the message with this header among search results."""
         asked = {"q": query, "maxResults": str(_MOST_SENT)}
         for one in list_in(await self._get(http, "messages", asked), "messages", NAME):
             found_id = require_text(one, "id", NAME)
@@ -141,7 +141,7 @@ class Gmail:
             try:
                 found = await self._get(http, f"messages/{quote(found_id, safe='')}", only)
             except NotFound:
-                # It was deleted since the list was made.
+                # Deleted since it was listed.
                 continue
             if _has_header(found.get("payload"), header, value):
                 return found_id
@@ -150,7 +150,7 @@ class Gmail:
     async def send(
         self, http: HttpClient, message: bytes, thread_id: str | None, boundary: str
     ) -> str:
-        """Hands over a whole message; answers its id."""
+        """Send a message; return its id."""
         told = {} if thread_id is None else {"threadId": thread_id}
         request = self._request(
             "POST",
@@ -163,7 +163,7 @@ class Gmail:
         return require_text(await _answer(http, request), "id", NAME)
 
     async def _message_by_message(self, http: HttpClient, path: str) -> list[dict[str, Any]]:
-        """Of a message that is too large by itself, its headers and its first words."""
+        """Read a thread message by message; of a too large message, its headers and snippet."""
         found = []
         for one in _messages(await self._get(http, path, {"format": "metadata"})):
             try:
@@ -214,7 +214,7 @@ async def _answer(http: HttpClient, request: HttpRequest) -> dict[str, Any]:
 
 
 def build_related_body(result: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
-    """Two parts in one request: what is told of the thing, and the thing itself."""
+    """Build a multipart/related body: metadata and content."""
     head = (
         f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
         f"{json.dumps(result)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"
@@ -223,7 +223,7 @@ def build_related_body(result: Mapping[str, Any], kind: str, media: bytes, bound
 
 
 def decode_base64(data: Any) -> bytes | None:
-    """Bytes from the API's base64, which has the signs of URLs and often no padding."""
+    """Decode URL-safe base64, often without padding."""
     if not isinstance(data, str):
         return None
     try:
@@ -234,7 +234,7 @@ def decode_base64(data: Any) -> bytes | None:
 
 
 def _is_delivered(message: Any) -> bool:
-    """Whether a message has come or gone; what is still being written has not."""
+    """Report whether a message was received or sent; drafts were not."""
     if not isinstance(message, Mapping):
         return False
     labels = message.get("labelIds")

@@ -1,7 +1,7 @@
-"""A mail on its way out, as the text that travels: built from values, never from lines.
+"""Composing a MIME message from values.
 
-No address, subject or name of a file can begin a header of its own. Gmail gives each mail a new
-Message-ID, so a header of our own names the call: a mail that is sent twice carries the same one.
+No address, subject or file name can inject a header. Gmail replaces the Message-ID, so a custom
+header identifies the call: a repeated send carries the same one.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from mainspring.contracts.ids import get_id_time
 from mainspring.integrations.gmail.messages import read_headers
 
 ATTACHMENT_BYTES: Final = 10_485_760
-# Gmail takes no larger mail than this, files included.
+# Gmail's limit for a mail with attachments.
 MAIL_BYTES: Final = 25_000_000
 MOST_RECIPIENTS: Final = 100
 _MOST_REFERENCES: Final = 20
 CALL_HEADER: Final = "X-Mainspring-Call"
-# An address without signs that mean something in a search of Gmail's.
+# An address without characters that are operators in a Gmail search.
 _SEARCHABLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*@[A-Za-z0-9.-]+")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-# How far the clocks of this machine and of Google may be apart.
+# Tolerance for clock differences between this machine and Google.
 _CLOCKS_DIFFER: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyTarget:
-    """The message that a mail answers: its own Message-ID, and those before it."""
+    """The message that a mail replies to: its Message-ID and references."""
 
     header_id: str
     references: tuple[str, ...] = ()
 
 
 def build_call_id(key: str) -> str:
-    """What the header says of one call; nobody can tell the call from it."""
+    """The header value of a call; the call cannot be derived from it."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
 def build_sent_search(key: str, arguments: Mapping[str, Any]) -> str:
-    """A search that finds the mail of a call among the sent ones, with few others.
+    """Build a search that finds a call's mail among the sent ones.
 
-    Gmail searches by no header of our own, so it is narrowed by a recipient and by time: the key
-    has the id of its run, draft or call, and no mail of that is older than it.
+    Gmail cannot search custom headers, so the search is narrowed by a recipient and by time: the
+    key has the id of its run, draft or call, and the mail cannot be older.
     """
     words = ["in:sent"]
     plain = [one for one in arguments["to"] if _SEARCHABLE.fullmatch(one)]
@@ -66,7 +66,7 @@ def build_sent_search(key: str, arguments: Mapping[str, Any]) -> str:
 
 
 def find_reply_target(messages: Sequence[Mapping[str, Any]]) -> ReplyTarget | None:
-    """What the next mail of a thread answers: its last message that was sent."""
+    """Find what the next mail of a thread replies to: its last sent message."""
     for one in reversed(messages):
         if "DRAFT" in (one.get("labelIds") or ()):
             continue
@@ -81,7 +81,7 @@ def find_reply_target(messages: Sequence[Mapping[str, Any]]) -> ReplyTarget | No
 def compose_mail(
     arguments: Mapping[str, Any], call: str, sender: str, before: ReplyTarget | None
 ) -> bytes:
-    """The whole mail as bytes."""
+    """Compose the mail as bytes."""
     mail = EmailMessage(policy=SMTP)
     if sender:
         mail["From"] = sender
@@ -91,7 +91,7 @@ def compose_mail(
     mail["Subject"] = arguments["subject"]
     mail[CALL_HEADER] = call
     if before is not None:
-        # Folded by hand: a long list of ids may not be broken inside one of them.
+        # Folded explicitly: a long list must not be broken inside an id.
         known = dict.fromkeys([*before.references, before.header_id])
         mail["In-Reply-To"] = before.header_id
         mail["References"] = " ".join(list(known)[-_MOST_REFERENCES:])
@@ -102,7 +102,7 @@ def compose_mail(
 
 
 def find_mail_problems(arguments: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a mail that fits its schema, each with its place."""
+    """Find problems of a mail that the schema cannot express, with pointers."""
     found = [
         Finding(f"/{name}/{at}", "Gmail takes no such sign before the @.", "mail_address")
         for name in ("to", "cc", "bcc")
@@ -128,7 +128,7 @@ def find_mail_problems(arguments: Mapping[str, Any]) -> list[Finding]:
 
 
 def check_mail(arguments: Mapping[str, Any]) -> None:
-    """Raises ``Invalid`` where a mail cannot be sent."""
+    """Raise ``Invalid`` when a mail cannot be sent."""
     found = find_mail_problems(arguments)
     if found:
         raise Invalid(found[0].detail, code=found[0].code, findings=found, unsent=True)
@@ -137,7 +137,7 @@ def check_mail(arguments: Mapping[str, Any]) -> None:
 def _attach(mail: EmailMessage, file: Mapping[str, Any]) -> None:
     main, _, sub = str(file.get("mime_type") or "application/octet-stream").partition("/")
     if main in {"message", "multipart"}:
-        # A file goes as a file, whatever it says of itself.
+        # An attachment is always sent as a file, whatever its type claims.
         main, sub = "application", "octet-stream"
     data = base64.b64decode(file["content_base64"], validate=True)
     mail.add_attachment(data, maintype=main, subtype=sub, filename=str(file["filename"]))
@@ -156,7 +156,7 @@ def _wire_address(address: str) -> str:
 
 
 def _wire_domain(address: str) -> str | None:
-    """A domain of any alphabet as the wire spells it."""
+    """Encode an international domain name."""
     try:
         return address.rpartition("@")[2].encode("idna").decode("ascii")
     except UnicodeError:
@@ -164,7 +164,7 @@ def _wire_domain(address: str) -> str | None:
 
 
 def _ids(header: str) -> list[str]:
-    """The Message-IDs in a header of a stranger; what is none is left out."""
+    """Parse the Message-IDs of an untrusted header; invalid ones are skipped."""
     words = header.replace("><", "> <").split()
     return [
         one

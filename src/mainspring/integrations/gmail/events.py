@@ -1,4 +1,4 @@
-"""What Gmail tells of: a message that has come."""
+"""Event type of Gmail: a received message."""
 
 from __future__ import annotations
 

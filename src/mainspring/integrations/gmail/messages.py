@@ -1,8 +1,7 @@
-"""One message as the API gives it: headers, a tree of parts, and what people read of it.
+"""Parsing a Gmail message: headers, MIME parts and text.
 
-What strangers send is taken apart with bounds on everything: how deep, how many parts, how much
-text. Plain text is preferred, HTML is turned into text. Of attachments that are text the text is
-read, the others are named.
+Untrusted input is parsed with limits on depth, parts and text. Plain text is preferred, HTML is
+converted. Text attachments are read, others are only named.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LONGEST_TEXT: Final = 100_000
 _DEEPEST: Final = 20
 _MOST_PARTS: Final = 300
 _LONGEST_HEADER: Final = 2_000
-# These are read as text even where a sender calls them something else.
+# These are read as text even with another declared type.
 _TEXT_ENDINGS: Final = (".txt", ".csv", ".json", ".ics", ".html", ".htm", ".md", ".tsv", ".log")
 _TEXT_KINDS: Final = frozenset({"application/json", "application/ics", "application/csv"})
 _SHIFTED: Final = ("iso-2022", "iso2022", "utf-16", "utf16", "utf-32", "utf32", "hz")
@@ -34,7 +33,7 @@ _MANY_LINES: Final = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, slots=True)
 class GmailAttachment:
-    """A file at a message: what is told of it, and where its bytes are."""
+    """An attachment and where its bytes are."""
 
     filename: str
     mime_type: str
@@ -42,13 +41,13 @@ class GmailAttachment:
     message_id: str
     part_id: str
     charset: str = ""
-    # Gmail's name for the bytes, which is another one each time; empty: they are in the answer.
+    # Gmail's attachment id, which changes every time; empty: the bytes are in the response.
     remote_id: str = ""
     data: bytes | None = None
 
     @property
     def id(self) -> str:
-        """Its name for ever: the message and the place in it."""
+        """A stable id: the message and the part's position."""
         return f"{self.message_id}/{self.part_id}"
 
     @property
@@ -61,7 +60,7 @@ class GmailAttachment:
         )
 
     def text(self, data: bytes) -> str:
-        """What its bytes say."""
+        """Its text."""
         text = decode_text(data, self.charset)
         is_html = self.mime_type == "text/html" or self.filename.lower().endswith((".html", ".htm"))
         return extract_html_text(text) if is_html else tidy(text)
@@ -69,7 +68,7 @@ class GmailAttachment:
 
 @dataclass(frozen=True, slots=True)
 class GmailMessage:
-    """One message, as it is shown."""
+    """A message for display."""
 
     id: str
     thread_id: str
@@ -82,12 +81,12 @@ class GmailMessage:
 
     @property
     def is_received(self) -> bool:
-        """Whether it came to this mailbox; what people send to themselves has come too."""
+        """Whether it was received; mail to oneself counts."""
         return "SENT" not in self.labels or "INBOX" in self.labels
 
 
 def read_letter(message: Any) -> GmailMessage | None:
-    """A message as the API tells it; None for one that is still being written, or is none."""
+    """Parse a message; None for a draft or an unusable one."""
     if not isinstance(message, Mapping):
         return None
     labels = tuple(one for one in _list(message.get("labelIds")) if isinstance(one, str))
@@ -113,7 +112,7 @@ def read_letter(message: Any) -> GmailMessage | None:
 
 
 def read_headers(payload: Mapping[str, Any]) -> dict[str, str]:
-    """The headers by lower-case name, decoded and each on one line; the first of a name counts."""
+    """Return headers by lower-case name, decoded, on one line; the first of a name counts."""
     found: dict[str, str] = {}
     for one in _list(payload.get("headers"))[:500]:
         name, value = _mapping(one).get("name"), _mapping(one).get("value")
@@ -123,11 +122,11 @@ def read_headers(payload: Mapping[str, Any]) -> dict[str, str]:
 
 
 def decode_text(data: bytes, charset: str) -> str:
-    """Text from bytes: as UTF-8 where that fits, else as declared, else as most mail was once."""
+    """Decode text: UTF-8 if valid, else as declared, else cp1252."""
     declared = charset.strip().lower()
     order = ["utf-8", declared, "cp1252"]
     if declared.startswith(_SHIFTED):
-        # Their bytes may look like UTF-8 and are not.
+        # Their bytes may look like UTF-8.
         order = [declared, "utf-8", "cp1252"]
     for name in order:
         try:
@@ -139,13 +138,13 @@ def decode_text(data: bytes, charset: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Lines that end in one way, and no long stretches of nothing."""
+    """Normalize line endings and collapse blank lines."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").split("\n")
     return _MANY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 
 
 def _parts(part: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Every leaf of the tree, and every file whatever is in it."""
+    """Yield every leaf part and every attachment."""
     inner = _list(part.get("parts"))
     if not inner or depth >= _DEEPEST or (_is_file(part) and depth > 0):
         yield part
@@ -163,7 +162,7 @@ def _is_file(part: Mapping[str, Any]) -> bool:
 
 
 def _extract_text(part: Mapping[str, Any], depth: int = 0) -> str:
-    """What people read of a part: of alternatives the plain one, if it says something."""
+    """Extract readable text; of alternatives the plain one, if not empty."""
     kind, inner = _kind(part), [_mapping(one) for one in _list(part.get("parts"))]
     if depth > _DEEPEST or (depth > 0 and _is_file(part)):
         return ""
@@ -208,7 +207,7 @@ def _kind(part: Mapping[str, Any]) -> str:
 
 
 def _parameter(part: Mapping[str, Any], header: str, name: str) -> str:
-    """A parameter of a header, such as charset; its first word where no name is given."""
+    """Return a header parameter, such as charset; without a name, the main value."""
     value = read_headers({"headers": part.get("headers")}).get(header, "")
     if not name:
         return value.partition(";")[0].strip().lower()
@@ -222,7 +221,7 @@ def _parameter(part: Mapping[str, Any], header: str, name: str) -> str:
 
 
 def _decoded_words(value: str) -> str:
-    """A header in which other alphabets are spelt in ASCII, as people read it."""
+    """Decode RFC 2047 encoded words."""
     if "=?" not in value:
         return value
     try:
@@ -232,7 +231,7 @@ def _decoded_words(value: str) -> str:
 
 
 def _moment(internal: Any, header: str) -> datetime | None:
-    """When it came, as Gmail says; else as its own header does."""
+    """Return the time of receipt: Gmail's, else the Date header's."""
     try:
         if isinstance(internal, str) and internal.isdecimal():
             return datetime.fromtimestamp(int(internal) / 1000, UTC)
@@ -243,7 +242,7 @@ def _moment(internal: Any, header: str) -> datetime | None:
 
 
 def _plain(message: Mapping[str, Any], name: str) -> str:
-    """Gmail writes its snippets as HTML."""
+    """Unescape a snippet, which is HTML."""
     value = message.get(name)
     return format_one_line(extract_html_text(value), 500) if isinstance(value, str) else ""
 

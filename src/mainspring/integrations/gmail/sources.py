@@ -1,7 +1,7 @@
-"""Mail comes in: threads that fit a search, and on a schedule whatever has arrived since.
+"""Gmail source and poll: search, and new mail since the last poll.
 
-A poll keeps where the mailbox's history stood. Gmail forgets old history; then it begins anew
-with everything since the last look, and the pages that are there already stay the same.
+A poll stores the mailbox's history id. When Gmail expires it, the poll starts over with everything
+since the last one, and unchanged pages are not rewritten.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# A thread as the page that it becomes: its messages in their order, with what is attached.
+# Mapping a thread to a page: its messages in order, with attachments.
 
 _BODY_BYTES: Final = 800_000
 _ATTACHED_TEXT: Final = 20_000
@@ -53,9 +53,9 @@ def build_thread_item(
     labels: Mapping[str, str],
     news_since: datetime | None,
 ) -> Item:
-    """The page of a thread; ``texts`` are those of its attachments, by their ids.
+    """Build a thread's page; ``texts`` are those of its attachments, by id.
 
-    A message that came since ``news_since`` is told as an event; None: nothing of it is news.
+    Messages since ``news_since`` are published as events; None: none are.
     """
     first, last = mails[0], mails[-1]
     subject = first.headers.get("subject", "")
@@ -69,7 +69,7 @@ def build_thread_item(
         frontmatter=_frontmatter(thread_id, subject, mails, labels),
         event=MESSAGE_RECEIVED.type if news else None,
         payload=_payload(news, last, labels) if news else {},
-        # The page tells of each of its messages once, whoever comes across it first.
+        # Each message is published once, by whichever read sees it first.
         news=arrived[-1].id if arrived else None,
     )
 
@@ -95,7 +95,7 @@ def _frontmatter(
 
 
 def list_label_names(message: GmailMessage, labels: Mapping[str, str]) -> list[str]:
-    """What people call the labels of a message; those of Gmail itself have their ids as names."""
+    """Return the names of a message's labels; system labels use their ids."""
     return [format_one_line(labels.get(one) or one, 100) for one in message.labels]
 
 
@@ -109,13 +109,13 @@ def _describe_attachment(file: GmailAttachment) -> dict[str, Any]:
 
 
 def _people(header: str) -> list[str]:
-    """Addresses alone, so that pages can be found by who is in them."""
+    """Return addresses only, so that pages can be filtered by participant."""
     found = dict.fromkeys(address for _, address in getaddresses([header]) if address)
     return [one[:254] for one in found][:_MOST_PEOPLE]
 
 
 def _body(mails: Sequence[GmailMessage], texts: Mapping[str, str]) -> str:
-    """The messages in their order; of a thread that is too long, the latest ones."""
+    """Render the messages in order; of a too long thread, the latest."""
     shown: list[str] = []
     room = _BODY_BYTES
     for one in reversed(mails):
@@ -171,10 +171,10 @@ def _payload(news: GmailMessage, last: GmailMessage, labels: Mapping[str, str]) 
 
 USUAL_LIMIT: Final = 100
 _AT_A_TIME: Final = 25
-# How far back the first look goes, and how much a later one overlaps the one before.
+# How far back the first poll goes, and how much polls overlap.
 _FIRST_DAYS: Final = 7
 _OVERLAP: Final = timedelta(hours=1)
-# On demand, only what has just come is news; the rest may have been there for years.
+# On demand, only recent messages are published as events.
 _FRESH: Final = timedelta(hours=1)
 _READ_BYTES: Final = 200_000
 _MOST_READ: Final = 10
@@ -206,7 +206,7 @@ INPUT: Final = build_object_schema(
 
 
 def build_threads_source(gmail: Gmail) -> Source:
-    """Threads that fit a search of Gmail."""
+    """Build the search source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -230,7 +230,7 @@ def build_threads_source(gmail: Gmail) -> Source:
 
 
 def build_arrivals_poll(gmail: Gmail) -> Poll:
-    """Whatever has arrived since the last look."""
+    """Build the poll for new mail."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -241,7 +241,7 @@ def build_arrivals_poll(gmail: Gmail) -> Poll:
         try:
             found = await gmail.arrivals(ctx.http, str(cursor["history_id"]), cursor.get("page"))
         except NotFound:
-            # Gmail has forgotten that point; what came since the last look is found by its date.
+            # The history id expired; new mail is found by date.
             seen = _moment(cursor.get("seen_at"))
             after = None if seen is None else int((seen - _OVERLAP).timestamp())
             kept = {"after": after, "seen_at": cursor.get("seen_at")}
@@ -257,7 +257,7 @@ def build_arrivals_poll(gmail: Gmail) -> Poll:
 
 
 async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | None) -> ItemBatch:
-    """A fresh start: the history's end is kept first, so that nothing falls between the two."""
+    """Start over: the history id is fetched first, so that nothing is missed in between."""
     kept = dict(cursor or {})
     if "history_id" not in kept:
         kept["history_id"] = (await gmail.profile(ctx.http))[1]
@@ -267,7 +267,7 @@ async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | Non
         start = ctx.clock.now() - timedelta(days=_FIRST_DAYS)
         after = kept["after"] = int(start.timestamp())
     found = await gmail.threads(ctx.http, f"after:{after}", _AT_A_TIME, kept.get("page"))
-    # What a first look finds was there before; later, what came since the last look is news.
+    # The first poll finds old mail; later, what came since the last one is published.
     news_since = _moment(kept.get("seen_at"))
     items = await _read_threads(gmail, ctx, found.ids, news_since, gone_is_none=True)
     if found.next_page is not None:
@@ -309,7 +309,7 @@ async def _read_threads(
 async def _attached_texts(
     gmail: Gmail, ctx: CallContext, mails: list[GmailMessage]
 ) -> dict[str, str]:
-    """What attachments say that are text and small; one that fails is named all the same."""
+    """Read small text attachments; one that fails is only named."""
     files = [file for one in mails for file in one.attachments if file.is_text]
     small = [file for file in files if file.size <= _READ_BYTES][-_MOST_READ:]
     texts: dict[str, str] = {}
@@ -326,7 +326,7 @@ async def _attached_texts(
 
 
 async def _files(gmail: Gmail, ctx: CallContext, frontmatter: Mapping[str, Any]) -> list[ItemFile]:
-    """The attachments that a page tells of, read once more from their messages."""
+    """List the attachments of a page, read again from their messages."""
     told = frontmatter.get("attachments")
     listed = told if isinstance(told, list) else []
     names = [one.get("attachment_id") for one in listed if isinstance(one, Mapping)]
@@ -357,7 +357,7 @@ async def _attached_bytes(gmail: Gmail, ctx: CallContext, file: GmailAttachment)
 
 
 def _from_request(request: str, now: datetime) -> dict[str, Any]:
-    """Gmail's own search reads the words."""
+    """The sentence is passed to Gmail's search."""
     del now
     return {"query": request}
 

@@ -1,4 +1,4 @@
-"""JSON from the web: any public address that answers JSON, as rows of a board."""
+"""JSON over HTTP: any public URL that returns JSON, as board rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mainspring.integrations.http_json.adapters import ADAPTER
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds; the addresses it reads are given by people."""
+    """Build the integration; people supply the URLs it reads."""
     del addresses
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     return Integration(manifest=json.loads(manifest), adapters=(ADAPTER,))

@@ -1,4 +1,4 @@
-"""http_json: an address is the resource, and a JSONPath says which parts of it are rows."""
+"""Board adapter: a URL is the resource, and a JSONPath selects the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
 
-# Which parts of an answer become rows and columns: JSONPath, as RFC 9535 has it.
+# Selecting rows and columns by JSONPath (RFC 9535).
 
 LONGEST: Final = 300
 _DOTTED: Final = re.compile(r"[^\s$@\[\]'\"?*()]+")
@@ -30,7 +30,7 @@ _PATTERN: Final = re.compile(r"\b(?:match|search)\s*\(")
 
 
 class NoValue:
-    """There is nothing at the end of a path; null is something."""
+    """A path without a match; null is a match."""
 
 
 NOTHING: Final = NoValue()
@@ -38,7 +38,7 @@ NOTHING: Final = NoValue()
 
 @lru_cache(maxsize=256)
 def read_path(text: str, at: str) -> JSONPathQuery:
-    """A path that can be followed, or ``Invalid`` at its place."""
+    """Parse a path, or raise ``Invalid`` with its pointer."""
     if not text.startswith("$"):
         raise _bad(at, "A JSONPath begins with $.", "As in $.data.items[*].")
     ways = prod(one.count(",") + 1 for one in _BRACKETS.findall(text))
@@ -58,7 +58,7 @@ def read_path(text: str, at: str) -> JSONPathQuery:
 
 
 def find_values(text: str, at: str, value: Any) -> Iterator[Any]:
-    """What a path leads to, in the order of the document."""
+    """Return the matches of a path, in document order."""
     try:
         for node in read_path(text, at).finditer(value):
             yield node.value
@@ -72,7 +72,7 @@ def find_values(text: str, at: str, value: Any) -> Iterator[Any]:
 
 
 def find_first_value(text: str, at: str, value: Any) -> Any:
-    """The first value at the end of a JSONPath or of names with dots; ``NOTHING`` without one."""
+    """Return the first match of a JSONPath or dotted name; ``NOTHING`` when there is none."""
     if text.startswith("$"):
         return next(find_values(text, at, value), NOTHING)
     for name in text.split("."):
@@ -86,7 +86,7 @@ def find_first_value(text: str, at: str, value: Any) -> Any:
 
 
 def check_column(text: str, at: str) -> None:
-    """Refuses what is neither a JSONPath nor names with dots."""
+    """Reject anything but a JSONPath or dotted name."""
     if text.startswith("$"):
         read_path(text, at)
     elif not _DOTTED.fullmatch(text):
@@ -156,7 +156,7 @@ PARAMS_SCHEMA: Final[dict[str, Any]] = {
 
 
 def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
-    """The one spelling of a reference; a header that lets somebody in is refused."""
+    """Normalize a reference; credential headers are rejected."""
     kept = normalize_address_ref({key: value for key, value in ref.items() if key != "method"})
     findings = [
         Finding(
@@ -176,7 +176,7 @@ def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_params(params: Mapping[str, Any]) -> None:
-    """Refuses paths that cannot be followed, at their places."""
+    """Reject invalid paths, with pointers."""
     if "items" in params:
         read_path(str(params["items"]), "/items")
     for name, path in params.get("columns", {}).items():
@@ -186,13 +186,13 @@ def check_params(params: Mapping[str, Any]) -> None:
 async def get(
     ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
-    """The rows that an address answers now."""
+    """Fetch a URL's rows."""
     check_params(params)
     return build_rows(await fetch_json(ctx, ref), params)
 
 
 def build_rows(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of an answer, by where the items stand in it and the columns in an item."""
+    """Build rows from a response by the item path and column paths."""
     items = list(_items(value, params))
     if len(items) > MOST_ROWS:
         raise UpstreamError(
@@ -211,7 +211,7 @@ def _items(value: Any, params: Mapping[str, Any]) -> Sequence[Any]:
     path = params.get("items")
     if path is not None:
         picked = list(islice(find_values(str(path), "/items", value), MOST_ROWS + 1))
-        # A path to the list itself means what is in it.
+        # A path to a list means its items.
         return picked[0] if len(picked) == 1 and isinstance(picked[0], list) else picked
     if isinstance(value, list):
         return value

@@ -1,4 +1,4 @@
-"""One GET of an address that answers JSON; the only place that knows how that goes wrong."""
+"""HTTP client for a URL that returns JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def fetch_json(ctx: CallContext, ref: Mapping[str, Any]) -> Any:
-    """The value that stands at an address."""
+    """Fetch and decode the JSON at a URL."""
     url = str(ref["url"])
     response = await read_address(ctx, url, "application/json", ref.get("headers"))
     try:

@@ -1,4 +1,4 @@
-"""Calendar feed: the events of a published iCalendar address, as rows of a board."""
+"""Calendar feeds: events of a published iCalendar URL, as board rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mainspring.integrations.ics.adapters import ADAPTER
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds; the addresses it reads are given by people."""
+    """Build the integration; people supply the URLs it reads."""
     del addresses
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     return Integration(manifest=json.loads(manifest), adapters=(ADAPTER,))

@@ -1,4 +1,4 @@
-"""ics: a calendar's address is the resource, and its events in a window of time are rows."""
+"""Board adapter: a calendar URL is the resource, and its events in a time window are rows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 
 def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
-    """The address as it is dialled."""
+    """Normalize the URL."""
     url = str(ref["url"])
     scheme, _, rest = url.partition("://")
     if scheme in {"webcal", "webcals"}:
@@ -85,7 +85,7 @@ def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_window(params: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
-    """The stretch of time that is asked for; without a start it begins today, in UTC."""
+    """Parse the requested window; it starts today (UTC) by default."""
     start = _moment(params, "start")
     if start is None:
         start = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -100,20 +100,20 @@ def parse_window(params: Mapping[str, Any], now: datetime) -> tuple[datetime, da
 
 
 def check_params(params: Mapping[str, Any]) -> None:
-    """Refuses moments that cannot be read and windows that cannot be."""
+    """Reject invalid times and windows."""
     if "end" in params and "days" in params:
         raise _bad("/days", "The window has an end already; leave days or end out.")
     if "start" in params:
         parse_window(params, _UNUSED)
     else:
-        # An end that is over by then is told when it is read.
+        # A past end is reported when it is read.
         _moment(params, "end")
 
 
 async def list_events(
     ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any] | UnreadableItem]:
-    """Every occurrence in the window, the recurring ones each by itself."""
+    """List every occurrence in the window, recurring ones expanded."""
     check_params(params)
     begin, end = parse_window(params, ctx.clock.now())
     return await list_events_between(await fetch_calendar(ctx, ref), begin, end)

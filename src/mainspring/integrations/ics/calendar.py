@@ -1,9 +1,8 @@
-"""Events of a calendar in a window of time: each occurrence one row, by the rules of RFC 5545.
+"""Occurrences of a calendar's events in a time window (RFC 5545).
 
-Two libraries read the calendar and work out when its events recur, with their exceptions and
-time zones. A moment is told in UTC; a whole day stays the day that it is, wherever one looks
-from. A moment without any zone is taken as UTC. An event that cannot be read is left out and
-reported; the others go on.
+Two libraries parse the calendar and expand recurrences with exceptions and time zones. Times are in
+UTC; all-day events keep their date. A time without a zone is UTC. An unreadable event is skipped
+and reported; the others continue.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mainspring.integrations.ics.parser import (
 
 MOST_EVENTS: Final = 10_000
 _MOST_TEXT: Final = 8_000
-# A rule such as "every second" has more occurrences in a day than anybody has a use for.
+# "Every second" has more occurrences per day than are useful.
 _TOO_OFTEN: Final = ("SECONDLY", "MINUTELY")
 _RECURS: Final = ("RRULE", "RDATE")
 
@@ -40,9 +39,9 @@ Row = dict[str, Any]
 async def list_events_between(
     text: bytes, begin: datetime, end: datetime, *, seconds: float = SECONDS
 ) -> list[Row | UnreadableItem]:
-    """The occurrences that touch the window, by when they begin, and after them what is left out.
+    """List occurrences that overlap the window, by start, followed by skipped events.
 
-    All of it, parsing too, may use so many seconds of a processor.
+    Everything including parsing is limited to this many seconds of CPU time.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_reader(), _read_in_time, text, begin, end, seconds)
@@ -50,9 +49,9 @@ async def list_events_between(
 
 @cache
 def _reader() -> ThreadPoolExecutor:
-    """One calendar at a time: the library keeps time zones for the whole process while it reads.
+    """A single worker thread: the library keeps time zones in process-wide state.
 
-    It is no thread that others wait for: a calendar that takes long delays only calendars.
+    A slow calendar only delays other calendars.
     """
     return ThreadPoolExecutor(1, "calendar")
 
@@ -97,10 +96,10 @@ def _events(
 
 
 def _series(events: Sequence[Any]) -> list[list[Any]]:
-    """Events that belong together: an event, and its occurrences that were changed."""
+    """Group an event with its modified occurrences."""
     found: dict[str, list[Any]] = {}
     for number, event in enumerate(events):
-        # An event without a UID has no changed occurrences; no UID has a line break in it.
+        # An event without a UID has no modified occurrences; no UID contains a line break.
         found.setdefault(_text(event, "UID") or f"\n{number}", []).append(event)
     return list(found.values())
 
@@ -112,14 +111,14 @@ def _occurrences(
     try:
         return limit.run(lambda: _rows(feed, series, window), may_be_long=recurs)
     except Exception:
-        # The rules of a foreign calendar fail in any way they can; the event is reported.
+        # An untrusted calendar can make the library raise anything; the event is reported.
         return build_unreadable_event(name_of(series[0]), "its dates cannot be worked out.")
 
 
 def _rows(
     feed: CalendarFeed, series: Sequence[Any], window: tuple[datetime, datetime]
 ) -> list[Row]:
-    # Loaded with the first calendar: most processes read none.
+    # Imported on first use: most processes read no calendar.
     import recurring_ical_events
     from icalendar import Calendar
 
@@ -138,7 +137,7 @@ def _row(event: Any) -> dict[str, Any]:
     start, end = _when(event, "DTSTART"), _end_of(event)
     uid = _text(event, "UID") or _text(event, "SUMMARY")
     began = _spelled(start)
-    # The occurrence that was moved is still the one that it was: it is named by where it stood.
+    # A moved occurrence is identified by its original time.
     stood = _when(event, "RECURRENCE-ID") or start
     return {
         "id": f"{uid}@{_spelled(stood)}",
@@ -161,16 +160,16 @@ def _when(event: Any, name: str) -> date | datetime | None:
 
 
 def _read(event: Any, name: str) -> Any:
-    """What a property says of time; None where it says nothing that can be read."""
+    """Read a property's time; None when unreadable."""
     try:
         return getattr(event.get(name), "dt", None)
     except ValueError:
-        # The library keeps what is broken, and says so to whoever looks.
+        # The library keeps broken values and raises on access.
         return None
 
 
 def _end_of(event: Any) -> date | datetime | None:
-    """When it ends; a whole day ends on the day after, as calendars have it."""
+    """Return the end; all-day events end on the day after, as in the format."""
     found = _when(event, "DTEND")
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""One GET of a published calendar; some are announced as webcal, which is https."""
+"""HTTP client for published calendars; webcal means https."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 async def fetch_calendar(ctx: CallContext, ref: Mapping[str, Any]) -> bytes:
-    """The text of a calendar as it is published now."""
+    """Fetch a calendar's text."""
     response = await read_address(ctx, str(ref["url"]), "text/calendar, */*;q=0.5")
     return response.body

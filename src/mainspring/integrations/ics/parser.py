@@ -1,9 +1,9 @@
-"""An iCalendar file taken apart: its calendars, their time zones, and each event by itself.
+"""Splitting an iCalendar file into calendars, time zones and events.
 
-The library parses a file as a whole, so that one malformed component refuses all of it, and keeps
-the time zones of every file that this process has read. Here each component is parsed alone: what
-is wrong with one event is reported and keeps no other event away. Time zones are read before
-events, wherever they are in the file, and forgotten with their calendar.
+The library parses a file as a whole, so that one malformed component rejects all of it, and it
+caches time zones for the whole process. Here each component is parsed alone: an invalid event is
+reported and does not affect the others. Time zones are parsed before events, wherever they are in
+the file, and dropped with their calendar.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.time_limit import TimeLimit
 
-# What working out a calendar may cost: counted before it is begun.
+# The cost limit of expanding a calendar, checked in advance.
 
 MOST_STEPS: Final = 400_000
 _DAY: Final = 86_400.0
@@ -32,7 +32,7 @@ _UNITS: Final = {
     "MINUTELY": 60.0,
     "SECONDLY": 1.0,
 }
-# On how many days of a period a rule may come true that chooses among them.
+# The maximum number of days per period on which a rule can match.
 _DAYS: Final = {"YEARLY": 366, "MONTHLY": 31, "WEEKLY": 7}
 _CHOOSES: Final = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYMONTH", "BYEASTER")
 _TIMES: Final = {"HOURLY": ("BYMINUTE", "BYSECOND"), "MINUTELY": ("BYSECOND",), "SECONDLY": ()}
@@ -40,7 +40,7 @@ _OF_A_DAY: Final = ("BYHOUR", "BYMINUTE", "BYSECOND")
 
 
 def has_too_many_occurrences(events: Iterable[Any], end: datetime) -> bool:
-    """Whether the rules have more occurrences up to a moment than are gone through."""
+    """Report whether the rules have more occurrences up to a time than are expanded."""
     left = float(MOST_STEPS)
     for event in events:
         for rule in list_rules(event):
@@ -51,7 +51,7 @@ def has_too_many_occurrences(events: Iterable[Any], end: datetime) -> bool:
 
 
 def list_rules(event: Any) -> list[Any]:
-    """The rules of an event; most have one or none."""
+    """Return an event's recurrence rules."""
     found = event.get("RRULE", [])
     return list(found) if isinstance(found, list) else [found]
 
@@ -62,7 +62,7 @@ def _steps(rule: Any, start: datetime | None, end: datetime) -> float:
         return 1
     every = int(_first(rule, "INTERVAL", 1))
     if every < 1:
-        # It would stay where it is for ever.
+        # The rule would never advance.
         return MOST_STEPS + 1
     until = _moment(_first(rule, "UNTIL", None))
     last = end if until is None else min(end, until)
@@ -92,7 +92,7 @@ def _moment(value: Any) -> datetime | None:
 
 _FOLD: Final = re.compile(r"\r?\n[ \t]")
 _NEWLINE: Final = re.compile(r"\r?\n")
-# The properties that a row is made of; calendars have many others, such as attendees.
+# The properties that a row needs; calendars have many others, such as attendees.
 _READ: Final = frozenset(
     {
         "UID",
@@ -113,9 +113,9 @@ _READ: Final = frozenset(
         "URL",
     }
 )
-# A component of more bytes is watched while it is parsed.
+# Larger components are parsed under a time limit.
 _LONG: Final = 20_000
-# Calendars nest three components at most: an alarm in an event, or a rule in a time zone.
+# Calendars nest at most three components: an alarm in an event, or a rule in a time zone.
 _DEEPEST: Final = 8
 _EVENT: Final = "VEVENT"
 _ZONE: Final = "VTIMEZONE"
@@ -129,14 +129,14 @@ _LISTS: Final = ("RDATE", "EXDATE")
 
 
 class InvalidCalendar(Exception):
-    """The text is not an iCalendar file, or ends before it is complete."""
+    """The text is not an iCalendar file, or is truncated."""
 
 
 @dataclass(slots=True)
 class CalendarFeed:
-    """One VCALENDAR: the events that can be read, and the others with the reason."""
+    """A VCALENDAR: its readable events, and the others with reasons."""
 
-    # What the calendar says about events without a time zone, as an Olson name.
+    # The calendar's default time zone, as an IANA name.
     zone: str | None = None
     events: list[Any] = field(default_factory=list)
     broken: list[UnreadableItem] = field(default_factory=list)
@@ -144,7 +144,7 @@ class CalendarFeed:
 
 @dataclass(slots=True)
 class _CalendarLines:
-    """One VCALENDAR as text: its own properties, its time zones, and each of its events."""
+    """A VCALENDAR as text: properties, time zones and events."""
 
     own: list[str] = field(default_factory=list)
     zones: list[list[str]] = field(default_factory=list)
@@ -152,25 +152,25 @@ class _CalendarLines:
 
 
 def read_feeds(text: bytes, limit: TimeLimit) -> list[CalendarFeed]:
-    """Every calendar of a file; a file may hold several, one after the other."""
+    """Parse every calendar of a file, which may have several."""
     parts = limit.run(lambda: _split(text), may_be_long=len(text) > _LONG)
     return [_feed(lines, limit) for lines in parts]
 
 
 def build_unreadable_event(name: str, why: str) -> UnreadableItem:
-    """An event that is left out, and why."""
+    """A skipped event and the reason."""
     detail = f"The event {name[:200]!r} is left out: {why}"
     return UnreadableItem(name, UpstreamError(detail, code="unreadable_event", retryable=False))
 
 
 def name_of(event: Any) -> str:
-    """What an event is called in a report."""
+    """Name an event in reports."""
     found = [one for name in ("UID", "SUMMARY") for one in _values(event, name)]
     return str(found[0]) if found else "without a UID"
 
 
 def _split(text: bytes) -> list[_CalendarLines]:
-    """The calendars of a file by their BEGIN and END lines, without parsing what is inside."""
+    """Split a file by its BEGIN and END lines, without parsing the content."""
     found: list[_CalendarLines] = []
     nested: list[str] = []
     for line in _NEWLINE.split(_FOLD.sub("", text.decode("utf-8-sig", "replace"))):
@@ -188,7 +188,7 @@ def _split(text: bytes) -> list[_CalendarLines]:
 
 def _begin(found: list[_CalendarLines], nested: list[str], name: str) -> None:
     if name == _EVENT:
-        # No event is inside of another: the one before was never closed.
+        # Events do not nest: the previous one was not closed.
         _leave(nested, name)
     nested.append(name)
     if len(nested) > _DEEPEST:
@@ -202,7 +202,7 @@ def _begin(found: list[_CalendarLines], nested: list[str], name: str) -> None:
 
 
 def _keep(lines: _CalendarLines, nested: list[str], line: str, *, inside: bool) -> None:
-    """Keeps a line of what is read; an alarm of an event, for one, is not."""
+    """Keep a line that is needed; an event's alarm is not."""
     if _ZONE in nested:
         lines.zones[-1].append(line)
     elif inside and nested[-1] == _EVENT:
@@ -213,21 +213,21 @@ def _keep(lines: _CalendarLines, nested: list[str], line: str, *, inside: bool) 
 
 
 def _leave(nested: list[str], name: str) -> None:
-    """Ends a component; one inside of it that was never closed ends with it."""
+    """Close a component, and unclosed ones inside it."""
     if name in nested:
         while nested.pop() != name:
             pass
 
 
 def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
-    # Loaded with the first calendar: most processes read none.
+    # Imported on first use: most processes read no calendar.
     from icalendar import Event, Timezone
     from icalendar.timezone import tzp
 
-    # The library keeps what it has read for as long as the process lives, by name alone.
+    # The library caches parsed zones by name for the lifetime of the process.
     tzp.use_default()
     for part in lines.zones:
-        # A zone that cannot be read is not known; the events that name it say so.
+        # An unreadable zone is unknown; events that use it are reported.
         _parsed(Timezone, part, limit)
     text = _calendar_zone(lines)
     known = None if text is None else getattr(tzp.timezone(text), "key", None)
@@ -245,17 +245,17 @@ def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
 
 
 def _parsed(kind: Any, lines: list[str], limit: TimeLimit) -> Any:
-    """One component; None where the library cannot read it."""
+    """Parse a component; None when the library fails."""
     text = "\r\n".join([*lines, ""]).encode()
     try:
         return limit.run(lambda: kind.from_ical(text), may_be_long=len(text) > _LONG)
     except Exception:
-        # A parser of foreign text fails in any way it can; the component is reported instead.
+        # Untrusted text can make the parser raise anything; the component is reported.
         return None
 
 
 def _calendar_zone(lines: _CalendarLines) -> str | None:
-    """What a calendar says about moments without a time zone, where it says anything."""
+    """Return the calendar's default time zone, if any."""
     for line in lines.own:
         name, _, value = line.partition(":")
         if name.upper() == "X-WR-TIMEZONE" and value.strip():
@@ -264,9 +264,9 @@ def _calendar_zone(lines: _CalendarLines) -> str | None:
 
 
 def _why_unreadable(event: Any, lost: str | None) -> str | None:
-    """What keeps an event from being worked out; None: nothing.
+    """Explain why an event cannot be expanded; None when it can.
 
-    ``lost`` is the zone of the calendar where nobody knows what it is.
+    ``lost`` is the calendar's default zone when it is unknown.
     """
     if event.get("DTSTART") is None:
         return "it has no DTSTART."
@@ -287,7 +287,7 @@ def _why_unreadable(event: Any, lost: str | None) -> str | None:
 
 
 def _is_one(value: Any, kind: type) -> bool:
-    """Whether a property is there once, and says what it should."""
+    """Report whether a property occurs once with a valid value."""
     found = _moments(value)
     return found is not None and len(found) == 1 and isinstance(found[0], kind)
 
@@ -298,16 +298,16 @@ def _values(event: Any, name: str) -> list[Any]:
 
 
 def _moments(value: Any) -> list[Any] | None:
-    """What a property says of time; None where it cannot be read."""
+    """Return a property's times; None when unreadable."""
     try:
         listed = getattr(value, "dts", None)
         return [value.dt] if listed is None else [one.dt for one in listed]
     except (AttributeError, ValueError):
-        # The library keeps what it could not parse, and raises once it is looked at.
+        # The library keeps unparsable values and raises on access.
         return None
 
 
 def _is_floating(moment: Any) -> bool:
-    """Whether a moment has no time zone; of a period, its beginning counts."""
+    """Report whether a time has no zone; for a period, its start counts."""
     first = moment[0] if isinstance(moment, tuple) else moment
     return isinstance(first, datetime) and first.tzinfo is None

@@ -1,6 +1,6 @@
-"""Linear: the issues of a workspace's teams, over its GraphQL API.
+"""Linear: issues of a workspace's teams, over the GraphQL API.
 
-What it reads becomes pages. An issue that it makes is seen by a person before it leaves.
+Reads become pages. Creating an issue needs approval.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mainspring.integrations.linear.sources import build_issues_poll, build_sear
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose Linear is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     linear = Linear(addresses)
     return Integration(

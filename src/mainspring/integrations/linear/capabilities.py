@@ -1,7 +1,7 @@
-"""What Linear adds: ``linear_create_issue``, a write that a person sees before it leaves.
+"""Linear capability ``linear_create_issue``, after approval.
 
-Linear takes the id of a new issue from whoever makes it. The id is made from the call's own key, so
-a second try at the same call finds the issue of the first.
+Linear accepts client-generated issue ids. The id is derived from the call's key, so a retry finds
+the issue of the first attempt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def create_issue(linear: Linear) -> Capability:
-    """The capability over one Linear."""
+    """Build the capability."""
 
     async def created(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         team = await _team(linear, ctx, arguments["team"])
@@ -79,12 +79,12 @@ def create_issue(linear: Linear) -> Capability:
 
 
 def issue_id(key: str) -> str:
-    """The id of an issue from the key of the call that makes it, as Linear writes ids."""
+    """Derive an issue id from the call's key, in Linear's format."""
     return str(UUID(bytes=hashlib.sha256(f"linear/{key}".encode()).digest()[:16], version=4))
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Which issue will be made where, in one line."""
+    """Preview the issue and its team in one line."""
     line = f"Create an issue in {format_first_line(arguments['team'], 80)} at Linear: "
     line += format_first_line(arguments["title"], _SHOWN)
     for name, words in (("priority", "priority"), ("assignee", "for"), ("due_date", "due")):
@@ -97,7 +97,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
 
 
 async def _team(linear: Linear, ctx: CallContext, named: str) -> str:
-    """The id of a team that is given by its id, its key or its name."""
+    """Return the id of a team given by id, key or name."""
     if _UUID.fullmatch(named):
         return named
     for wanted in ({"key": {"eqIgnoreCase": named}}, {"name": {"eqIgnoreCase": named}}):
@@ -108,7 +108,7 @@ async def _team(linear: Linear, ctx: CallContext, named: str) -> str:
 
 
 async def _person(linear: Linear, ctx: CallContext, named: str) -> str:
-    """The id of somebody who is given by their id, their address or their name."""
+    """Return the id of a user given by id, address or name."""
     if _UUID.fullmatch(named):
         return named
     how = ("email",) if "@" in named else ("displayName", "name")
@@ -120,7 +120,7 @@ async def _person(linear: Linear, ctx: CallContext, named: str) -> str:
 
 
 async def _labels(linear: Linear, ctx: CallContext, team: str, named: list[str]) -> list[str]:
-    """The ids of labels by their names: the team's own, or else the workspace's."""
+    """Return label ids by name: the team's own, else the workspace's."""
     either = [{"name": {"eqIgnoreCase": name}} for name in named]
     found = [one for one in await linear.labels(ctx, {"or": either}) if isinstance(one, dict)]
     ids: list[str] = []
@@ -225,7 +225,7 @@ _OUTPUT: Final = build_object_schema(
 
 
 def describe_issue(config: Mapping[str, Any]) -> WriteDescription:
-    """An issue by the team that gets it."""
+    """Describe an issue by its team."""
     team = config.get("team")
     where = f"the Linear team {quote_values(team)}" if team else "any Linear team"
     texts = ("title", "description", "assignee", "labels")

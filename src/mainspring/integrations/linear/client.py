@@ -1,6 +1,6 @@
-"""Linear's GraphQL API: the only place that knows its address and its documents.
+"""Linear GraphQL API client.
 
-Linear refuses with status 200 or 400 and says why in ``errors``; what counts is the code there.
+Linear reports errors with status 200 or 400 in ``errors``; the code there decides.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from mainspring.contracts.provider_responses import (
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
-# What Linear's answers mean: its data, or a problem that says what to do.
+# Linear's responses: data, or a problem with a remedy.
 
 NAME: Final = "Linear"
 _USUAL_PAUSE: Final = 60.0
-# A refusal is short; no page of issues is read twice to look for one.
+# Errors are short; large responses are not parsed twice to find one.
 _LONGEST_REFUSAL: Final = 8_192
 _MILLISECONDS: Final = re.compile(r"[0-9]{10,15}")
 _WORD: Final = re.compile(r"[A-Z0-9_]{1,60}")
@@ -52,7 +52,7 @@ _WRONG: Final = frozenset(
         "GRAPHQL_VALIDATION_FAILED",
     }
 )
-# Failures of Linear's own, which it also tells with status 200 or 400.
+# Linear's internal errors, which also have status 200 or 400.
 _LATER: Final = frozenset(
     {
         "BOOTSTRAP_ERROR",
@@ -65,7 +65,7 @@ _LATER: Final = frozenset(
 
 
 def parse_data(response: HttpResponse, now: datetime) -> dict[str, Any]:
-    """The data of an answer; half of it beside an error is no answer."""
+    """Return a response's data; partial data next to an error is discarded."""
     body = _object(response.body)
     errors = None if body is None else body.get("errors")
     if isinstance(errors, list) and errors:
@@ -80,7 +80,7 @@ def parse_data(response: HttpResponse, now: datetime) -> dict[str, Any]:
 
 
 def is_token_refused(response: HttpResponse) -> bool:
-    """Whether an answer with status 200 or 400 says that the token is not good any more."""
+    """Report whether a response with status 200 or 400 says that the token is invalid."""
     body = _object(response.body) if len(response.body) <= _LONGEST_REFUSAL else None
     errors = None if body is None else body.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
@@ -89,7 +89,7 @@ def is_token_refused(response: HttpResponse) -> bool:
 
 
 def pause_of(headers: Mapping[str, str], now: datetime) -> float:
-    """For how long to wait: as it is asked for, or until what is used up is there again."""
+    """The retry delay: as requested, or until the rate limit resets."""
     asked = retry_after(headers)
     if asked is not None:
         return asked
@@ -128,7 +128,7 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
         return Invalid(
             _sentence("Linear does not accept this", said), code="linear_invalid", unsent=True
         )
-    # Its own failures are told in the same place as ours.
+    # Internal errors use the same field as ours.
     internal = "internal server error" in said.lower()
     later = response.status >= 500 or bool(names & _LATER) or internal
     return UpstreamError(
@@ -140,7 +140,7 @@ def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
 
 
 def _names(more: Mapping[str, Any]) -> frozenset[str]:
-    """Linear's names for an error, a code and a type in words, in one spelling."""
+    """Linear's error code and type, normalized."""
     words = [more.get(name) for name in ("code", "type")]
     spelt = [word.upper().replace(" ", "_") for word in words if isinstance(word, str)]
     return frozenset(one for one in spelt if _WORD.fullmatch(one))
@@ -197,21 +197,21 @@ _ONE: Final = f"query ($id: String!) {{ issue(id: $id) {{ {_MADE} }} }}"
 
 @dataclass(frozen=True, slots=True)
 class IssuePage:
-    """Some issues, and where the list goes on."""
+    """A page of issues, with the cursor."""
 
     nodes: list[Any]
     after: str | None = None
 
 
 class Linear:
-    """Linear's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._url, host = resolve_base_address(addresses, "linear", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
-        """Who is connected, and where."""
+        """Return the connected user and workspace."""
         viewer = _part(await self._ask(ctx, _VIEWER, {}), "viewer")
         email, name = viewer.get("email"), _part(viewer, "organization").get("name")
         if not isinstance(email, str) or not isinstance(name, str):
@@ -221,32 +221,32 @@ class Linear:
     async def changed(
         self, ctx: CallContext, since: str | None, after: str | None, size: int
     ) -> IssuePage:
-        """Issues that changed since a moment, the latest change first."""
+        """List issues changed since a time, latest first."""
         wanted = {"updatedAt": {"gte": since}} if since else None
         return await self._page(ctx, _CHANGED, "issues", {"after": after, "filter": wanted}, size)
 
     async def searched(
         self, ctx: CallContext, term: str, after: str | None, size: int
     ) -> IssuePage:
-        """Issues that Linear's own search finds."""
+        """List issues by Linear's search."""
         return await self._page(
             ctx, _SEARCHED, "searchIssues", {"after": after, "term": term}, size
         )
 
     async def teams(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
-        """The first two teams of a description: more than one is not one."""
+        """Return up to two matching teams, to detect ambiguity."""
         return _nodes(await self._ask(ctx, _TEAM, {"filter": wanted}), "teams")
 
     async def users(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
-        """The first two people of a description."""
+        """Return up to two matching users."""
         return _nodes(await self._ask(ctx, _USER, {"filter": wanted}), "users")
 
     async def labels(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
-        """Labels of a description, in all teams."""
+        """Return matching labels of all teams."""
         return _nodes(await self._ask(ctx, _LABELS, {"filter": wanted}), "issueLabels")
 
     async def create(self, ctx: CallContext, issue: Mapping[str, Any]) -> dict[str, Any]:
-        """Makes an issue under the id that it is given, or finds the one of that id."""
+        """Create an issue under the given id, or return the existing one."""
         try:
             made = _part(await self._ask(ctx, _CREATE, {"input": issue}), "issueCreate")
         except Invalid:
@@ -261,7 +261,7 @@ class Linear:
         return _part(made, "issue")
 
     async def _found(self, ctx: CallContext, named: str) -> dict[str, Any] | None:
-        """An issue by its id; Linear refuses to show one that is not there."""
+        """Return an issue by id; Linear reports a missing one as an error."""
         try:
             found = (await self._ask(ctx, _ONE, {"id": named})).get("issue")
         except Invalid:
@@ -278,9 +278,9 @@ class Linear:
         *,
         whole: bool = True,
     ) -> IssuePage:
-        """A page, in a smaller size where it is too large for the way out.
+        """Read a page, in a smaller size when the response is too large.
 
-        One issue that is too large alone comes without its description.
+        A single issue that is too large is read without its description.
         """
         try:
             asked = {**variables, "first": size, "whole": whole}

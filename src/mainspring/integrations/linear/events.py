@@ -1,4 +1,4 @@
-"""The event of Linear: an issue that was made since the connection is watched."""
+"""Event type of Linear: an issue created since polling started."""
 
 from __future__ import annotations
 

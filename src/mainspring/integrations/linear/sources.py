@@ -1,8 +1,7 @@
-"""Issues of Linear as pages: on demand by its own search, and on a schedule by what changed.
+"""Linear source and poll: search on demand, and changed issues on a schedule.
 
-The list on a schedule is read from the latest change backwards, page by page, down to where the
-look before began. Only when it is through does the next one begin later, so a look that was broken
-off brings the same again and loses nothing.
+The poll reads from the latest change backwards, page by page, to where the previous poll started.
+Only a completed poll advances that time, so an interrupted one is repeated and loses nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from mainspring.contracts.provider_responses import format_one_line
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.events import ISSUE_CREATED
 
-# What Linear sends, read into pages. All of it is text of strangers, and stays data.
+# Mapping issues to pages. The content is untrusted text.
 
 _TITLE: Final = 400
 _NEEDED: Final = ("id", "identifier", "title", "url", "createdAt", "updatedAt")
@@ -37,7 +36,7 @@ _PRIORITIES: Final = ("none", "urgent", "high", "medium", "low")
 
 
 def issue_item(node: Any, place: str, told_from: datetime | None = None) -> Item | UnreadableItem:
-    """An issue as a page; told of where it was made after a moment."""
+    """Map an issue to a page; published when created after a time."""
     entry = node if isinstance(node, Mapping) else {}
     for name in _NEEDED:
         if not isinstance(entry.get(name), str) or not entry[name]:
@@ -58,7 +57,7 @@ def issue_item(node: Any, place: str, told_from: datetime | None = None) -> Item
 
 
 def parse_time(text: Any) -> datetime | None:
-    """A moment as Linear writes it; None where it is none."""
+    """Parse a Linear time; None when invalid."""
     try:
         found = datetime.fromisoformat(text)
         return found.astimezone(UTC) if found.tzinfo is not None else None
@@ -114,7 +113,7 @@ def _unreadable(missing: str) -> UpstreamError:
 
 _USUAL: Final = 50
 _PAGE: Final = 25
-# How far back the first look reaches, and how far looks overlap: clocks differ a little.
+# How far back the first poll goes, and the overlap for clock differences.
 _FIRST: Final = timedelta(days=14)
 _OVERLAP: Final = timedelta(seconds=30)
 INPUT: Final = build_object_schema(
@@ -144,7 +143,7 @@ INPUT: Final = build_object_schema(
 
 
 def build_search_source(linear: Linear) -> Source:
-    """The source over one Linear."""
+    """Build the source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -170,7 +169,7 @@ def build_search_source(linear: Linear) -> Source:
 
 
 def build_issues_poll(linear: Linear) -> Poll:
-    """New and changed issues."""
+    """Build the poll for new and changed issues."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -179,13 +178,13 @@ def build_issues_poll(linear: Linear) -> Poll:
         now, place = ctx.clock.now(), cursor or {}
         began = parse_time(place.get("began")) or now
         since = parse_time(place.get("since")) or now - _FIRST
-        # When the look began that is going on; the next one reaches back to it.
+        # When the current poll started; the next one goes back to it.
         looked = parse_time(place.get("looked")) or now
         after = place.get("after") if isinstance(place.get("after"), str) else None
         try:
             page = await linear.changed(ctx, _format_time(since), after, _PAGE)
         except Invalid:
-            # The place in the list is not known there any more: the look begins again.
+            # The cursor expired: the poll starts again.
             if after is None:
                 raise
             page = await linear.changed(ctx, _format_time(since), None, _PAGE)
@@ -213,7 +212,7 @@ _LATEST: Final = re.compile(
 
 
 def parse_request(request: str, now: datetime) -> dict[str, Any]:
-    """A search from a sentence such as: issues about the door; the latest issues."""
+    """Parse a search from a sentence such as: issues about login; the latest issues."""
     del now
     text = " ".join(request.split())
     quoted = _QUOTED.search(text)

@@ -1,6 +1,6 @@
-"""monday.com: the items of boards as rows, and updates on items, over its GraphQL API.
+"""monday.com: board items as rows, and updates on items, over the GraphQL API.
 
-An update is seen by a person before it leaves.
+Posting an update needs approval.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mainspring.integrations.monday.client import Monday
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose monday.com is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     monday = Monday(addresses)
     return Integration(

@@ -1,4 +1,4 @@
-"""The rows of monday.com for boards: the items of one of its boards, and its boards themselves."""
+"""Board adapters for monday.com: the items of a board, and the list of boards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mainspring.contracts.integration import Adapter, Operation
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.integrations.monday.client import Monday
 
-# What monday.com sends, read into rows: the columns of a board become columns here.
+# Mapping items to rows: the columns of a board become columns here.
 
 _LONGEST: Final = 80
 _BETWEEN: Final = re.compile(r"[\W_]+")
@@ -39,15 +39,15 @@ Row = dict[str, Any]
 
 
 def name_columns(columns: Sequence[Any], by: str) -> dict[str, str]:
-    """What the columns of a board are called here, by their ids.
+    """Name a board's columns, by id.
 
-    A title that is taken, by another column or by the item's own fields, has its id behind it.
+    A title in use by another column or an item field gets the column id appended.
     """
     names: dict[str, str] = {}
     taken = set(OWN)
     for column in columns:
         named = column.get("id") if isinstance(column, Mapping) else None
-        # The name of the item is a column of its own over there.
+        # The item's name is a column of its own in the API.
         if not isinstance(named, str) or not named or column.get("type") == "name":
             continue
         title = column.get("title")
@@ -60,12 +60,12 @@ def name_columns(columns: Sequence[Any], by: str) -> dict[str, str]:
 
 
 def normalize_title(title: str) -> str:
-    """A title in lower case, with one _ for everything that is no letter or digit."""
+    """Normalize a title: lower case, with _ for everything but letters and digits."""
     return _BETWEEN.sub("_", title.lower()).strip("_")[:_LONGEST]
 
 
 def build_item_row(item: Any, names: Mapping[str, str]) -> Row:
-    """An item as a row: its own fields and its columns."""
+    """Map an item to a row: its fields and columns."""
     entry = _entry(item)
     row: Row = {
         "id": _id(entry),
@@ -83,7 +83,7 @@ def build_item_row(item: Any, names: Mapping[str, str]) -> Row:
 
 
 def build_board_row(board: Any) -> Row:
-    """A board as a row."""
+    """Map a board to a row."""
     entry = _entry(board)
     count, workspace = entry.get("items_count"), entry.get("workspace_id")
     return {
@@ -96,7 +96,7 @@ def build_board_row(board: Any) -> Row:
 
 
 def _value(column: Mapping[str, Any]) -> Any:
-    """What stands in a column, as people see it; numbers and ticks as such."""
+    """Return a column's displayed value; numbers and checkboxes keep their type."""
     kind = column.get("type")
     text = _text(column.get("text")) or _text(column.get("display_value"))
     if kind == "checkbox":
@@ -185,7 +185,7 @@ _BOARD_PARAMS: Final = build_object_schema(
 
 
 def build_board_adapter(monday: Monday) -> Adapter:
-    """The adapter over one monday.com."""
+    """Build the adapter."""
 
     async def items(
         ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
@@ -238,7 +238,7 @@ def build_board_adapter(monday: Monday) -> Adapter:
 
 
 def normalize_board_ref(ref: Mapping[str, Any]) -> dict[str, str]:
-    """The board's number as text, as monday.com writes it."""
+    """Normalize a board id to text."""
     found = ref.get("board_id")
     return {} if found is None else {"board_id": str(found)}
 

@@ -1,7 +1,7 @@
-"""What monday.com adds: ``monday.post_update``, a write that a person sees before it leaves.
+"""monday.com capability ``monday.post_update``, after approval.
 
-monday.com reads an update as HTML. What people write here is plain text, so signs of HTML are
-spelt out: what arrives reads as what was shown. It honours no idempotency key.
+monday.com parses updates as HTML, so plain text is escaped: it arrives as it was shown. The API
+supports no idempotency key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BODY: Final = 20_000
 
 
 def post_update(monday: Monday) -> Capability:
-    """The capability over one monday.com."""
+    """Build the capability."""
 
     async def posted(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         item_id = str(arguments["item_id"])
@@ -57,13 +57,13 @@ def post_update(monday: Monday) -> Capability:
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """What will be said where, in one line."""
+    """Preview the text and its item in one line."""
     text = format_first_line(arguments["body"], _SHOWN)
     return f"Post an update on item {arguments['item_id']} at monday.com: {text}"
 
 
 def as_html(text: str) -> str:
-    """Plain text as HTML that reads the same."""
+    """Escape plain text as HTML."""
     return escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>")
 
 
@@ -107,7 +107,7 @@ _OUTPUT: Final = build_object_schema(
 
 
 def describe_update(config: Mapping[str, Any]) -> WriteDescription:
-    """An update by the item that it is posted on."""
+    """Describe an update by its item."""
     item = config.get("item_id")
     where = f"the monday.com item {quote_values(item)}" if item else "any monday.com item"
     return WriteDescription("post", f"updates to {where}", ("body",), "monday")

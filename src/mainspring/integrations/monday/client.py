@@ -1,7 +1,7 @@
-"""monday.com's GraphQL API: the only place that knows its address and its documents.
+"""monday.com GraphQL API client.
 
-It refuses with status 200 as well and says why in ``errors``. A list of items goes on by a cursor,
-a list of boards by pages.
+It also reports errors with status 200 in ``errors``. Items are paged by cursor, boards by page
+number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mainspring.contracts.provider_responses import (
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
-# What monday.com's answers mean: its data, or a problem that says what to do.
+# monday.com's responses: data, or a problem with a remedy.
 
 NAME: Final = "monday.com"
 _USUAL_PAUSE: Final = 60.0
@@ -55,7 +55,7 @@ _LATER: Final = ("cursor", "locked", "internal", "timeout")
 
 
 def parse_data(response: HttpResponse) -> dict[str, Any]:
-    """The data of an answer; half of it beside an error is no answer."""
+    """Return a response's data; partial data next to an error is discarded."""
     body = _object(response.body)
     if body is not None:
         problem = _parse_problem(body, response)
@@ -71,7 +71,7 @@ def parse_data(response: HttpResponse) -> dict[str, Any]:
 
 
 def _parse_problem(body: Mapping[str, Any], response: HttpResponse) -> Problem | None:
-    """The problem that a body tells of, if it does."""
+    """Return the problem that a body reports, if any."""
     errors = body.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
     if first is None and not (body.get("error_code") or body.get("error_message")):
@@ -116,7 +116,7 @@ def _meaning(word: str, status: Any, text: str, pause: float) -> Problem:
 
 
 def _pause(more: Mapping[str, Any], text: str, response: HttpResponse) -> float:
-    """For how long to wait, wherever that is said."""
+    """The retry delay, from wherever it is given."""
     asked = retry_after(response.headers)
     if asked is not None:
         return asked
@@ -177,23 +177,23 @@ _UPDATE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class BoardItems:
-    """The columns of a board and its items."""
+    """A board's columns and items."""
 
     columns: list[Any]
     items: list[Any] = field(default_factory=list)
-    # Whether there are more than were wanted.
+    # Whether there are more than the limit.
     more: bool = False
 
 
 class Monday:
-    """monday.com's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self._url, host = resolve_base_address(addresses, "monday", USUAL)
         self.hosts = frozenset({host})
 
     async def account(self, ctx: CallContext) -> str:
-        """Who is connected, and where."""
+        """Return the connected user and account."""
         me = (await self._ask(ctx, _ME, {})).get("me")
         found = me if isinstance(me, dict) else {}
         email, account = found.get("email"), found.get("account")
@@ -203,7 +203,7 @@ class Monday:
         return f"{email} ({name})"
 
     async def items(self, ctx: CallContext, board_id: str, most: int) -> BoardItems:
-        """The items of a board to the end, or as many as are wanted."""
+        """List a board's items, up to a limit."""
 
         async def first(limit: int) -> dict[str, Any]:
             return await self._ask(ctx, _FIRST, {"board": [board_id], "limit": limit})
@@ -228,7 +228,7 @@ class Monday:
         return BoardItems(columns, items[:most], cursor is not None or len(items) > most)
 
     async def boards(self, ctx: CallContext, most: int) -> tuple[list[Any], bool]:
-        """The boards that the account sees; and whether there are more than are wanted."""
+        """List the account's boards, and whether there are more than the limit."""
         found: list[Any] = []
         size = min(_BOARDS, most)
         for page in range(1, most // size + _SPARE_PAGES):
@@ -244,7 +244,7 @@ class Monday:
         return found[:most], True
 
     async def post_update(self, ctx: CallContext, item_id: str, body: str) -> str:
-        """Writes an update on an item; answers with the update's id."""
+        """Post an update on an item; return its id."""
         made = (await self._ask(ctx, _UPDATE, {"item": item_id, "body": body})).get("create_update")
         named = made.get("id") if isinstance(made, dict) else None
         if not isinstance(named, str | int):
@@ -276,7 +276,7 @@ class Monday:
 async def _fitting(
     ask: Callable[[int], Awaitable[dict[str, Any]]], size: int
 ) -> tuple[int, dict[str, Any]]:
-    """A page, in a smaller size where it is too large for the way out; and that size."""
+    """Read a page, in a smaller size when the response is too large; return that size."""
     try:
         return size, await ask(size)
     except UpstreamError as error:
@@ -286,7 +286,7 @@ async def _fitting(
 
 
 def _board(data: Mapping[str, Any], board_id: str) -> dict[str, Any]:
-    """The one board that was asked for; of a hidden one monday.com says nothing at all."""
+    """Return the requested board; for an inaccessible one the response is empty."""
     boards = data.get("boards")
     if not isinstance(boards, list) or not all(isinstance(one, dict) for one in boards):
         raise malformed_response_error(NAME)

@@ -1,4 +1,4 @@
-"""News feed: the entries of a published RSS or Atom address, as pages and as rows of a board."""
+"""News feeds: entries of a published RSS or Atom URL, as pages and board rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mainspring.integrations.rss.sources import SOURCE
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds; the addresses it reads are given by people."""
+    """Build the integration; people supply the URLs it reads."""
     del addresses
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     return Integration(manifest=json.loads(manifest), sources=(SOURCE,), adapters=(ADAPTER,))

@@ -1,4 +1,4 @@
-"""rss: a feed's address is the resource, and its entries are rows."""
+"""Board adapter: a feed URL is the resource, and its entries are rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 async def list_entries(
     ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
-    """The entries that the feed has now."""
+    """List the feed's current entries."""
     body, kind = await fetch_feed(ctx, str(ref["url"]))
     return (await parse_entries(body, kind))[: int(params.get("limit", MOST_ENTRIES))]
 

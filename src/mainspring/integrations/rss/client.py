@@ -1,4 +1,4 @@
-"""One GET of a published feed."""
+"""HTTP client for published feeds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ _ACCEPT: Final = (
 
 
 async def fetch_feed(ctx: CallContext, url: str) -> tuple[bytes, str]:
-    """The bytes of a feed as it is published now, and what they are said to be."""
+    """Fetch a feed's bytes and content type."""
     response = await read_address(ctx, url, _ACCEPT)
     return response.body, response.headers.get("content-type", "")

@@ -1,9 +1,8 @@
-"""What a feed says: RSS 2.0, RSS 1.0 and Atom become the same entries.
+"""Parsing RSS 2.0, RSS 1.0 and Atom feeds into entries.
 
-The library reads what feeds are in practice, from the first RSS on. It is given bytes and never
-an address. A feed that declares entities is refused before the library sees it, in whatever
-encoding it was written: no entry needs one, and a few of them can grow into gigabytes.
-Everything in a feed is a stranger's text: it is shortened, and its markup is taken away.
+The library handles feeds as found in practice. It gets bytes and never a URL. A feed that declares
+entities is rejected before parsing, in any encoding: entries need none, and nested entities can
+expand to gigabytes. The content is untrusted: it is truncated, and markup is removed.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _ENTITY: Final = re.compile(
 )
 _DECLARED: Final = re.compile(rb"encoding\s*=\s*[\"']\s*([^\"'\s]{1,40})", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\"';\s]{1,40})", re.IGNORECASE)
-# In these a declaration can be seen by whoever looks at the bytes; in others it could hide.
+# Encodings in which a declaration is visible in the bytes; in others it could be hidden.
 _OPEN_ENCODINGS: Final = re.compile(
     r"ascii|utf-8(?:-sig)?|utf-(?:16|32)(?:-[bl]e)?|iso8859-\d+|cp125\d|cp874|cp932|cp949|koi8-[ru]"
     r"|mac-\w+|big5|gb2312|gbk|gb18030|euc_\w+|shift_jis\w*|iso2022_\w+"
 )
 _EBCDIC: Final = b"\x4c\x6f\xa7\x94"
-# Each costs the library a look at all the others.
+# Each makes the library compare it with all others.
 _MOST_NAMESPACES: Final = 100
 _NAMESPACE: Final = re.compile(rb"xmlns[^=<>\s]{0,100}\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')")
 _CROWDED_TAG: Final = re.compile(
@@ -46,15 +45,15 @@ _CROWDED_TAG: Final = re.compile(
 async def parse_entries(
     body: bytes, content_type: str, *, seconds: float = SECONDS
 ) -> list[dict[str, Any]]:
-    """The entries of a feed in its own order; read on a thread, for so long at most."""
+    """Parse a feed's entries in order, in a thread with a time limit."""
     return await asyncio.to_thread(_entries, body, content_type, seconds)
 
 
 def _entries(body: bytes, content_type: str, seconds: float) -> list[dict[str, Any]]:
-    # Loaded with the first feed: most processes read none.
+    # Imported on first use: most processes read no feed.
     import feedparser
 
-    # Two bytes a sign, in either order, leave the signs themselves readable without the zeros.
+    # UTF-16 in either byte order becomes readable without its zero bytes.
     plain = body.replace(b"\x00", b"")
     _check_markup(plain, content_type)
     headers = {"content-type": content_type} if content_type else {}
@@ -66,7 +65,7 @@ def _entries(body: bytes, content_type: str, seconds: float) -> list[dict[str, A
     except TimeLimitExceeded:
         raise _unreadable("takes too long to read: its markup is broken.", "feed_markup") from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        # Where the markup is broken the library reads on as well as it can, and trips at times.
+        # The library recovers from broken markup, but sometimes raises.
         raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer") from None
     if not found.get("version"):
         raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer")
@@ -74,7 +73,7 @@ def _entries(body: bytes, content_type: str, seconds: float) -> list[dict[str, A
 
 
 def _check_markup(plain: bytes, content_type: str) -> None:
-    """Refuses what is built to hide something, or to take long."""
+    """Reject markup that hides declarations or is slow to parse."""
     said = [one.decode("ascii", "replace") for one in _DECLARED.findall(plain[:1_000])]
     said += _CHARSET.findall(content_type)
     hides = plain.startswith(_EBCDIC) or not all(map(_is_open, said))
@@ -85,7 +84,7 @@ def _check_markup(plain: bytes, content_type: str) -> None:
 
 
 def _is_open(encoding: str) -> bool:
-    """Whether an encoding shows its signs; one that nobody knows is not used either."""
+    """Report whether an encoding is transparent; unknown ones are rejected."""
     try:
         return _OPEN_ENCODINGS.fullmatch(codecs.lookup(encoding).name) is not None
     except (LookupError, ValueError):
@@ -95,7 +94,7 @@ def _is_open(encoding: str) -> bool:
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     link, title = _line(entry.get("link")), _line(extract_plain_text(str(entry.get("title") or "")))
     body = extract_plain_text(_content(entry))
-    # A feed may give an entry no id; then it is known by where it leads, or by what it says.
+    # An entry without an id is identified by its link, or by its content.
     known = _line(entry.get("id")) or link or _digest(title, body)
     return {
         "id": known,
@@ -110,13 +109,13 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(entry: Mapping[str, Any]) -> str:
-    """The whole text where the feed has it, else its summary."""
+    """Return the full text if present, else the summary."""
     parts = [str(part.get("value") or "") for part in entry.get("content", ())]
     return max([*parts, str(entry.get("summary") or "")], key=len)
 
 
 def _moment(entry: Mapping[str, Any], name: str) -> str | None:
-    # The library's own reading of the name would answer with another date, and warn.
+    # The library's own attribute lookup would return another date, and warn.
     parsed = dict(entry).get(name)
     if not parsed:
         return None
@@ -128,7 +127,7 @@ def _moment(entry: Mapping[str, Any], name: str) -> str | None:
 
 
 def extract_plain_text(markup: str) -> str:
-    """What a person would read of HTML."""
+    """Convert HTML to plain text."""
     return extract_html_text(markup.replace("\x00", "\ufffd"))[:_MOST_TEXT]
 
 

@@ -1,4 +1,4 @@
-"""The entries of a feed as pages, on demand."""
+"""On-demand source: the entries of a feed as pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
 async def read(
     ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
 ) -> ItemBatch:
-    """All that the feed has now; a feed has no second page."""
+    """Read all current entries; a feed has one page."""
     del cursor
     url = normalize_address(str(given["url"]))
     body, kind = await fetch_feed(ctx, url)
@@ -62,7 +62,7 @@ async def read(
 
 
 def parse_request(request: str, now: datetime) -> dict[str, Any]:
-    """An input from a sentence: the address that stands in it."""
+    """Parse the URL from a sentence."""
     del now
     found = _ADDRESS.search(request)
     if found is None:
@@ -74,7 +74,7 @@ def parse_request(request: str, now: datetime) -> dict[str, Any]:
 
 
 def build_source_ref(url: str, entry_id: str) -> str:
-    """The same for ever; an address and an id may be longer than what is kept as a reference."""
+    """Build a stable reference; a URL and an id may be longer than the column allows."""
     ref = f"rss:{url}#{entry_id}"
     if len(ref) <= _LONGEST_REF:
         return ref

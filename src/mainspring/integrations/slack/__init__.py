@@ -1,7 +1,7 @@
-"""Slack: messages in the channels of a workspace, read and posted over its Web API.
+"""Slack: messages in channels, read and posted over the Web API.
 
-Where the API is reached is said once, when the integration is built; no step can change
-it, so a bot token goes to that host and to no other.
+The API host is fixed when the integration is built; no step can change it, so a bot token is sent
+to that host only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mainspring.integrations.slack.sources import build_source
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose Slack is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     slack = Slack(addresses.get("slack", "https://slack.com/api"))
     post = build_post_capability(slack)

@@ -1,4 +1,4 @@
-"""What Slack adds: ``slack_post``, a write that a person sees before it leaves."""
+"""Slack capability ``slack_post``, after approval."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
-# ``slack_post`` as act_on_integration takes it: without a token.
+# ``slack_post`` for act_on_integration: without a token argument.
 
 
 def post_offer(post: Capability) -> WriteOffer:
-    """The message alone."""
+    """The message fields only."""
     own = post.input_schema
     asked = {
         "type": "object",
@@ -36,15 +36,15 @@ def post_offer(post: Capability) -> WriteOffer:
     return WriteOffer(post.id, asked, dict)
 
 
-# The secret that posts where no step names one and nobody is connected.
+# The default secret when no step names one and there is no connection.
 BOT: Final = SecretText((SecretRef("slack_bot_token"),))
 
-# Slack cuts longer messages off.
+# Slack truncates longer messages.
 _TEXT = 40_000
 
 
 def build_post_capability(slack: Slack) -> Capability:
-    """The capability over one Slack."""
+    """Build the capability."""
 
     async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         message = {key: arguments[key] for key in _SENT if key in arguments}
@@ -86,7 +86,7 @@ def build_post_capability(slack: Slack) -> Capability:
                 secrets=frozenset(BOT.names),
                 scopes=frozenset({"chat:write"}),
             ),
-            # Only a run has secrets to name; others act on the integration.
+            # Only a run has secrets to name; others use act_on_integration.
             audience=Audience.RUNS,
         ),
     )
@@ -101,13 +101,13 @@ def _nobody() -> NotFound:
 
 
 def has_no_mentions(arguments: Mapping[str, Any]) -> bool:
-    """Whether the text calls no channel, person or group: nobody agrees to that once for all."""
+    """Report whether the text has no mentions, which never qualify for standing approval."""
     text = arguments["text"]
     return not any(mark in text for mark in ("<!", "<@", "<#"))
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Where what will be said, in one line."""
+    """Preview the channel and the text in one line."""
     shown = format_first_line(arguments["text"])
     place = "a thread of " if "thread_ts" in arguments else ""
     return f"Post to {place}{escape_invisible(arguments['channel'])} in Slack: {shown}"
@@ -144,7 +144,7 @@ _INPUT: dict[str, Any] = {
             "type": "string",
             "description": "A bot token, as a secret: {{ secrets.slack_bot_token }}. Left out: the "
             "bot of the connection.",
-            # How a secret is shown; the token itself may stand in no definition.
+            # A masked secret reference; the token itself must not be in a definition.
             "pattern": r"^\[secret [a-z0-9_]+\]$",
             "x-mainspring-says": "This must be a secret, such as {{ secrets.slack_bot_token }}.",
             "maxLength": 80,
@@ -209,7 +209,7 @@ _OUTPUT: dict[str, Any] = {
 
 
 def describe_post(config: Mapping[str, Any]) -> WriteDescription:
-    """A post by the channel that it goes to; a step with a token uses nobody's connection."""
+    """Describe a post by its channel; a step with a token uses no connection."""
     channel = config.get("channel", config.get("channel_id"))
     where = f"the Slack channel {quote_values(channel)}" if channel else "any Slack channel"
     thread = "a thread of " if config.get("thread_ts") else ""

@@ -1,11 +1,10 @@
-"""Slack's Web API: the only place that knows its addresses and its answers.
+"""Slack Web API client.
 
-Slack says 200 also when it refuses; what counts is ``ok`` in the body, and ``error`` says
-why. Each known refusal is told in a sentence, with whether another try can help. The API
-honours no idempotency key, so none is sent.
+Slack also returns 200 for errors; ``ok`` in the body decides, and ``error`` has the code. Each
+known code has a message, and whether a retry can help. The API supports no idempotency key.
 
-It is spoken to as the bot of a connection, or with a secret that a step names. A connection that
-is not let in any more must be made again by a person; a secret is its owner's to mend.
+Calls authenticate as a connection's bot, or with a secret that a step names. An invalid connection
+needs a person to reconnect it; a secret has to be replaced by its owner.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from mainspring.contracts.errors import Invalid, NotFound, ReconnectRequired, Up
 from mainspring.contracts.provider_responses import format_one_line
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
-# The bot of the connection that the call goes over.
+# The bot token of the call's connection.
 CONNECTED: Final = SecretText((CONNECTION_TOKEN,))
-# Slack wraps messages in much that is not read, and an answer has a size. Apps that are sold
-# outside Slack's Marketplace get no more than fifteen messages at once.
+# Slack's messages have much overhead, and the response size is limited. Apps outside Slack's
+# Marketplace get at most fifteen messages per page.
 PAGE: Final = 15
-# So many answers of a thread are read, on however many pages they come.
+# The limit of replies read per thread, across pages.
 _REPLIES: Final = 120
-# As many channels as one workspace is looked through for a name.
+# The limit of channel pages searched for a name.
 _CHANNEL_PAGES: Final = 20
 _CHANNELS_A_PAGE: Final = 200
 _REPLY_PAGES: Final = 40
@@ -53,11 +52,11 @@ _TRY_AGAIN = frozenset(
         "team_added_to_org",
     }
 )
-# The codes of a pause that Slack asks for.
+# The codes of a rate limit.
 PAUSES: Final = frozenset({"slack_rate_limited", "slack_ratelimited"})
-# Slack broke off in the middle, and says that some of it may have been done.
+# Slack failed midway, so the write may have happened.
 _IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
-# A person has to connect again: nobody is let in with this token, or not to this.
+# The connection needs a person to reconnect: the token is invalid or lacks a scope.
 _RECONNECT = frozenset(
     {
         "account_inactive",
@@ -71,11 +70,11 @@ _RECONNECT = frozenset(
         "token_revoked",
     }
 )
-# Of these another token may be good: one that was renewed, here or by another worker.
+# For these, a refreshed token may work.
 _RENEW = frozenset({"invalid_auth", "token_expired", "token_revoked"})
-# A refusal is short; no page of messages is read twice to look for one.
+# Errors are short; large responses are not parsed twice to find one.
 _LONGEST_REFUSAL: Final = 4_096
-# What Slack's own word means, and what to do about it.
+# Slack's error codes, with message and remedy.
 _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "account_inactive": ("The token belongs to an account that was switched off.", _KEEP_ONE),
     "channel_not_found": (
@@ -101,7 +100,7 @@ _REFUSALS: Mapping[str, tuple[str, str | None]] = {
 
 
 def is_token_refused(response: HttpResponse) -> bool:
-    """Whether Slack says, with status 200, that the token is not good any more."""
+    """Report whether Slack says, with status 200, that the token is invalid."""
     if response.status != 200 or len(response.body) > _LONGEST_REFUSAL:
         return False
     try:
@@ -113,25 +112,25 @@ def is_token_refused(response: HttpResponse) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """Some messages of a channel, newest first, and where the older ones begin."""
+    """A page of messages, newest first, with the cursor."""
 
     messages: Sequence[Any]
     following: str | None
 
 
 class Slack:
-    """Slack's API at one address."""
+    """The API client for one base URL."""
 
     def __init__(self, base_url: str) -> None:
         self._base, host = _checked(base_url)
         self.hosts = frozenset({host})
-        # Slack takes the answers to buttons at a host of its own.
+        # Slack has a separate host for response URLs.
         self.reply_hosts = frozenset({host, f"hooks.{host}"})
 
     async def post_message(
         self, http: HttpClient, token: SecretText, message: Mapping[str, Any]
     ) -> tuple[str, str]:
-        """Posts one message; answers with the channel's id and the message's ts."""
+        """Post a message; return its channel id and ts."""
         answer = await self._call(http, token, "chat.postMessage", message)
         channel, ts = answer.get("channel"), answer.get("ts")
         if not isinstance(channel, str) or not isinstance(ts, str):
@@ -139,11 +138,11 @@ class Slack:
         return channel, ts
 
     async def update_message(self, http: HttpClient, message: Mapping[str, Any]) -> None:
-        """Another text for a message that the bot of the connection has posted."""
+        """Update a message of the connection's bot."""
         await self._call(http, CONNECTED, "chat.update", message)
 
     async def who(self, http: HttpClient) -> str:
-        """Who the connection is over there, as bot @ workspace."""
+        """Return the connection's identity as bot @ workspace."""
         answer = await self._read(http, "auth.test", {})
         user, team = answer.get("user"), answer.get("team")
         if not isinstance(user, str) or not isinstance(team, str):
@@ -151,7 +150,7 @@ class Slack:
         return format_one_line(f"{user} @ {team}")
 
     async def channel_named(self, http: HttpClient, name: str) -> str:
-        """The id of a channel by its name; ``Missing`` when the bot sees none of that name."""
+        """Return a channel's id by name; ``Missing`` when the bot sees none of that name."""
         following: str | None = ""
         for _ in range(_CHANNEL_PAGES):
             answer = await self._read(
@@ -180,7 +179,7 @@ class Slack:
     async def history(
         self, http: HttpClient, channel: str, *, oldest: str = "", page: str | None = None
     ) -> MessagePage:
-        """One page of a channel's messages that are newer than ``oldest``."""
+        """List a page of a channel's messages newer than ``oldest``."""
         asked = {"channel": channel, "limit": str(PAGE)}
         asked |= {"oldest": oldest} if oldest else {}
         asked |= {"cursor": page} if page else {}
@@ -192,10 +191,10 @@ class Slack:
     async def replies(
         self, http: HttpClient, channel: str, ts: str
     ) -> tuple[list[Mapping[str, Any]], bool]:
-        """What was answered in a thread, oldest first, without the message that began it.
+        """List a thread's replies, oldest first, without its first message.
 
-        The second value says whether that is all up to the most that is read. A pause that Slack
-        asks for after the first page leaves it at what came before it.
+        The second value says whether the list is complete up to the limit. A rate limit after the
+        first page ends it early.
         """
         found: list[Mapping[str, Any]] = []
         following: str | None = ""
@@ -215,7 +214,7 @@ class Slack:
         return found[:_REPLIES], True
 
     async def user_name(self, http: HttpClient, user: str) -> str:
-        """What a member is called in Slack."""
+        """Return a member's display name."""
         answer = await self._read(http, "users.info", {"user": user})
         told = answer.get("user")
         told = told if isinstance(told, Mapping) else {}
@@ -270,7 +269,7 @@ def _answer(response: HttpResponse, token: SecretText) -> dict[str, Any]:
 
 
 def _following(answer: Mapping[str, Any]) -> str | None:
-    """Where the next page begins; Slack says nothing or an empty text where there is none."""
+    """Return the next cursor; Slack omits it or sends an empty one at the end."""
     told = answer.get("response_metadata")
     following = told.get("next_cursor") if isinstance(told, Mapping) else None
     return following if isinstance(following, str) and following else None
@@ -284,7 +283,7 @@ def _objects(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _checked(base_url: str) -> tuple[str, str]:
-    """The address as it is called, and the host and port that may be dialled."""
+    """Check the URL, and return it with the host and port to connect to."""
     found = read_base_address(base_url)
     if found is None:
         raise Invalid(
@@ -317,7 +316,7 @@ def _check_status(response: HttpResponse) -> None:
 
 
 def _pause(response: HttpResponse) -> float | None:
-    """Slack says it in whole seconds."""
+    """The retry delay, in whole seconds."""
     text = response.headers.get("retry-after", "").strip()
     return float(text) if _WHOLE_SECONDS.fullmatch(text) else None
 
@@ -333,7 +332,8 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _not_slack() -> NoReturn:
-    """Trying again could post twice, and would most likely meet the same stranger."""
+    """A response that is not Slack's. A retry could post twice, and would most likely fail
+    again."""
     raise UpstreamError(
         "What answered does not speak as Slack's API does.",
         code="slack_answer",

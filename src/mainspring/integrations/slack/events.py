@@ -1,4 +1,4 @@
-"""What Slack tells of: a message that is new here."""
+"""Event type of Slack: a new message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a channel read into pages: their threads, and what the people are called."""
+"""Mapping a channel's messages to pages, with threads and user names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from mainspring.integrations.slack.messages import (
     list_people,
 )
 
-# As many people as are asked for in one portion; further ones are shown by their ids.
+# The limit of user lookups per batch; further users are shown by id.
 MOST_NAMES: Final = 40
-# One person or one thread that cannot be read does not hold up the others.
+# A single unreadable user or thread does not block the others.
 _PASSED_OVER: Final = frozenset({"slack_user_not_found", "slack_user_not_visible"})
 _LATER: Final = "Slack asks for a pause: the rest follows with the next look."
 _HELD_BACK: Final = "Slack asks for a pause: the answers of some threads were not read."
@@ -33,11 +33,11 @@ _LOST_THREAD: Final = frozenset({"slack_thread_not_found", "slack_message_not_fo
 
 @dataclass(frozen=True, slots=True)
 class MessageBatch:
-    """What a page of messages became."""
+    """The result of mapping a page of messages."""
 
     items: list[Item | UnreadableItem]
     note: str | None = None
-    # Why it stopped before the end, and the ts of the last message that was read by then.
+    # The rate limit that ended it early, and the ts of the last processed message.
     pause: UpstreamError | None = None
     last: str = ""
 
@@ -52,11 +52,11 @@ async def build_message_pages(
     after: str = "",
     stops: bool = False,
 ) -> MessageBatch:
-    """The messages that are pages of their own, oldest first, each with its thread.
+    """Map top-level messages to pages, oldest first, each with its thread.
 
-    Those that are newer than ``told_after`` raise events; None: none do. Only those that are newer
-    than ``after`` are read. When Slack asks for a pause before a thread, the reading ends there if
-    it ``stops``; otherwise the rest comes without answers, and pages that are there keep theirs.
+    Messages newer than ``told_after`` are published as events; None: none are. Only messages newer
+    than ``after`` are read. On a rate limit before a thread, processing ends there if ``stops``;
+    otherwise the rest is mapped without replies, and existing pages keep theirs.
     """
     names: dict[str, str] = {}
     found: list[Item | UnreadableItem] = []
@@ -89,7 +89,7 @@ async def build_message_pages(
 
 
 def _ts(message: Any) -> str:
-    """The ts of a message; empty where it has none."""
+    """Return a message's ts; empty when it has none."""
     ts = message.get("ts") if isinstance(message, Mapping) else None
     return ts if isinstance(ts, str) and is_ts(ts) else ""
 

@@ -1,7 +1,7 @@
-"""A message of Slack as a page: one page for a message, or for a thread with its answers.
+"""Mapping a Slack message to a page: one page per message or thread.
 
-Slack marks people, channels and links inside a text; they are spelt out, so that the page reads
-as the channel does. Everything in it was written by others and stays text.
+Slack's markup for users, channels and links is resolved, so that the page reads like the channel.
+The content is untrusted text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEXT: Final = 40_000
 _BODY: Final = 200_000
 _TITLE: Final = 80
 _FILES: Final = 20
-# A message of these kinds tells of the channel itself, and nobody wrote it.
+# Subtypes of channel notices that no user wrote.
 _OF_THE_CHANNEL: Final = frozenset(
     {
         "channel_archive",
@@ -42,25 +42,25 @@ _OF_THE_CHANNEL: Final = frozenset(
 
 
 def is_ts(value: Any) -> bool:
-    """Whether this is the name of a message, which is also its time."""
+    """Report whether this is a ts, which is a message's id and time."""
     return isinstance(value, str) and _TS.fullmatch(value) is not None
 
 
 def is_written(message: Any) -> bool:
-    """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
+    """Report whether a user wrote it; unknown structures are kept and reported later."""
     kind = message.get("subtype") if isinstance(message, Mapping) else None
     return not isinstance(kind, str) or kind not in _OF_THE_CHANNEL
 
 
 def is_page_start(message: Any) -> bool:
-    """Whether it is a page of its own; an answer belongs to the page of its thread."""
+    """Report whether it is a top-level message; replies belong to their thread's page."""
     if not isinstance(message, Mapping):
         return True
     return message.get("thread_ts") in (None, message.get("ts"))
 
 
 def get_newest_ts(message: Any) -> str:
-    """The ts of the last thing said in a message and its thread; empty when it has none."""
+    """Return the newest ts of a message and its thread; empty when there is none."""
     if not isinstance(message, Mapping):
         return ""
     stamps = [str(one) for one in (message.get("ts"), message.get("latest_reply")) if is_ts(one)]
@@ -68,18 +68,18 @@ def get_newest_ts(message: Any) -> str:
 
 
 def as_number(ts: str) -> tuple[int, int]:
-    """A ts in its order; as text the longer one would be the smaller."""
+    """Convert a ts to a number, since text would not sort correctly."""
     seconds, _, rest = ts.partition(".")
     return int(seconds or 0), int(rest.ljust(9, "0") or 0)
 
 
 def format_ts(at: datetime) -> str:
-    """A moment as Slack writes it."""
+    """Format a time as a ts."""
     return f"{at.timestamp():.6f}"
 
 
 def list_people(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Everybody who wrote or is named, in the order of the messages."""
+    """List all authors and mentioned users, in order."""
     found: dict[str, None] = {}
     for one in messages:
         if isinstance(one.get("user"), str):
@@ -89,7 +89,7 @@ def list_people(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def format_text(text: str, names: Mapping[str, str]) -> str:
-    """A text of Slack as a person reads it."""
+    """Convert Slack markup to readable text."""
 
     def spelt(found: re.Match[str]) -> str:
         inside, _, label = found[1].partition("|")
@@ -111,9 +111,9 @@ def build_message_item(
     names: Mapping[str, str],
     told_after: str | None = None,
 ) -> Item | UnreadableItem:
-    """The page of one message and the answers in its thread.
+    """Build the page of a message with its replies.
 
-    It is told as an event where it is newer than the ts ``told_after``; None: nothing is.
+    Published as an event when newer than the ts ``told_after``; None: never.
     """
     ts = message.get("ts") if isinstance(message, Mapping) else None
     if not isinstance(ts, str) or not is_ts(ts):

@@ -1,8 +1,8 @@
-"""Slack again and again: what was said in the followed channels since the last look.
+"""Slack poll: new messages in the followed channels.
 
-Where a channel was read to is the ts of the last thing said in it, answers in threads included. A
-look goes back one day further, as an answer does not move the message that it answers: a thread
-with a new answer comes again, under its own name, and makes no second page.
+A channel's cursor is the ts of its newest message, replies included. A poll goes back one day
+further, because a reply does not move its parent: a thread with a new reply is read again under the
+same reference, and makes no second page.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _NAME: Final = re.compile(r"[^\s,;]{1,81}")
 
 @dataclass(frozen=True, slots=True)
 class ChannelCursor:
-    """Where the reading is: how far each channel was read, and which one is being read."""
+    """The cursor: how far each channel was read, and the current one."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
     ids: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     page: str | None = None
-    # The last thing said on the pages of this channel that were read already.
+    # The newest ts on the pages of this channel so far.
     high: str = ""
-    # The last message of the page that was read before Slack asked for a pause.
+    # The last message processed before a rate limit.
     done: str = ""
 
     def as_cursor(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class ChannelCursor:
 
 
 def parse_cursor(cursor: Mapping[str, Any] | None) -> ChannelCursor:
-    """The place that a kept cursor tells of."""
+    """Parse a stored cursor."""
     if cursor is None:
         return ChannelCursor()
     return ChannelCursor(
@@ -66,7 +66,7 @@ def parse_cursor(cursor: Mapping[str, Any] | None) -> ChannelCursor:
 
 
 def read_channels(settings: Mapping[str, Any]) -> list[str]:
-    """The channels that a connection follows, as they were written: ids or names."""
+    """Return the followed channels as configured: ids or names."""
     told = settings.get("channels")
     text = (
         " ".join(map(str, told))
@@ -77,7 +77,7 @@ def read_channels(settings: Mapping[str, Any]) -> list[str]:
 
 
 def build_poll(slack: Slack) -> Poll:
-    """The poll over one Slack."""
+    """Build the poll."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -94,11 +94,11 @@ def build_poll(slack: Slack) -> Poll:
         except (UpstreamError, NotFound) as problem:
             if problem.retryable:
                 raise
-            # One channel that is gone does not hold up the others.
+            # A missing channel does not block the others.
             items, done = [UnreadableItem(f"slack:{place.name}", problem)], True
             place = replace(place, page=None, high="", done="")
         if not done:
-            # After a pause the next look goes on, and not this one.
+            # After a rate limit the next poll continues.
             return ItemBatch(items, place.as_cursor(), more=not place.done, note=note)
         following = names[names.index(place.name) + 1 :]
         place = replace(place, name=following[0] if following else "", page=None, high="", done="")
@@ -112,12 +112,12 @@ def build_poll(slack: Slack) -> Poll:
 async def _look(
     ctx: CallContext, slack: Slack, place: ChannelCursor
 ) -> tuple[list[Item | UnreadableItem], str | None, ChannelCursor, bool]:
-    """One page of one channel, what to know of it, and whether it was the last one of it."""
+    """Read a page of a channel; return its items, a note, and whether it was the last."""
     channel = place.ids.get(place.name) or await find_channel_id(ctx, slack, place.name)
     now, known = ctx.clock.now(), place.marks.get(channel)
     mark = known or format_ts(now - _FIRST_LOOK)
     page = await _page(ctx, slack, channel, mark, place.page)
-    # One that is dated in the future moves no mark: what is said until then would be lost.
+    # A message dated in the future must not advance the cursor: later ones would be lost.
     said = [
         one
         for one in map(get_newest_ts, page.messages)
@@ -125,7 +125,7 @@ async def _look(
     ]
     high = max([place.high, mark, *said], key=as_number)
     fresh = [one for one in page.messages if _is_new(one, mark)]
-    # What a first look finds was there before, and is no news.
+    # Messages found by the first poll existed before, and are not published.
     read = await build_message_pages(
         ctx, slack, channel, fresh, known, after=place.done, stops=True
     )
@@ -144,7 +144,7 @@ async def _look(
 async def _page(
     ctx: CallContext, slack: Slack, channel: str, mark: str, page: str | None
 ) -> MessagePage:
-    """A page; where Slack has forgotten where it began, the channel is read from its mark again."""
+    """Read a page; when the cursor expired, the channel is read from its last ts again."""
     oldest = subtract_day(mark)
     try:
         return await slack.history(ctx.http, channel, oldest=oldest, page=page)
@@ -160,6 +160,6 @@ def _is_new(message: Any, mark: str) -> bool:
 
 
 def subtract_day(mark: str) -> str:
-    """A day before a ts."""
+    """Subtract a day from a ts."""
     seconds, _, rest = mark.partition(".")
     return f"{max(int(seconds) - int(_LOOK_BACK.total_seconds()), 0)}.{rest}"

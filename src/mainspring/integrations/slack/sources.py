@@ -1,4 +1,4 @@
-"""Slack on demand: the messages of one channel, newest pages first, up to a limit."""
+"""On-demand source: the messages of one channel, newest first, up to a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mainspring.integrations.slack.message_pages import build_message_pages
 from mainspring.integrations.slack.messages import format_ts
 
 _USUAL: Final = 100
-# On demand, only what was just said is news; the rest may have been there for years.
+# On demand, only recent messages are published as events.
 _FRESH: Final = timedelta(hours=1)
 CHANNEL_ID: Final = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _NAMED: Final = re.compile(r"#([\w-]{1,80})")
@@ -64,7 +64,7 @@ INPUT: Final[dict[str, Any]] = {
 
 
 def build_source(slack: Slack) -> Source:
-    """The source over one Slack."""
+    """Build the source."""
 
     async def read(
         ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
@@ -88,14 +88,14 @@ def build_source(slack: Slack) -> Source:
 
 
 async def find_channel_id(ctx: CallContext, slack: Slack, channel: str) -> str:
-    """The id of a channel that is given by its id or its name."""
+    """Return the id of a channel given by id or name."""
     if CHANNEL_ID.fullmatch(channel):
         return channel
     return await slack.channel_named(ctx.http, channel.removeprefix("#"))
 
 
 def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
-    """The channel, the time and the words of a sentence such as: #general since yesterday."""
+    """Parse channel, time and words from a sentence such as: #general since yesterday."""
     named = _NAMED.search(request)
     known = CHANNEL_ID.search(request)
     if named is None and known is None:

@@ -1,7 +1,7 @@
-"""Telegram: a bot of one's own, to be nudged by, to write to and to say yes or no with.
+"""Telegram: a personal bot for notifications, messages and approvals.
 
-Where the API is reached is said once, when the integration is built; no step can change
-it, so a bot token goes to that host and to no other.
+The API host is fixed when the integration is built; no step can change it, so a bot token is sent
+to that host only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mainspring.integrations.telegram.polls import build_updates_poll
 
 
 def integration(addresses: Mapping[str, str]) -> Integration:
-    """Everything this folder adds to an installation whose Telegram is at its address."""
+    """Build the integration."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     telegram = Telegram(addresses.get("telegram", "https://api.telegram.org"))
     return Integration(

@@ -1,6 +1,6 @@
-"""What Telegram adds: ``telegram_push``, a nudge to the owner and to nobody else.
+"""Telegram capability ``telegram_push``, a notification to the owner only.
 
-No argument chooses who gets it, so it is on the list of safe writes.
+No argument chooses the recipient, so it is a safe write.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.write_description import WriteDescription
 from mainspring.integrations.telegram.client import Telegram
 
-# Telegram takes no more in one message.
+# Telegram's limit for one message.
 _TEXT = 4_096
 
 
 def build_push_capability(telegram: Telegram) -> Capability:
-    """The capability over one Telegram."""
+    """Build the capability."""
 
     async def push(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {"message_id": await telegram.push(ctx, arguments["text"])}
@@ -53,7 +53,7 @@ def build_push_capability(telegram: Telegram) -> Capability:
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """What the owner will read, in one line."""
+    """Preview the text in one line."""
     shown = format_first_line(arguments["text"])
     return f"Nudge the owner on Telegram: {shown}"
 
@@ -112,6 +112,6 @@ _OUTPUT: dict[str, Any] = {
 
 
 def describe_push(config: Mapping[str, Any]) -> WriteDescription:
-    """A message that reaches nobody but the owner."""
+    """Describe a message that reaches only the owner."""
     del config
     return WriteDescription("send", "its owner a message on Telegram", ("subject", "text"))

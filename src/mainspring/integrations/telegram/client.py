@@ -1,9 +1,8 @@
-"""Telegram's Bot API: the only place that knows its addresses and its answers.
+"""Telegram Bot API client.
 
-The bot's token stands in the path as a secret that is put in when the request leaves, and so does
-the chat, in the query, where it is one of the owner's secrets. Telegram says the same thing twice,
-in the status and in ``ok`` of the body, and explains a refusal in ``description``. The API
-honours no idempotency key, so none is sent.
+The bot token is a secret reference in the path, resolved when the request is sent, as is the chat
+id in the query where it is one of the owner's secrets. Telegram reports a result in the status and
+in ``ok``, and explains errors in ``description``. The API supports no idempotency key.
 """
 
 from __future__ import annotations
@@ -32,24 +31,24 @@ TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")
 
 _SECONDS = 30.0
-# Nothing depends on these answers, so nothing waits long for them.
+# Nothing depends on these responses, so their timeout is short.
 _SHORT = 5.0
-# As many as one answer of getUpdates holds.
+# The limit of one getUpdates response.
 MOST_UPDATES: Final = 100
 _MOST_PAUSE = 86_400
-# Longer than one look waits for updates: a look of ours that is still open has ended by then.
+# Longer than a long poll: an open one of ours has ended by then.
 _CONFLICT_PAUSE = 30.0
 _SHOWN = 200
-# Telegram takes 4,096 units in one message; the link to the inbox is below the text.
+# Telegram's limit is 4,096 units; the link to the inbox follows the text.
 _LONGEST_PROMPT = 3_500
-# Telegram repeats the chat as a number, and what the door hides of it is no JSON any more.
+# Telegram repeats the chat id as a number, and masking it makes the JSON invalid.
 _HIDDEN_NUMBER = re.compile(rb"-?[0-9]*" + re.escape(str(CHAT).encode()) + rb"[0-9]*")
 
 _KEEP_TOKEN = f"Keep the token that @BotFather gave you: `mainspring secrets set {TOKEN.name}`."
 _KEEP_CHAT = (
     f"Write to the bot once, then keep the id of that chat: `mainspring secrets set {CHAT.name}`."
 )
-# What a refusal means, by its status and what its description begins with, and what to do.
+# Errors by status and the start of their description, with code, message and remedy.
 _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
     (
         400,
@@ -99,10 +98,10 @@ _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
 
 
 class Telegram:
-    """The Bot API at one address.
+    """The Bot API client for one base URL.
 
-    Over a connection the bot is that connection's, and the chat is the one that its owner has
-    linked; without one, both are secrets of the owner.
+    With a connection, it uses that connection's bot and linked chat; without one, both are secrets
+    of the owner.
     """
 
     def __init__(self, base_url: str) -> None:
@@ -110,7 +109,7 @@ class Telegram:
         self.hosts = frozenset({host})
 
     async def push(self, ctx: CallContext, text: str) -> int:
-        """Sends one message to the owner's chat; answers with its number there."""
+        """Send a message to the owner's chat; return its id."""
         if ctx.account is not None:
             return await self.show(ctx, get_linked_chat(ctx.account.settings), text, ())
         try:
@@ -130,7 +129,7 @@ class Telegram:
         return _number(_answer(response))
 
     async def account(self, ctx: CallContext) -> str:
-        """The bot's own name."""
+        """Return the bot's name."""
         said = await self._ask(ctx, "getMe", {})
         name = said.get("username") if isinstance(said, Mapping) else None
         if not isinstance(name, str):
@@ -138,7 +137,7 @@ class Telegram:
         return f"@{name[:64]}"
 
     async def updates(self, ctx: CallContext, offset: int, seconds: int) -> Sequence[Any]:
-        """What has come since; waits so long for the first of it."""
+        """Long-poll for updates after an offset."""
         given = {
             "offset": offset,
             "limit": MOST_UPDATES,
@@ -153,7 +152,7 @@ class Telegram:
     async def show(
         self, ctx: CallContext, chat: int | str, text: str, buttons: Sequence[Button]
     ) -> int:
-        """A message with buttons under it, one row of them."""
+        """Send a message with a row of buttons."""
         arguments: dict[str, Any] = {"chat_id": chat, "text": text}
         if buttons:
             row = [{"text": one.label, "callback_data": one.data} for one in buttons]
@@ -161,14 +160,14 @@ class Telegram:
         return _number(await self._ask(ctx, "sendMessage", arguments))
 
     async def rewrite(self, ctx: CallContext, chat: int | str, message: int, text: str) -> None:
-        """Another text for a message that stands there; its buttons go."""
+        """Edit a message's text and remove its buttons."""
         given = {"chat_id": chat, "message_id": message, "text": text}
         await self._ask(ctx, "editMessageText", given)
 
     async def answer_callback(self, ctx: CallContext, query_id: str) -> None:
-        """Ends the progress bar that Telegram shows after a button was pressed.
+        """Acknowledge a callback query, which ends its progress bar.
 
-        A query that is too old or was answered before is no problem: there is nothing to end.
+        A query that is too old or already answered is not an error.
         """
         with contextlib.suppress(UpstreamError):
             given = {"callback_query_id": query_id}
@@ -177,7 +176,7 @@ class Telegram:
     async def _ask(
         self, ctx: CallContext, method: str, given: Mapping[str, Any], *, seconds: float = _SECONDS
     ) -> Any:
-        """One call over a connection."""
+        """Make one call over a connection."""
         response = await ctx.http.send(
             HttpRequest(
                 method="POST",
@@ -201,12 +200,12 @@ class Telegram:
 
 
 def fits(text: str) -> bool:
-    """Whether a message can show all of it."""
+    """Report whether a message can show the whole text."""
     return utf16_length(text) <= _LONGEST_PROMPT
 
 
 def get_linked_chat(settings: Mapping[str, Any]) -> int | str:
-    """The chat that the owner of a connection has linked."""
+    """Return the chat linked to a connection."""
     chat = settings.get("chat_id")
     if not isinstance(chat, (int, str)) or isinstance(chat, bool):
         raise Conflict(
@@ -226,7 +225,7 @@ def _number(result: Any) -> int:
 
 
 def _not_set_up(missing: NotFound) -> NotFound:
-    """Which secret is not there is in the sentence; how it is had is said with it."""
+    """The error for a missing secret, with how to set it."""
     return NotFound(
         missing.detail,
         code=missing.code,
@@ -235,7 +234,7 @@ def _not_set_up(missing: NotFound) -> NotFound:
 
 
 def _checked(base_url: str) -> tuple[str, str]:
-    """The address as it is called, and the host and port that may be dialled."""
+    """Check the URL, and return it with the host and port to connect to."""
     found = read_base_address(base_url)
     if found is None:
         raise Invalid(
@@ -247,7 +246,7 @@ def _checked(base_url: str) -> tuple[str, str]:
 
 
 def _answer(response: HttpResponse) -> Any:
-    """The result of a call that was done; any other answer is a problem."""
+    """Return the result of a successful call; raises otherwise."""
     said = _read(response.body)
     if response.status == 200 and said is not None and said["ok"] is True:
         return said.get("result")
@@ -270,7 +269,7 @@ def _answer(response: HttpResponse) -> Any:
 
 
 def _read(body: bytes) -> dict[str, Any] | None:
-    """An answer as the Bot API speaks; None when it is something else."""
+    """Parse a Bot API response; None when it is something else."""
     try:
         said = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -282,7 +281,7 @@ def _read(body: bytes) -> dict[str, Any] | None:
 
 
 def _pause(answer: Mapping[str, Any] | None, response: HttpResponse) -> float | None:
-    """Telegram says it in whole seconds, in the body and, lately, in a header too."""
+    """The retry delay, in whole seconds, from the body or a header."""
     parameters = (answer or {}).get("parameters")
     wanted = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
     if not isinstance(wanted, int) or isinstance(wanted, bool):
@@ -292,7 +291,8 @@ def _pause(answer: Mapping[str, Any] | None, response: HttpResponse) -> float | 
 
 
 def _not_telegram() -> NoReturn:
-    """Trying again could send twice, and would most likely meet the same stranger."""
+    """A response that is not Telegram's. A retry could send twice, and would most likely fail
+    again."""
     raise UpstreamError(
         "What answered does not speak as Telegram's Bot API does.",
         code="telegram_answer",
@@ -302,7 +302,7 @@ def _not_telegram() -> NoReturn:
 
 
 def _conflict(description: str) -> UpstreamError:
-    """Only one program may read the updates of a bot; it passes when the other one stops."""
+    """Only one client may poll a bot's updates; it resolves when the other one stops."""
     if "webhook" in description.lower():
         return UpstreamError(
             "The bot has a webhook, so Telegram sends its updates there and not here.",

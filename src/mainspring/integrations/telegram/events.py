@@ -1,4 +1,4 @@
-"""What a Telegram bot tells of: a text from its owner, a chat to be linked, a button."""
+"""Event types of a Telegram bot: a text from its owner, a chat to link, a button press."""
 
 from __future__ import annotations
 

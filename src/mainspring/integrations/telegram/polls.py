@@ -1,7 +1,7 @@
-"""Reading what came to the bot: texts of its owner, codes that link a chat, buttons.
+"""Telegram poll: the owner's texts, codes that link a chat, and button presses.
 
-Whoever else finds the bot and writes to it is not heard. What was read is gone at Telegram only
-when the next look asks beyond it, and that is known here in the transaction that kept it.
+Messages from other users are ignored. Telegram deletes updates when the next poll passes a later
+offset, which is stored in the transaction that stored the updates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mainspring.contracts.partial_results import read_one
 from mainspring.integrations.telegram.client import MOST_UPDATES, Telegram
 from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECEIVED, STARTED
 
-# Whoever presses a button waits for it: so long each look stays there for something to come.
+# The long-poll timeout in seconds, kept long because people wait for button presses.
 _WAIT: Final = 20
 _START: Final = re.compile(r"/start ([A-Za-z0-9_-]{16,64})")
 _SHOWN: Final = 80
@@ -29,14 +29,14 @@ _LARGEST: Final = 2**53
 
 
 def build_updates_poll(telegram: Telegram) -> Poll:
-    """The poll over one Telegram."""
+    """Build the poll."""
 
     async def read(
         ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
     ) -> ItemBatch:
         known = (cursor or {}).get("offset")
         offset = known if _is_number(known) else 0
-        # The first look is to be over soon: somebody may be waiting for what has come already.
+        # The first poll does not wait, because updates may already be pending.
         found = await telegram.updates(ctx, offset, _WAIT if offset else 0)
         read = build_item_batch(found, settings, offset)
         for query_id in _pressed_before(found, (read.cursor or {})["offset"]):
@@ -52,10 +52,10 @@ def build_updates_poll(telegram: Telegram) -> Poll:
 
 
 def build_item_batch(found: Any, settings: Mapping[str, Any], offset: int) -> ItemBatch:
-    """Everything that is for us among what came, and where the next look begins."""
+    """Build the items of the relevant updates, and the next offset."""
     items: list[Item | UnreadableItem] = []
-    # A chat is linked by the code that comes first; what follows it in the same look waits for
-    # the next one, when it is known whose it is.
+    # The first code links a chat; what follows in the same batch waits for the next poll, when its
+    # owner is known.
     for update in found:
         if not isinstance(update, Mapping) or not _is_number(update.get("update_id")):
             continue
@@ -71,7 +71,7 @@ def build_item_batch(found: Any, settings: Mapping[str, Any], offset: int) -> It
 
 
 def _pressed_before(found: Any, offset: int) -> list[str]:
-    """The ids of the pressed buttons among the updates that this look is done with."""
+    """Return the ids of button presses among the updates that this poll has handled."""
     pressed = [
         update.get("callback_query")
         for update in found
