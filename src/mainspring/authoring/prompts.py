@@ -1,4 +1,4 @@
-"""Requests to begin with: a few of ours, and those that the workspace keeps for itself."""
+"""Saved prompts: bundled examples, and the workspace's own."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _READS: Final = Annotations(
 
 
 def prompt_capabilities() -> tuple[Capability, ...]:
-    """Keep one, list them, forget one."""
+    """Build the capabilities to save, list and delete prompts."""
     return (
         build_capability(
             "save_prompt",

@@ -1,4 +1,4 @@
-"""Requests in words that a workspace keeps, to ask for the like again."""
+"""Saved prompts of a workspace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FORGET = "DELETE FROM saved_prompts WHERE workspace_id = $1 AND id = $2 RETURNI
 async def keep_prompt(
     tx: Transaction, workspace_id: UUID, author: UUID, name: str, text: str
 ) -> dict[str, Any]:
-    """Keeps a request under a name; one that has the name already gets other words."""
+    """Save a prompt under a name, replacing an earlier one."""
     check_plain_name(name)
     row = await tx.fetchrow(_COUNT, workspace_id, name)
     if row["kept"] >= MOST_PROMPTS:
@@ -43,7 +43,7 @@ async def keep_prompt(
 
 
 async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
-    """All that are kept, by their names."""
+    """List all saved prompts by name."""
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id, MOST_PROMPTS)]
 
 

@@ -1,7 +1,7 @@
-"""What we say to a model ourselves: how definitions are written, and how one is reviewed.
+"""Prompts for generating and reviewing definitions.
 
-It is our text and what our own registries say of themselves. Everything else, the request
-included, stands between marks in the turns after it.
+They contain our own text and the registries' descriptions. Everything else, including the request,
+is delimited in the turns that follow.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mainspring.authoring.models import AutomationRequest
 from mainspring.authoring.phrases.schedule_answers import ScheduleAnswer
 from mainspring.contracts.registry import Vocabulary
 
-# Requests and what was handed in for them, as a model is shown them before its own.
+# Few-shot examples: requests with good submissions.
 
 
 @dataclass(frozen=True, slots=True)
 class FewShotExample:
-    """A request and a good answer to it, with what makes it good."""
+    """A request and a good answer, with the reason."""
 
     request: str
     shows: str
@@ -324,7 +324,7 @@ flag.\
 
 
 def system_text(vocabulary: Vocabulary, mark: str) -> str:
-    """How definitions are written here."""
+    """The system prompt for generating definitions."""
     outside = sum(outline.from_outside(one) for one in vocabulary.capabilities.values())
     return _TASK.format(
         rounds=MOST_ROUNDS,
@@ -349,7 +349,7 @@ def opening(
     read: ScheduleAnswer,
     marks: QuoteMarkers,
 ) -> str:
-    """The wish and what it is to be read with."""
+    """The first user turn: the request with its context."""
     zone = request.timezone or "not known"
     parts = [f"It is {request.now.isoformat(timespec='minutes')}. The person's time zone: {zone}."]
     if request.before is not None:
@@ -392,7 +392,7 @@ def review_opening(
     facts: Sequence[str],
     marks: QuoteMarkers,
 ) -> str:
-    """A definition with what is known of it."""
+    """The first user turn of a review."""
     return "\n\n".join(
         [
             marks.around("request", request),
@@ -404,5 +404,5 @@ def review_opening(
 
 
 def dump_json(value: Any) -> str:
-    """A value as JSON; what JSON cannot say is told as text."""
+    """Encode a value as JSON; unsupported values become text."""
     return json.dumps(value, ensure_ascii=False, default=str)
