@@ -16,7 +16,7 @@ from uuid import UUID
 from mainspring.authoring.authors import AutomationAuthor, author_of, check_may_edit
 from mainspring.authoring.draft import HOSTS_NOTE, apply_changes, is_script, refuse
 from mainspring.authoring.overlaps import check_boards
-from mainspring.authoring.saving import doubts
+from mainspring.authoring.saving import find_warnings
 from mainspring.authoring.service import AuthoringService
 from mainspring.authoring.validation import build_overlap_query, check_overlap, validate_definition
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
@@ -34,6 +34,13 @@ from mainspring.workspace.automations import (
     read_grants,
     update,
 )
+from mainspring.workspace.automations import (
+    lock_automation,
+    lock_automations,
+    lock_names,
+    read_grants,
+    update,
+)
 from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import (
     AgreedAuthority,
@@ -44,9 +51,9 @@ from mainspring.workspace.consents import (
 from mainspring.workspace.versions import (
     compute_version_id,
     find_version,
-    judge_version,
     read_version,
     use_version,
+    validate_version,
 )
 
 if TYPE_CHECKING:
@@ -100,8 +107,8 @@ def update_handler(studio: AuthoringService) -> CapabilityHandler:
         fields = {name: value for name, value in arguments.items() if name != "automation_id"}
         _check_fields(ctx, fields)
         automation_id, space, tx = UUID(arguments["automation_id"]), ctx.actor.workspace_id, ctx.tx
-        await hold_names(tx, space)
-        await hold_all(tx, space, [automation_id])
+        await lock_names(tx, space)
+        await lock_automations(tx, space, [automation_id])
         before = await schedules.list_waiting_schedules(tx, [(space, automation_id)])
         author = await author_of(ctx, tx)
         made = await _apply_edit(studio, ctx, automation_id, fields, author)
@@ -133,7 +140,7 @@ async def _apply_edit(
     author: AutomationAuthor,
 ) -> _EditResult:
     space, tx = ctx.actor.workspace_id, ctx.tx
-    row = await hold(tx, space, automation_id)
+    row = await lock_automation(tx, space, automation_id)
     made = _EditResult(row["state"])
     agreed = await load_baseline(tx, space, automation_id, ctx.actor)
     if _ROLLBACK in fields:
@@ -143,7 +150,7 @@ async def _apply_edit(
     if fields.keys() - {"state"}:
         await _ask(studio, ctx, automation_id, agreed, made)
     if "state" in fields and (made.consent is None or fields["state"] == "paused"):
-        now = await hold(tx, space, automation_id)
+        now = await lock_automation(tx, space, automation_id)
         missing: tuple[Finding, ...] = ()
         if fields["state"] == "active":
             grants = read_grants(now["grants"])
@@ -204,7 +211,7 @@ async def _edit(
         author.member_id,
         traits=report.traits,
     )
-    made.warnings = doubts(report, saved)
+    made.warnings = find_warnings(report, saved)
     made.columns += [
         name for name in sorted(fields.keys() & _PLACES.keys()) if _differs(name, before, after)
     ]
@@ -281,7 +288,7 @@ async def _go_back(
         )
     then = await read_version(tx, space, automation_id, number)
     words = await studio.words(space, then["definition"])
-    content = await judge_version(tx, space, automation_id, number, words, studio.limits)
+    content = await validate_version(tx, space, automation_id, number, words, studio.limits)
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
     after = content.definition.as_dict()
     author.check_within(after, read_grants(content.grants))
@@ -342,9 +349,9 @@ def delete_handler(studio: AuthoringService) -> CapabilityHandler:
                 code="own_automation",
                 suggestion="Let it pause itself with update_automation, or ask a person.",
             )
-        await hold_all(tx, space, [automation_id])
+        await lock_automations(tx, space, [automation_id])
         before = await schedules.list_waiting_schedules(tx, [(space, automation_id)])
-        row = await hold(tx, space, automation_id, archived=True)
+        row = await lock_automation(tx, space, automation_id, archived=True)
         await archive(tx, space, automation_id)
         await record_overtaken(tx, before, studio.limits)
         told = {"automation_id": str(automation_id), "state": "killed"}

@@ -26,7 +26,7 @@ ACKNOWLEDGED = "/acknowledged_http_fetch_hosts"
 Grants = Sequence[Mapping[str, Any]]
 
 
-def judge_grants(grants: Grants, vocabulary: Vocabulary) -> list[Finding]:
+def validate_grants(grants: Grants, vocabulary: Vocabulary) -> list[Finding]:
     """Find every problem of the grants, each with its pointer."""
     return [
         finding
@@ -73,7 +73,7 @@ def _validate_grant_limit(
         yield Finding(at, f"{key} is an upper bound and must be a number.", "type")
 
 
-def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
+def validate_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
     """Check that a person has acknowledged each reachable host."""
     fetches = [entry for entry in grants if entry["tool"] == FETCH]
     if not fetches:

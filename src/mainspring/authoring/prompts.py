@@ -15,7 +15,7 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
-from mainspring.workspace.prompts import forget_prompt, keep_prompt, list_prompts
+from mainspring.workspace.prompts import delete_prompt, list_prompts, save_prompt
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -134,7 +134,7 @@ def prompt_capabilities() -> tuple[Capability, ...]:
 async def _keep(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     actor = ctx.actor
     name, text = arguments["name"], arguments["text"]
-    return _describe_prompt(await keep_prompt(ctx.tx, actor.workspace_id, actor.id, name, text))
+    return _describe_prompt(await save_prompt(ctx.tx, actor.workspace_id, actor.id, name, text))
 
 
 async def _list(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ async def _list(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 async def _forget(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    await forget_prompt(ctx.tx, ctx.actor.workspace_id, UUID(arguments["id"]))
+    await delete_prompt(ctx.tx, ctx.actor.workspace_id, UUID(arguments["id"]))
     return {"id": arguments["id"]}
 
 

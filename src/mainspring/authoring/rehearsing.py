@@ -54,7 +54,7 @@ from mainspring.runs.rehearsal.records import (
 )
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_resources import check_accounts, check_not_widened
-from mainspring.workspace.automations import keep_content, no_automation_error, read_grants
+from mainspring.workspace.automations import no_automation_error, read_grants, store_content
 from mainspring.workspace.consent_rows import load_latest_consent
 from mainspring.workspace.consents import find_consent_additions, load_agreed_authority
 from mainspring.workspace.proposals import check_open, read_proposal
@@ -444,7 +444,7 @@ async def _begin(
         both.append((plan.beside, current, live and not now.unagreed, []))
     async with inside.transaction() as tx:
         for rehearsal_id, one, asks, firings in both:
-            content = await keep_content(tx, space, one.definition, one.grants)
+            content = await store_content(tx, space, one.definition, one.grants)
             tried = RehearsalCandidate(content.digest, serialize_grants(one.grants), one.shown)
             await keep_rehearsal(
                 tx,
@@ -516,10 +516,14 @@ async def _describe_rehearsal(
         records = await read_records(tx, space, runs_of(rehearsal))
     called = {call["capability"] for calls in records.calls.values() for call in calls}
     vocabulary = await studio.speaking(space, called)
-    return tell(rehearsal, compare_firings(rehearsal, records, vocabulary.capabilities))
+    return build_rehearsal_result(
+        rehearsal, compare_firings(rehearsal, records, vocabulary.capabilities)
+    )
 
 
-def tell(rehearsal: Rehearsal, firings: Sequence[FiringComparison]) -> dict[str, Any]:
+def build_rehearsal_result(
+    rehearsal: Rehearsal, firings: Sequence[FiringComparison]
+) -> dict[str, Any]:
     """Build the result with exactly the documented fields."""
     done = all(one.done for one in firings)
     # Over samples both sides belong to the rehearsal, and both have a cost.

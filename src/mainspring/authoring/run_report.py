@@ -56,7 +56,7 @@ class RunWait:
     url: str
 
 
-def tell_run(
+def describe_run(
     run: Mapping[str, Any], said: Sequence[Mapping[str, Any]], waited: RunWait
 ) -> dict[str, Any]:
     """Build the result with exactly the documented fields."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.draft import read_time_limit
-from mainspring.authoring.run_report import RunWait, tell_run
+from mainspring.authoring.run_report import RunWait, describe_run
 from mainspring.authoring.service import AuthoringService
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.gate.policy import mode_of
@@ -112,7 +112,7 @@ async def _describe_run(
     # A run that never started may be waiting for a worker that does not exist.
     workers = None if run["status"] in FINAL else await studio.database.fetchval(_WORKERS)
     url = studio.admin_url(run["automation_id"])
-    return tell_run(run, said, RunWait(seconds, workers=workers, url=url))
+    return describe_run(run, said, RunWait(seconds, workers=workers, url=url))
 
 
 async def _under_way(

@@ -18,11 +18,11 @@ from mainspring.workspace.automations import (
     SavedAutomation,
     create,
     find_automation_ids,
-    hold_names,
+    lock_names,
 )
 from mainspring.workspace.consent_rows import AutomationConsent, load_latest_consent
 from mainspring.workspace.consents import agree_or_ask, summarize_consent
-from mainspring.workspace.idempotency_keys import find_saved_automation, keep_save_key
+from mainspring.workspace.idempotency_keys import find_saved_automation, store_save_key
 from mainspring.workspace.versions import compute_version_id
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         )
         definition = report.accepted()
         author.check_within(definition.as_dict(), report.grants)
-        await hold_names(tx, space)
+        await lock_names(tx, space)
         key, body = given.get("idempotency_key"), hash_content(_body(given))
         if key is not None:
             before = await find_saved_automation(tx, space, author.member_id, key, body)
@@ -63,9 +63,9 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         saved = await create(tx, space, definition, report.grants, author.member_id, report.traits)
         consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor)
         if key is not None:
-            await keep_save_key(tx, space, author.member_id, key, body, saved.automation_id)
+            await store_save_key(tx, space, author.member_id, key, body, saved.automation_id)
         return _describe_saved_automation(
-            studio, saved.automation_id, saved.version, doubts(report, saved), consent
+            studio, saved.automation_id, saved.version, find_warnings(report, saved), consent
         )
 
     return save
@@ -91,7 +91,7 @@ async def check_name_free(
         )
 
 
-def doubts(report: ValidationReport, saved: SavedAutomation) -> tuple[Finding, ...]:
+def find_warnings(report: ValidationReport, saved: SavedAutomation) -> tuple[Finding, ...]:
     """Warnings that do not block saving."""
     return tuple(as_written(one) for one in (*saved.warnings, *report.warnings))
 

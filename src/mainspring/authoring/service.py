@@ -24,8 +24,8 @@ from mainspring.definition.validate import ValidationReport
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.workspace_validation import (
     find_missing_dependencies,
-    judge_here,
     load_vocabulary,
+    validate_in_workspace,
 )
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class AuthoringService:
         """Validate a definition, with this installation's warnings."""
         words = await self.words(workspace_id, document)
         whose = DefinitionOwner(workspace_id, automation_id, author_id)
-        report = await judge_here(
+        report = await validate_in_workspace(
             document, whose, words, self._models, self.limits, self._preflight
         )
         return await prebuild_scripts(self._script_runner, workspace_id, report)

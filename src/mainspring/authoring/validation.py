@@ -18,7 +18,7 @@ from mainspring.authoring.draft import (
     read_granted_tools,
     refuse,
 )
-from mainspring.authoring.grants import FETCH, judge_grants, judge_hosts
+from mainspring.authoring.grants import FETCH, validate_grants, validate_hosts
 from mainspring.authoring.overlaps import (
     ExistingAutomation,
     OverlapQuery,
@@ -52,14 +52,14 @@ async def validate_definition(
     asked = is_script(document) and arguments.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
         words = await studio.words(workspace_id, document)
-        about_grants = judge_grants(read_granted_tools(document), words)
+        about_grants = validate_grants(read_granted_tools(document), words)
         findings += about_grants
     if early:
         # The validator would repeat the errors of these triggers.
         document = {**document, "triggers": []}
     report = await studio.judge(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
-        findings += judge_hosts(_reached(document, report), arguments.get(HOSTS_NOTE) or ())
+        findings += validate_hosts(_reached(document, report), arguments.get(HOSTS_NOTE) or ())
     refuse((*findings, *_further(report, about_grants)))
     return report
 

@@ -22,13 +22,13 @@ from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
-from mainspring.workspace.accounts.rows import AccountRow, find_member_account, remember_watcher
+from mainspring.workspace.accounts.rows import AccountRow, find_member_account, set_watcher
 from mainspring.workspace.automation_states import activate, archive
 from mainspring.workspace.automations import (
     create,
     find_automation_ids,
-    hold_all,
-    hold_names,
+    lock_automations,
+    lock_names,
     update,
 )
 from mainspring.workspace.consents import (
@@ -101,7 +101,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
     async def watch(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         to, space, tx = _polled(reachable, arguments), ctx.actor.workspace_id, ctx.tx
         account = await _account(ctx, to)
-        await hold_names(tx, space)
+        await lock_names(tx, space)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
         every = str(arguments.get("every") or await _read_poll_interval(tx, space, to, known))
         name = await _name(tx, space, to, account, known)
@@ -119,7 +119,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
             consent = await agree_or_ask(tx, space, saved.automation_id, ctx.actor)
             starts = consent is None
         else:
-            await hold_all(tx, space, [known])
+            await lock_automations(tx, space, [known])
             before = await schedules.list_waiting_schedules(tx, [(space, known)])
             agreed = await load_baseline(tx, space, known, ctx.actor)
             saved = await update(
@@ -138,7 +138,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
             )
             await activate(tx, space, saved.automation_id, words, studio.limits, missing)
         if account is not None:
-            await remember_watcher(tx, space, account.id, saved.automation_id)
+            await set_watcher(tx, space, account.id, saved.automation_id)
         return {
             "source": to.name,
             "automation_id": str(saved.automation_id),
@@ -187,13 +187,13 @@ def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHand
         told = {"source": to.name, "state": "stopped"}
         if known is None:
             return Unchanged(told)
-        await hold_names(tx, space)
-        await hold_all(tx, space, [known])
+        await lock_names(tx, space)
+        await lock_automations(tx, space, [known])
         before = await schedules.list_waiting_schedules(tx, [(space, known)])
         await archive(tx, space, known)
         await record_overtaken(tx, before, studio.limits)
         if account is not None:
-            await remember_watcher(tx, space, account.id, None)
+            await set_watcher(tx, space, account.id, None)
         return {**told, "automation_id": str(known)}
 
     return unwatch

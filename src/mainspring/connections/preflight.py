@@ -25,7 +25,11 @@ from mainspring.outbound.egress.dial import check_literal_address, not_public_er
 from mainspring.outbound.egress.url import parse_url
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.accounts import rows
-from mainspring.workspace.people.email_addresses import MailAddressState, reach_maker, reach_member
+from mainspring.workspace.people.email_addresses import (
+    MailAddressState,
+    load_author_mail_address,
+    load_member_mail_address,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -144,9 +148,11 @@ class InstallationPreflight:
         space = whose.workspace_id
         async with WorkspaceDatabase(self._database, space).acquire() as tx:
             if whose.automation_id is not None:
-                return await reach_maker(tx, space, whose.automation_id, self._owner_mail)
+                return await load_author_mail_address(
+                    tx, space, whose.automation_id, self._owner_mail
+                )
             assert whose.author_id is not None
-            return await reach_member(tx, space, whose.author_id, self._owner_mail)
+            return await load_member_mail_address(tx, space, whose.author_id, self._owner_mail)
 
     async def _connections(
         self, calls: list[Call], vocabulary: Vocabulary, whose: DefinitionOwner

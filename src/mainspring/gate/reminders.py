@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mainspring.gate.drafting.resume import withdraw_drafts_of_ended_runs
 from mainspring.store.database_errors import log_and_convert_error
-from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
@@ -62,7 +62,7 @@ class DraftReminders:
             due = await tx.fetch(_DUE, _MOST)
             for row in due:
                 after = " The run waits for it, and its step fails after that." * row["awaited"]
-                await leave_message(
+                await post_message(
                     tx,
                     row["workspace_id"],
                     title="A held write expires soon",

@@ -68,8 +68,8 @@ from mainspring.workspace.webhooks import (
     NOTE_FIRED,
     OWNER_HERE,
     HeldWebhook,
-    hold_webhooks,
-    note_fired,
+    lock_webhooks,
+    record_firings,
 )
 
 if TYPE_CHECKING:
@@ -448,7 +448,7 @@ class Dispatcher:
         made: dict[UUID | None, Recorded] = {}
         groups: dict[UUID, list[RunRequest]] = defaultdict(list)
         async with connection.transaction():
-            held = await hold_webhooks(connection, sorted(names))
+            held = await lock_webhooks(connection, sorted(names))
             for request in requests:
                 webhook = held.get(request.trigger_id) if request.trigger_id else None
                 if webhook is None or not _is_current(request, webhook):
@@ -693,7 +693,7 @@ async def _note_fired(
     }
     if due:
         with contextlib.suppress(Exception):
-            await note_fired(tx, sorted(due))
+            await record_firings(tx, sorted(due))
 
 
 def _allowance(row: Mapping[str, Any]) -> CostAllowance:

@@ -15,7 +15,7 @@ from mainspring.runs.queue import PARKED
 from mainspring.runs.rows import RunEnd, run_event
 from mainspring.runs.run_requests import Lane, lock_lanes, release_lanes
 from mainspring.store.events import append_events
-from mainspring.workspace.halts import forget, list_released_halts
+from mainspring.workspace.halts import delete_halt, list_released_halts
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -35,6 +35,8 @@ from mainspring.runs.questions import (
     lock_question,
 )
 from mainspring.workspace.inbox import leave_message
+from mainspring.runs.questions import StepQuestion, answer, ask, list_questions, lock_question
+from mainspring.workspace.inbox import post_message
 
 # The schemas of the capabilities for questions.
 
@@ -256,7 +258,7 @@ async def _ask_question(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[
     )
     place = (run.automation_id, run.id, run.step, run.item)
     await ask(ctx.tx, ctx.actor.workspace_id, place, question)
-    await leave_message(
+    await post_message(
         ctx.tx,
         ctx.actor.workspace_id,
         title=f"A plan asks: {question.title}"[:200],

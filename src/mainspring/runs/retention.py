@@ -27,7 +27,7 @@ from mainspring.store.partitions import (
     list_ended_partitions,
     lock_month_exclusive,
 )
-from mainspring.workspace.versions import forget_unused
+from mainspring.workspace.versions import delete_unused_definitions
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -197,7 +197,9 @@ async def _delete_old(bounds: Sequence[RetentionCutoff], tx: Transaction, most: 
 
 async def _delete_rehearsals(before: datetime, tx: Transaction, most: int) -> int:
     gone = await tx.fetch(_REHEARSALS, before, most)
-    await forget_unused(tx, [(row["workspace_id"], row["definition_hash"]) for row in gone])
+    await delete_unused_definitions(
+        tx, [(row["workspace_id"], row["definition_hash"]) for row in gone]
+    )
     return len(gone)
 
 

@@ -35,21 +35,22 @@ from mainspring.workspace.alerts import (
     Alert,
     AlertMail,
     append_failure,
+    claim_mail,
     count_consecutive_failures,
     count_failures_since,
     find_recent_alert,
     give_up_mail,
-    hold_failing,
     list_failed_runs,
+    lock_failing,
     post_alert,
     set_failures,
     set_mailed,
-    take_mail,
 )
 from mainspring.workspace.automations import hold_triggers, set_state
 from mainspring.workspace.people.email_addresses import find_author_address
 from mainspring.workspace.push_subscriptions import queue_failure
 from mainspring.workspace.schedules import list_waiting_schedules
+from mainspring.workspace.triggers import lock_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -103,7 +104,7 @@ class FailureAlerts:
             by_automation[row["workspace_id"], row["automation_id"]].append(row)
         touched = {*by_automation, *_automations_of(ended)}
         if touched:
-            held = await hold_failing(tx, sorted(touched), set(by_automation))
+            held = await lock_failing(tx, sorted(touched), set(by_automation))
             await self._pause(
                 tx,
                 [
@@ -140,7 +141,7 @@ class FailureAlerts:
         pairs = [_pair(stop.automation) for stop in stops]
         if not pairs:
             return
-        await hold_triggers(tx, pairs)
+        await lock_triggers(tx, pairs)
         before = await list_waiting_schedules(tx, pairs)
         for (workspace_id, automation_id), stop in zip(pairs, stops, strict=True):
             await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
@@ -249,7 +250,7 @@ class AlertMailer:
         could send.
         """
         async with self._database.transaction() as tx:
-            mail = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
+            mail = await claim_mail(tx, self._first_pause, _LONGEST_PAUSE)
             if mail is None:
                 return False
             to = await find_author_address(tx, mail.workspace_id, mail.automation_id, self._first)

@@ -39,7 +39,7 @@ from mainspring.triggers.log_reader import (
     no_hook,
 )
 from mainspring.triggers.presets import listens_to
-from mainspring.workspace.events import note_fired, note_passed_over
+from mainspring.workspace.events import notify_ignored_event, record_firing
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -202,7 +202,7 @@ class EventMatcher:
         causes = {match.event.run_id for match in found} - {None}
         trials = await trials_among(tx, workspace_id, causes)
         meant = {match.trigger.id for match in found if match.event.run_id not in trials}
-        times = await note_fired(tx, workspace_id, {match.trigger.id for match in found}, meant)
+        times = await record_firing(tx, workspace_id, {match.trigger.id for match in found}, meant)
         requests: list[RunRequest] = []
         for match in found:
             if match.trigger.id in times:
@@ -299,4 +299,4 @@ def _broken(trigger_id: UUID, error: Exception) -> Problem:
 
 
 async def _record_passed_over(tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
-    await note_passed_over(tx, entry.workspace_id, entry.place[1], problem)
+    await notify_ignored_event(tx, entry.workspace_id, entry.place[1], problem)

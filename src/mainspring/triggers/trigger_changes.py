@@ -26,7 +26,7 @@ from mainspring.store.database_errors import is_collision
 from mainspring.triggers.fire_times import MissedFiring, Overtaking, overtaken
 from mainspring.triggers.schedule import key_of, read_schedule
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import find_automation_ids, hold_all, hold_names
+from mainspring.workspace.automations import find_automation_ids, lock_automations, lock_names
 from mainspring.workspace.schedules import SupersededSchedule, WaitingSchedule
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ async def change(
             async with database.transaction() as tx:
                 held = list(automations)
                 if names is not None:
-                    await hold_names(tx, workspace_id)
+                    await lock_names(tx, workspace_id)
                     held += await find_automation_ids(tx, workspace_id, names)
-                await hold_all(tx, workspace_id, held)
+                await lock_automations(tx, workspace_id, held)
                 before = await schedules.list_waiting_schedules(
                     tx, [(workspace_id, one) for one in held]
                 )

@@ -142,7 +142,7 @@ async def list_failed_runs(
     return [dict(row) for row in rows]
 
 
-async def hold_failing(
+async def lock_failing(
     tx: Transaction, touched: Sequence[tuple[UUID, UUID]], failing: set[tuple[UUID, UUID]]
 ) -> list[dict[str, Any]]:
     """Lock the automations that need a new failure count, in a fixed order."""
@@ -212,7 +212,7 @@ async def append_failure(
     await tx.execute(_GATHER, workspace_id, alert_id, message, mail)
 
 
-async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -> AlertMail | None:
+async def claim_mail(tx: Transaction, first_pause: float, longest_pause: float) -> AlertMail | None:
     """Claim the mail that has been due for longest, leased until its next attempt."""
     row = await tx.fetchrow(_TAKE_MAIL, first_pause, longest_pause)
     if row is None:

@@ -55,7 +55,7 @@ async def read_audit(
     return [dict(row) for row in rows]
 
 
-def tell_saved(saved: SavedAutomation, name: str) -> dict[str, Any]:
+def describe_save(saved: SavedAutomation, name: str) -> dict[str, Any]:
     """Describe a save: its version, and the permissions that it added."""
     return {
         "automation_id": str(saved.automation_id),
@@ -66,6 +66,6 @@ def tell_saved(saved: SavedAutomation, name: str) -> dict[str, Any]:
     }
 
 
-def is_idle(saved: SavedAutomation) -> bool:
+def is_unchanged(saved: SavedAutomation) -> bool:
     """Whether a save changed nothing, so that there is nothing to record."""
     return not saved.changed and not saved.switched_back

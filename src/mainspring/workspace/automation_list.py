@@ -100,7 +100,7 @@ def count_success_streak(statuses: Sequence[str]) -> int:
     return won
 
 
-async def read_signs(
+async def load_health(
     tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, dict[str, Any]]:
     """Load the health of some automations, by id."""
@@ -108,7 +108,7 @@ async def read_signs(
     return {row["id"]: _describe_health(row) for row in rows}
 
 
-async def read_use(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> dict[str, Any]:
+async def load_usage(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> dict[str, Any]:
     """Load which capabilities the latest runs called, and how far back that goes."""
     rows = await tx.fetch(_USED, workspace_id, automation_id, RUNS_FOR_USE)
     first = rows[0] if rows else {"runs": 0, "since": None}
@@ -244,7 +244,7 @@ async def list_automations(
     return [_describe_automation(row) for row in rows]
 
 
-async def list_with_signs(
+async def list_with_health(
     tx: Transaction,
     workspace_id: UUID,
     query: AutomationQuery,
@@ -258,7 +258,7 @@ async def list_with_signs(
     rows = await list_automations(
         tx, workspace_id, state=state, search=search, after=after, most=most, wanted=query
     )
-    signs = await read_signs(tx, workspace_id, [row["id"] for row in rows])
+    signs = await load_health(tx, workspace_id, [row["id"] for row in rows])
     return [{**row, **signs[row["id"]]} for row in rows]
 
 

@@ -179,7 +179,7 @@ async def find_missing_secrets(
     return tuple(_build_missing_finding(use) for use in lacking)
 
 
-async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
+async def check_owner_active(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
     """Reject work for an owner who is no longer a member, or is disabled."""
     if await tx.fetchrow(_HERE, workspace_id, owner_id) is None:
         raise NotFound(
@@ -190,7 +190,7 @@ async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) 
         )
 
 
-async def check_secrets_there(
+async def check_secrets_set(
     tx: Transaction,
     workspace_id: UUID,
     owner_id: UUID,

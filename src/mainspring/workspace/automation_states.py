@@ -18,7 +18,7 @@ from mainspring.contracts.preflight import WOULD_FAIL
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.strict_json import split_pointer
 from mainspring.definition.validate import validate
-from mainspring.workspace.automation_resources import check_owner_here, check_secrets_there
+from mainspring.workspace.automation_resources import check_owner_active, check_secrets_set
 from mainspring.workspace.automations import (
     AutomationStatus,
     check_name,
@@ -123,17 +123,17 @@ async def activate(
 
     The definition may be older than this installation, so it is validated again with the current
     registry and policy. An automation that waits for consent cannot be activated. ``missing`` is
-    the result of ``doubts_here``; some of its findings block activation.
+    the result of ``find_missing_dependencies``; some of its findings block activation.
     """
-    row = await hold(tx, workspace_id, automation_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
     if row["state"] == "active":
         return "active"
-    await check_owner_here(tx, workspace_id, row["created_by"])
+    await check_owner_active(tx, workspace_id, row["created_by"])
     await check_agreed(tx, workspace_id, automation_id, row["version"])
     rows = await list_triggers(tx, workspace_id, automation_id)
     document = merge_stored_triggers(row["document"], rows)
     await check_usable(document, automation_id, vocabulary, limits)
-    await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
+    await check_secrets_set(tx, workspace_id, row["created_by"], document, limits)
     check_nothing_missing(document, missing)
     await set_state(tx, workspace_id, automation_id, "active")
     await resume_triggers(tx, workspace_id, automation_id)
@@ -161,7 +161,7 @@ async def check_usable(
 
 async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
     """Pause: no trigger starts it once this commits; manual runs still work."""
-    row = await hold(tx, workspace_id, automation_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
     if row["state"] != "paused":
         await set_state(tx, workspace_id, automation_id, "paused")
     await tx.execute(_FORGET, workspace_id, automation_id)
@@ -170,7 +170,7 @@ async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Aut
 
 async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> AutomationStatus:
     """Archive: nothing starts it, and its name is free."""
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         await set_state(tx, workspace_id, automation_id, "archived")
     return "archived"
@@ -183,8 +183,8 @@ async def restore(
 
     Only the recipe installer restores what was uninstalled; it passes ``recovering``.
     """
-    await hold_names(tx, workspace_id)
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    await lock_names(tx, workspace_id)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         state: AutomationStatus = row["state"]
         return state

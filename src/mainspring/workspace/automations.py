@@ -35,6 +35,14 @@ from mainspring.workspace.consent_rows import (
     remove_trigger_from_consent,
     renew_consent,
 )
+from mainspring.workspace.consent_rows import ConsentChannel, keep_agreed, renew_consent
+from mainspring.workspace.triggers import (
+    arm,
+    list_triggers,
+    lock_triggers,
+    match_definition,
+    sync_triggers,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -367,8 +375,8 @@ async def save(
 
     ``via`` says how a person consented to it in the same call; None: the caller handles consent.
     """
-    await hold_names(tx, workspace_id)
-    content = await keep_content(tx, workspace_id, definition, grants, traits)
+    await lock_names(tx, workspace_id)
+    content = await store_content(tx, workspace_id, definition, grants, traits)
     named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
     if named is None:
         saved = await _save_first_version(tx, workspace_id, content, author)
@@ -391,7 +399,7 @@ async def create(
     via: ConsentChannel | None = None,
 ) -> SavedAutomation:
     """Create an automation; a name in use is rejected."""
-    await hold_names(tx, workspace_id)
+    await lock_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
     content = await keep_content(tx, workspace_id, definition, grants, traits)
     saved = await _save_first_version(tx, workspace_id, content, author)
@@ -417,8 +425,8 @@ async def update(
 
     Afterwards its triggers match the definition, also when the definition did not change.
     """
-    await hold_names(tx, workspace_id)
-    row = await hold(tx, workspace_id, automation_id, archived=archived)
+    await lock_names(tx, workspace_id)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=archived)
     if expected_version is not None and row["version"] != expected_version:
         raise Conflict(
             f"Version {row['version']} is in force, and this change was made to "
@@ -426,14 +434,14 @@ async def update(
             code="version_changed",
             suggestion="Read the automation again and make the change to what it is now.",
         )
-    content = await keep_content(tx, workspace_id, definition, grants, traits)
+    content = await store_content(tx, workspace_id, definition, grants, traits)
     saved = await put_version(tx, workspace_id, row, content, author)
     if via is not None:
         await keep_agreed(tx, workspace_id, automation_id, author, via)
     if not saved.changed:
         rows = await list_triggers(tx, workspace_id, automation_id)
-        if not agree(definition.as_dict(), rows):
-            await _follow(tx, workspace_id, automation_id, definition, row["state"])
+        if not match_definition(definition.as_dict(), rows):
+            await _sync_triggers(tx, workspace_id, automation_id, definition, row["state"])
             return replace(saved, switched_back=True)
     return saved
 
@@ -483,13 +491,13 @@ async def put_version(
         content.grants,
         content.traits,
     )
-    await _follow(tx, workspace_id, automation_id, content.definition, state)
+    await _sync_triggers(tx, workspace_id, automation_id, content.definition, state)
     return SavedAutomation(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
     )
 
 
-async def put_in_force(
+async def make_version_current(
     tx: Transaction,
     workspace_id: UUID,
     row: Any,
@@ -516,7 +524,7 @@ async def put_in_force(
         content.grants,
         content.traits,
     )
-    await _follow(tx, workspace_id, automation_id, content.definition, state)
+    await _sync_triggers(tx, workspace_id, automation_id, content.definition, state)
     return SavedAutomation(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
     )
@@ -539,7 +547,7 @@ async def _check_change(
     return widened
 
 
-async def hold(
+async def lock_automation(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, *, archived: bool = False
 ) -> Any:
     """Lock an automation with its current version until the transaction ends. Archived ones are
@@ -555,11 +563,13 @@ async def hold(
     return row
 
 
-async def hold_all(tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]) -> None:
+async def lock_automations(
+    tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]
+) -> None:
     """Lock automations and then all their triggers, each in a fixed order. Callers that change
     several lock all of them first, to avoid deadlocks."""
     await tx.execute(_HOLD, workspace_id, list(automations))
-    await hold_triggers(tx, [(workspace_id, one) for one in automations])
+    await lock_triggers(tx, [(workspace_id, one) for one in automations])
 
 
 async def find_automation_ids(
@@ -569,7 +579,7 @@ async def find_automation_ids(
     return [row["id"] for row in await tx.fetch(_NAMED, workspace_id, list(names))]
 
 
-async def hold_names(tx: Transaction, workspace_id: UUID) -> None:
+async def lock_names(tx: Transaction, workspace_id: UUID) -> None:
     """Lock the workspace's automation names until the transaction ends."""
     await tx.execute(_HOLD_NAMES, str(workspace_id))
 
@@ -620,7 +630,7 @@ def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
     return tuple(Grant(entry["capability"], entry["params"]) for entry in kept)
 
 
-async def keep_content(
+async def store_content(
     tx: Transaction,
     workspace_id: UUID,
     definition: Definition,
@@ -662,7 +672,7 @@ async def _save_first_version(
         None,
         content.traits.as_dict(),
     )
-    await _follow(tx, workspace_id, automation_id, content.definition, "paused")
+    await _sync_triggers(tx, workspace_id, automation_id, content.definition, "paused")
     lacking = await _find_warnings(tx, workspace_id, author, content.definition.as_dict())
     widened = read_grants(content.grants)
     return SavedAutomation(automation_id, 1, changed=True, widened=widened, warnings=lacking)
@@ -685,7 +695,7 @@ async def _find_warnings(
     )
 
 
-async def _follow(
+async def _sync_triggers(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
@@ -693,8 +703,8 @@ async def _follow(
     state: AutomationStatus,
 ) -> None:
     """Sync the triggers with the definition; they are armed while the automation is active."""
-    await hold_triggers(tx, [(workspace_id, automation_id)])
-    await keep_triggers(tx, workspace_id, automation_id, definition)
+    await lock_triggers(tx, [(workspace_id, automation_id)])
+    await sync_triggers(tx, workspace_id, automation_id, definition)
     await arm(tx, workspace_id, automation_id, active=state == "active")
 
 

@@ -18,7 +18,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
 from mainspring.workspace.automation_states import archive
-from mainspring.workspace.automations import create, find_automation_ids, hold_names, set_state
+from mainspring.workspace.automations import create, find_automation_ids, lock_names, set_state
 from mainspring.workspace.consents import agree_or_ask
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class BuiltInAutomations:
         """
         if self._words is None:
             raise InternalError("Nothing is open here that this could work on.", retryable=False)
-        await hold_names(tx, workspace_id)
+        await lock_names(tx, workspace_id)
         document = {
             "schema_version": "1.2",
             "name": await _choose_free_name(

@@ -28,7 +28,7 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automation_states import activate
-from mainspring.workspace.automations import hold, read_grants
+from mainspring.workspace.automations import lock_automation, read_grants
 from mainspring.workspace.consent_rows import (
     REPEAT,
     AutomationConsent,
@@ -45,7 +45,7 @@ from mainspring.workspace.consents import (
     get_consent_channel,
     may_agree,
 )
-from mainspring.workspace.proposals import is_written
+from mainspring.workspace.proposals import matches_unsaved_proposal
 from mainspring.workspace.repeat_consents import keep_repeat_answer, load_repeat_consent
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class _ConsentHandlers:
             agree=agree,
             via=get_consent_channel(ctx.actor),
         )
-        row = await hold(ctx.tx, space, found.automation_id)
+        row = await lock_automation(ctx.tx, space, found.automation_id)
         state = row["state"]
         if starts and state != "active":
             words = await self.words(space, row["document"])
@@ -301,7 +301,7 @@ async def _check_named(ctx: CallContext, found: AutomationConsent, address: str)
             "This token may approve other automations, and not this one.", consent_id, address
         )
     space, version = ctx.actor.workspace_id, found.version
-    written = await is_written(ctx.tx, space, found.automation_id, version)
+    written = await matches_unsaved_proposal(ctx.tx, space, found.automation_id, version)
     if written or is_from_words(found.additions):
         raise _person_required_error(
             "This version has the steps of a proposal that was written from a request in words. A "

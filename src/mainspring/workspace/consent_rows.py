@@ -33,7 +33,7 @@ from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.inbox import mark_consent_read
-from mainspring.workspace.proposals import is_written
+from mainspring.workspace.proposals import matches_unsaved_proposal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -134,7 +134,9 @@ async def mark_words(
 ) -> tuple[AuthorityAddition, ...]:
     """The additions; one more where this version, or what was asked before it, is a proposal."""
     kept = tuple(one for one in added if one.capability != _PROPOSES)
-    marked = is_from_words(before) or await is_written(tx, workspace_id, automation_id, version)
+    marked = is_from_words(before) or await matches_unsaved_proposal(
+        tx, workspace_id, automation_id, version
+    )
     return (*kept, _WORDS) if marked else kept
 
 

@@ -35,6 +35,8 @@ from mainspring.workspace.automations import (
     merge_stored_triggers,
     set_state,
 )
+from mainspring.definition.traits import UNDECLARED, DefinitionTraits
+from mainspring.workspace.automations import lock_automation, read_grants, set_state
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -61,6 +63,8 @@ from mainspring.workspace.consent_rows import (
     with_names,
 )
 from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
+from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -201,7 +205,7 @@ async def ask_if_wider(
 
 async def extend_agreement(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
     """A change that adds nothing was made: the agreement covers it, unless a question is open."""
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if there is None or not there.blocks(row["version"]):
         await keep_covered(tx, workspace_id, automation_id)
@@ -227,7 +231,7 @@ async def change_by(
 ) -> tuple[T, AutomationConsent | None]:
     """Changes an automation, and asks about what that adds where no person did it."""
     # Locked first: what the change is compared with must not change meanwhile.
-    await hold(tx, workspace_id, automation_id, archived=True)
+    await lock_automation(tx, workspace_id, automation_id, archived=True)
     agreed = await load_baseline(tx, workspace_id, automation_id, actor)
     made = await work()
     return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor)
@@ -270,7 +274,7 @@ async def ask_consent(
         # What came from elsewhere is looked at, whatever else is asked by now.
         if there.origin in LOOKED_AT_ONCE and origin not in LOOKED_AT_ONCE:
             origin = there.origin
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     if base[0] is None:
@@ -399,7 +403,7 @@ async def ensure_asked(
     actor: Actor,
 ) -> None:
     """What nobody has agreed to, nor been asked about, is asked about now."""
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     there = await load_latest_consent(tx, workspace_id, automation_id)
     kept = await tx.fetchrow(_AGREED, workspace_id, automation_id)
     blocks = there is not None and there.blocks(row["version"])
@@ -426,7 +430,7 @@ async def agree_to_shown(
 
     The answer is the consent that was given; None: there was nothing to agree to.
     """
-    row = await hold(tx, workspace_id, automation_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
     there = await load_latest_consent(tx, workspace_id, automation_id)
     if not actor.is_person or there is None or not there.blocks(row["version"]):
         return None
@@ -440,7 +444,7 @@ async def confirm_agreement(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor
 ) -> None:
     """A person has looked at what an upgrade carried over, and agrees to it as it is."""
-    row = await hold(tx, workspace_id, automation_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
     if not actor.is_person:
         raise PermissionDenied(
             "A person looks at what an automation may do; a program cannot.",
@@ -572,7 +576,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) ->
     rest = len(made.additions) - len(told)
     if rest:
         told.append(f"- and {rest} more")
-    await leave_message(
+    await post_message(
         tx,
         workspace_id,
         title=f"{made.automation[:150]} waits for your consent",

@@ -23,7 +23,7 @@ from mainspring.workspace.consents import (
     find_consent_additions,
     get_consent_channel,
 )
-from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
 from mainspring.workspace.webhooks import OWNER_HERE
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _StoppedResources:
     webhooks: list[str] = field(default_factory=list)
 
 
-async def stop_all_of(
+async def stop_member_resources(
     tx: Transaction, user_id: UUID, workspace_id: UUID | None = None, *, why: str
 ) -> None:
     """Stop a member's automations in one workspace or all, and notify the remaining members."""
@@ -129,7 +129,7 @@ async def stop_all_of(
         await _tell(tx, space, person, what, why)
 
 
-async def remember_leaver(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
+async def record_departure(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
     """Record a leaving member for the later takeover; call while they are still a member."""
     await tx.execute(_REMEMBER, workspace_id, user_id)
 
@@ -151,7 +151,7 @@ async def _tell(
     lines = [f"- {one}" for one in _shorten_names(what.automations)]
     command = f"mainspring members takeover {person['email']}"
     lines += [f"- the webhook token of {one}" for one in _shorten_names(what.webhooks)]
-    await leave_message(
+    await post_message(
         tx,
         workspace_id,
         title=f"{name[:100]} {why}: what they made has stopped",

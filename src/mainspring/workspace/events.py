@@ -108,7 +108,7 @@ async def publish(
     return made.id
 
 
-async def tell_again(tx: Transaction, event: Event) -> UUID:
+async def republish(tx: Transaction, event: Event) -> UUID:
     """Publish a copy of an event, which current triggers see as new.
 
     The copy starts a new event chain; a copy of a trial's event stays part of the trial.
@@ -205,13 +205,13 @@ def _find_schema_problems(schema: Mapping[str, Any], limits: Limits) -> list[Fin
     return check_schema(schema, limits, at)
 
 
-async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
+async def delete_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
     """Delete a declared type; events of this type may then have any shape."""
     if await tx.fetchrow(_FORGET, workspace_id, name) is None:
         raise NotFound("Nobody here declared this event type.", code="no_event_type")
 
 
-async def note_fired(
+async def record_firing(
     tx: Transaction, workspace_id: UUID, triggers: Collection[UUID], meant: Collection[UUID]
 ) -> dict[UUID, tuple[datetime | None, datetime | None]]:
     """Record a firing; return which triggers are armed, with their previous and new fire times.
@@ -223,7 +223,7 @@ async def note_fired(
     return {row["id"]: (row["before"], row["now"]) for row in rows}
 
 
-async def note_passed_over(
+async def notify_ignored_event(
     tx: Transaction, workspace_id: UUID, event_id: UUID, problem: Problem
 ) -> None:
     """Notify the workspace that an event started nothing, and why."""

@@ -171,7 +171,7 @@ async def list_released_halts(tx: Transaction) -> Sequence[tuple[UUID | None, UU
     return [(row["workspace_id"], row["id"]) for row in await tx.fetch(_RELEASED)]
 
 
-async def forget(tx: Transaction, halt_id: UUID) -> None:
+async def delete_halt(tx: Transaction, halt_id: UUID) -> None:
     """Delete a released halt once no run can be set aside for it any more."""
     await tx.execute(_FORGET, halt_id)
 

@@ -55,7 +55,7 @@ async def find_saved_automation(
     return made
 
 
-async def keep_save_key(
+async def store_save_key(
     tx: Transaction,
     workspace_id: UUID,
     member_id: UUID,

@@ -26,8 +26,8 @@ from mainspring.workspace.automations import (
     SavedAutomation,
     create,
     find_automation_ids,
-    hold_all,
-    hold_names,
+    lock_automations,
+    lock_names,
     update,
 )
 from mainspring.workspace.consents import (
@@ -36,7 +36,7 @@ from mainspring.workspace.consents import (
     find_consent_additions,
     load_agreed_authority,
 )
-from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -102,7 +102,9 @@ async def export_all(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "automations": found}
 
 
-async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[ImportCandidate]:
+async def validate_import(
+    value: Any, vocabulary: Vocabulary, limits: Limits
+) -> list[ImportCandidate]:
     """Validate one definition or an export of many, with all problems; nothing is stored."""
     candidates: list[ImportCandidate] = []
     findings: list[Finding] = []
@@ -143,7 +145,7 @@ async def add_renamed_candidates(
     ]
 
 
-async def import_judged(
+async def import_validated(
     tx: Transaction,
     workspace_id: UUID,
     candidates: Sequence[ImportCandidate],
@@ -153,10 +155,10 @@ async def import_judged(
     on_clash: OnClash = "refuse",
 ) -> list[ImportResult]:
     """Store all documents or none, each paused."""
-    await hold_names(tx, workspace_id)
+    await lock_names(tx, workspace_id)
     names = [one.name for one in candidates]
     if on_clash == "new_version":
-        await hold_all(tx, workspace_id, await find_automation_ids(tx, workspace_id, names))
+        await lock_automations(tx, workspace_id, await find_automation_ids(tx, workspace_id, names))
     taken = {row["name"]: row for row in await tx.fetch(_TAKEN, workspace_id, names)}
     if taken and on_clash == "refuse":
         raise _name_conflict_error([one for one in candidates if one.name in taken])
@@ -214,7 +216,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[ImportResult
     title = "An imported automation waits" if count == 1 else f"{count} imported automations wait"
     shown = [f"- {name}" for name in waiting[:_MOST_TOLD]]
     rest = [f"- and {count - _MOST_TOLD} more"] if count > _MOST_TOLD else []
-    await leave_message(
+    await post_message(
         tx,
         workspace_id,
         title=f"{title} for your consent",

@@ -228,7 +228,7 @@ POST_NOTIFICATION = Capability(
 )
 
 
-async def leave_message(
+async def post_message(
     tx: Transaction,
     workspace_id: UUID,
     *,

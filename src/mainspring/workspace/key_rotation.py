@@ -22,10 +22,10 @@ from mainspring.workspace.keyring import (
     MasterKey,
     MasterKeys,
     create_key,
-    forget_key,
-    keep_key,
+    delete_key,
     read_key,
     retire_key,
+    write_key,
 )
 from mainspring.workspace.sealing import build_associated_data
 from mainspring.workspace.vault import DatabaseRow, get_secret_scope, read
@@ -106,7 +106,7 @@ async def _choose_target_key(
         )
     path = keyring.following_file
     if given is not None:
-        return await asyncio.to_thread(keep_key, path, given)
+        return await asyncio.to_thread(write_key, path, given)
     return await asyncio.to_thread(create_key, path)
 
 
@@ -166,7 +166,7 @@ async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> RotationRe
     current = (await keyring.keys(anew=True)).current
     if current is None or current.id != target.id:
         return RotationResult(target.id, resealed, command_is_behind=True)
-    await asyncio.to_thread(forget_key, following)
+    await asyncio.to_thread(delete_key, following)
     return RotationResult(target.id, resealed)
 
 

@@ -86,10 +86,10 @@ def read_key(path: Path) -> MasterKey | None:
 
 def create_key(path: Path) -> MasterKey:
     """Create a key file; a concurrent second creator uses the first one's key."""
-    return keep_key(path, MasterKey(secrets.token_bytes(KEY_BYTES)))
+    return write_key(path, MasterKey(secrets.token_bytes(KEY_BYTES)))
 
 
-def keep_key(path: Path, made: MasterKey) -> MasterKey:
+def write_key(path: Path, made: MasterKey) -> MasterKey:
     """Write a key file if there is none; return the key that is in it afterwards."""
     text = base64.b64encode(made.material) + b"\n"
     passing = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -130,7 +130,7 @@ def retire_key(path: Path, following: Path) -> Path:
     return aside
 
 
-def forget_key(path: Path) -> None:
+def delete_key(path: Path) -> None:
     """Delete a key file that is no longer needed."""
     try:
         path.unlink(missing_ok=True)

@@ -93,7 +93,7 @@ async def set_price(tx: Transaction, model: str, price: Price, actor: Actor) -> 
     return _build_price(row)
 
 
-async def forget_price(tx: Transaction, model: str, actor: Actor) -> bool:
+async def delete_price(tx: Transaction, model: str, actor: Actor) -> bool:
     """Delete a price, so that the price list applies again; False when none was set."""
     if await tx.fetchrow(_FORGET, model) is None:
         return False

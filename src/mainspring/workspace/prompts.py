@@ -27,7 +27,7 @@ _LIST = """
 _FORGET = "DELETE FROM saved_prompts WHERE workspace_id = $1 AND id = $2 RETURNING id"
 
 
-async def keep_prompt(
+async def save_prompt(
     tx: Transaction, workspace_id: UUID, author: UUID, name: str, text: str
 ) -> dict[str, Any]:
     """Save a prompt under a name, replacing an earlier one."""
@@ -47,6 +47,6 @@ async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id, MOST_PROMPTS)]
 
 
-async def forget_prompt(tx: Transaction, workspace_id: UUID, prompt_id: UUID) -> None:
+async def delete_prompt(tx: Transaction, workspace_id: UUID, prompt_id: UUID) -> None:
     if await tx.fetchrow(_FORGET, workspace_id, prompt_id) is None:
         raise NotFound("No such request is kept here.", code="no_prompt")

@@ -112,7 +112,7 @@ class StoredProposal:
         return ProposalBase(self.automation_id, self.base_version)
 
 
-async def keep_proposal(
+async def store_proposal(
     tx: Transaction,
     workspace_id: UUID,
     author: UUID,
@@ -147,7 +147,7 @@ async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) 
     return StoredProposal(**dict(row))
 
 
-async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
+async def lock_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> StoredProposal:
     """Load and lock a proposal until the transaction ends."""
     row = await tx.fetchrow(f"{_ONE} FOR UPDATE", workspace_id, proposal_id)
     if row is None:
@@ -186,7 +186,7 @@ async def mark_saved(
     return StoredProposal(**dict(row))
 
 
-async def is_written(
+async def matches_unsaved_proposal(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> bool:
     """Whether a version has the plan of a proposal that no person has saved."""
@@ -195,7 +195,7 @@ async def is_written(
 
 async def drop_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> None:
     """Delete an unsaved proposal."""
-    check_not_saved(await hold_proposal(tx, workspace_id, proposal_id))
+    check_not_saved(await lock_proposal(tx, workspace_id, proposal_id))
     await tx.execute(_DROP, workspace_id, proposal_id)
 
 

@@ -35,12 +35,12 @@ class SignInState:
     key_id: str
 
 
-async def seal_leaving(
+async def encrypt_state(
     vault: Vault, workspace_id: UUID, member_id: UUID, kept: Mapping[str, Any]
 ) -> SignInState:
     """Encrypt what the callback needs."""
     state = secrets.token_urlsafe(32)
-    hashed = hash_of_state(state)
+    hashed = hash_state(state)
     # This may have to create the first master key.
     await vault.derived_key(_PURPOSE)
     key = (await vault.keyring.keys()).sealing
@@ -50,7 +50,7 @@ async def seal_leaving(
     return SignInState(state, hashed, nonce, sealed, key.id)
 
 
-async def open_leaving(
+async def decrypt_state(
     vault: Vault, workspace_id: UUID, member_id: UUID, hashed: bytes, row: Any
 ) -> Mapping[str, Any]:
     """Decrypt the stored state of a consumed row; Expired when it took too long."""
@@ -65,7 +65,7 @@ async def open_leaving(
     return kept
 
 
-def hash_of_state(state: str) -> bytes:
+def hash_state(state: str) -> bytes:
     """Hash a state, so that it is found without being stored."""
     return hashlib.sha256(state.encode("utf-8", "replace")).digest()
 

@@ -23,7 +23,7 @@ from mainspring.contracts.errors import Conflict, Finding, InternalError, Invali
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
-from mainspring.workspace.automation_resources import check_owner_here
+from mainspring.workspace.automation_resources import check_owner_active
 from mainspring.workspace.keyring import Keyring, MasterKey, MasterKeys
 from mainspring.workspace.publisher_secrets import (
     PREFIX,
@@ -195,7 +195,7 @@ class Vault:
         """
         wanted = frozenset(names)
         if wanted and scope.kind == "automation":
-            await check_owner_here(self._database, scope.workspace_id, scope.owner_id)
+            await check_owner_active(self._database, scope.workspace_id, scope.owner_id)
         ours = filter_publisher_secrets(wanted)
         found = await self.reveal(scope, wanted - {PREFIX + name for name in ours})
         if ours:

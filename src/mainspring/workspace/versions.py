@@ -24,10 +24,10 @@ from mainspring.workspace.automation_states import check_usable
 from mainspring.workspace.automations import (
     SavedAutomation,
     VersionContent,
-    hold,
-    hold_names,
+    lock_automation,
+    lock_names,
+    make_version_current,
     no_automation_error,
-    put_in_force,
     put_version,
     read_grants,
 )
@@ -147,7 +147,7 @@ _FORGET = """
 """
 
 
-async def forget_unused(tx: Transaction, hashes: Sequence[tuple[UUID, bytes]]) -> None:
+async def delete_unused_definitions(tx: Transaction, hashes: Sequence[tuple[UUID, bytes]]) -> None:
     """Delete those of these definitions that no version and no rehearsal references."""
     if not hashes:
         return
@@ -234,11 +234,11 @@ async def rollback(
     limits: Limits,
 ) -> SavedAutomation:
     """Validate an earlier version and make a new version from it."""
-    content = await judge_version(tx, workspace_id, automation_id, version, vocabulary, limits)
-    return await bring_back(tx, workspace_id, automation_id, version, content, author)
+    content = await validate_version(tx, workspace_id, automation_id, version, vocabulary, limits)
+    return await restore_version(tx, workspace_id, automation_id, version, content, author)
 
 
-async def judge_version(
+async def validate_version(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
@@ -258,7 +258,7 @@ async def judge_version(
     return VersionContent(definition, old["definition_hash"], old["grants"], traits)
 
 
-async def bring_back(
+async def restore_version(
     tx: Transaction,
     workspace_id: UUID,
     automation_id: UUID,
@@ -267,8 +267,8 @@ async def bring_back(
     author: UUID,
 ) -> SavedAutomation:
     """Add an earlier version as a new one, with its definition, grants, triggers and name."""
-    await hold_names(tx, workspace_id)
-    row = await hold(tx, workspace_id, automation_id)
+    await lock_names(tx, workspace_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
     return await put_version(tx, workspace_id, row, content, author, rollback_of=version)
 
 
@@ -281,9 +281,9 @@ async def use_version(
     author: UUID,
 ) -> SavedAutomation:
     """Make an earlier version current again, with its triggers and name."""
-    await hold_names(tx, workspace_id)
-    row = await hold(tx, workspace_id, automation_id)
-    return await put_in_force(tx, workspace_id, row, version, content, author)
+    await lock_names(tx, workspace_id)
+    row = await lock_automation(tx, workspace_id, automation_id)
+    return await make_version_current(tx, workspace_id, row, version, content, author)
 
 
 def compute_version_id(automation_id: UUID, version: int) -> UUID:

@@ -191,7 +191,7 @@ async def find_by_name(
     return {(row["automation_id"], row["slug"]): WebhookTrigger(**dict(row)) for row in rows}
 
 
-async def hold_webhooks(
+async def lock_webhooks(
     tx: Transaction, triggers: Iterable[tuple[UUID, UUID]]
 ) -> dict[UUID, HeldWebhook]:
     """Lock those of the webhooks, given by workspace and id, that are in use."""
@@ -200,7 +200,7 @@ async def hold_webhooks(
     return {row["id"]: HeldWebhook(**dict(row)) for row in rows}
 
 
-async def note_fired(
+async def record_firings(
     tx: Transaction, triggers: Sequence[tuple[UUID, UUID]]
 ) -> dict[UUID, datetime]:
     """Update last fire times, at most once per second and without waiting for locks.

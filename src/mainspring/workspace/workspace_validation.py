@@ -43,7 +43,7 @@ async def load_vocabulary(
     return await vocabulary.of(workspace_id, needing=sorted(named))
 
 
-async def judge_here(
+async def validate_in_workspace(
     document: Any,
     whose: DefinitionOwner,
     vocabulary: Vocabulary,

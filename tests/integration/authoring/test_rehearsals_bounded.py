@@ -19,7 +19,7 @@ from mainspring.gate.rehearsal_recording import is_external_read
 from mainspring.gate.run_tokens import find_pass
 from mainspring.runs.rehearsal.records import RehearsalCandidate, keep_rehearsal
 from mainspring.runs.retention import expire_runs
-from mainspring.workspace.automations import FIRST_MEMBER, keep_content
+from mainspring.workspace.automations import FIRST_MEMBER, store_content
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.integration.workspace.test_consents import bring_in, client
 from tests.kit.agents import agents_bench, capability
@@ -248,7 +248,7 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
     # Somebody is about to try one of them again: it is found there, and not yet referred to.
     later = bench.house.clock.now() + timedelta(days=2)
     async with database.transaction() as tx:
-        content = await keep_content(tx, desk.space, read_definition(again), ())
+        content = await store_content(tx, desk.space, read_definition(again), ())
         expiry = asyncio.create_task(expire_runs(database, later))
         async with asyncio.timeout(60):
             while not expiry.done() and not await database.fetchval(_WAITS):

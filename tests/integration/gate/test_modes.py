@@ -13,7 +13,7 @@ from mainspring.gate.policy import Mode, mode_of
 from mainspring.runs.story import summarize_run
 from mainspring.store.events import EventTable
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
-from mainspring.workspace.events import tell_again
+from mainspring.workspace.events import republish
 from tests.kit.api import Api, served
 from tests.kit.boards import Boards
 from tests.kit.events import listen, match_all
@@ -118,7 +118,7 @@ async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
     (told,) = await bench.house.database.fetch("SELECT id FROM events WHERE type = 'hop.made'")
     async with bench.house.database.transaction() as tx:
         log = EventTable(bench.house.limits)
-        await tell_again(tx, await log.one(tx, bench.house.workspace_id, told["id"]))
+        await republish(tx, await log.one(tx, bench.house.workspace_id, told["id"]))
     await match_all(bench.house)
     rows = await bench.house.database.fetch("SELECT mode FROM runs")
     assert [row["mode"] for row in rows] == ["verify"] * 4

@@ -16,7 +16,7 @@ import pytest
 from mainspring.contracts.errors import Conflict
 from mainspring.recipes.compiling import compile_automation
 from mainspring.runs.run_requests import RunRequest
-from mainspring.workspace.automation_resources import check_secrets_there
+from mainspring.workspace.automation_resources import check_secrets_set
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
 from tests.kit.boards import Boards
@@ -171,7 +171,7 @@ async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -
         assert await here.code(automation) == "secret_missing"
         made = compile_automation("integration", printed(here.api.url), name="", description="")
         with pytest.raises(Conflict) as lacking:
-            await check_secrets_there(
+            await check_secrets_set(
                 application.database,
                 application.workspace_id,
                 FIRST_MEMBER,

@@ -10,7 +10,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, migrate, read_migrations
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.email_addresses import MailAddressState, reach_member
+from mainspring.workspace.people.email_addresses import MailAddressState, load_member_mail_address
 from mainspring.workspace.people.workspaces import add_workspace
 
 ADD = "INSERT INTO users (id, email) VALUES ($1, $2)"
@@ -37,7 +37,7 @@ async def test_addresses_from_before_keep_getting_mail(
         for user_id in (FIRST_MEMBER, known, new):
             async with database.transaction() as tx:
                 space = await add_workspace(tx, user_id, "Home", Role.OWNER)
-            places[user_id] = await reach_member(database, space, user_id, None)
+            places[user_id] = await load_member_mail_address(database, space, user_id, None)
     finally:
         await database.close()
     assert places == {

@@ -20,7 +20,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.store.events import append_events
 from mainspring.triggers.alerts import CONSUMER, TRIES, AlertMailer, FailureAlerts, mails
 from mainspring.triggers.log_reader import EventLogReader
-from mainspring.workspace.alerts import count_consecutive_failures, take_mail
+from mainspring.workspace.alerts import claim_mail, count_consecutive_failures
 from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
@@ -460,7 +460,7 @@ async def test_a_letter_that_another_is_taking_is_left_to_him(bench: Bench) -> N
     post = Post()
     async with _posted(bench, post) as mailer, asyncio.timeout(PATIENCE):
         async with bench.house.database.transaction() as tx:
-            assert await take_mail(tx, 60.0, 3600.0) is not None
+            assert await claim_mail(tx, 60.0, 3600.0) is not None
             assert not await mailer.once()
         assert not await mailer.once()
     assert post.offered == []

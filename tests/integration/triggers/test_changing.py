@@ -14,7 +14,11 @@ from mainspring.store.database import Connection
 from mainspring.triggers import scheduler
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.import_export import add_renamed_candidates, import_judged, judge_import
+from mainspring.workspace.import_export import (
+    add_renamed_candidates,
+    import_validated,
+    validate_import,
+)
 from tests.integration.triggers.test_schedule import (
     armed,
     due_of,
@@ -183,7 +187,7 @@ async def test_an_import_that_switches_a_trigger_on_leaves_its_automation_paused
 async def test_a_renamed_import_is_judged_before_names_are_held(bench: Bench) -> None:
     application = bench.house
     await bench.save(_written())
-    candidates = await judge_import(_written(), application.registry, application.limits)
+    candidates = await validate_import(_written(), application.registry, application.limits)
     async with application.database.acquire() as connection:
         candidates = await add_renamed_candidates(
             connection,
@@ -195,7 +199,7 @@ async def test_a_renamed_import_is_judged_before_names_are_held(bench: Bench) ->
     # Nothing could be judged any more.
     narrow = replace(application.limits, json_bytes=1, steps=0)
     async with application.database.transaction() as tx:
-        (made,) = await import_judged(
+        (made,) = await import_validated(
             tx,
             application.workspace_id,
             candidates,

@@ -17,6 +17,8 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_states import activate, archive, restore
 from mainspring.workspace.automations import FIRST_MEMBER, list_triggers
 from mainspring.workspace.import_export import ImportResult, import_judged, judge_import
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.import_export import ImportResult, import_validated, validate_import
 from mainspring.workspace.inbox import list_notifications
 from mainspring.workspace.versions import compute_version_id, rollback
 from tests.kit.authoring import CapabilityClient
@@ -49,9 +51,9 @@ async def bring_in(
 ) -> list[ImportResult]:
     application = bench.house
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
-    candidates = await judge_import(value, application.registry, application.limits)
+    candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
-        return await import_judged(
+        return await import_validated(
             tx,
             application.workspace_id,
             candidates,

@@ -15,6 +15,8 @@ from mainspring.workspace.automation_states import activate, archive
 from mainspring.workspace.automations import FIRST_MEMBER, switch
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.import_export import import_judged, judge_import
+from mainspring.workspace.import_export import import_validated, validate_import
+from mainspring.workspace.triggers import switch
 from mainspring.workspace.versions import rollback
 from tests.kit.api import served
 from tests.kit.authoring import CapabilityClient
@@ -47,9 +49,9 @@ def program(client: CapabilityClient) -> CapabilityClient:
 async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
     application = bench.house
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
-    candidates = await judge_import(value, application.registry, application.limits)
+    candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
-        made = await import_judged(
+        made = await import_validated(
             tx,
             application.workspace_id,
             candidates,

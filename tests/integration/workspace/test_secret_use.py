@@ -16,7 +16,7 @@ from mainspring.definition.validate import ValidationReport, validate
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, create, update
-from mainspring.workspace.import_export import import_judged, judge_import
+from mainspring.workspace.import_export import import_validated, validate_import
 from mainspring.workspace.vault import SecretScope
 from mainspring.workspace.versions import rollback
 from tests.kit.gate import Market, gate_bench
@@ -164,10 +164,10 @@ async def test_going_back_and_importing_obey_the_same_rule(bench: Bench) -> None
     with pytest.raises(PermissionDenied):
         async with application.database.transaction() as tx:
             await rollback(tx, *again, OTHER, application.registry, LIMITS)
-    candidates = await judge_import(BEFORE, application.registry, LIMITS)
+    candidates = await validate_import(BEFORE, application.registry, LIMITS)
     with pytest.raises(PermissionDenied):
         async with application.database.transaction() as tx:
-            await import_judged(
+            await import_validated(
                 tx,
                 application.workspace_id,
                 candidates,

@@ -18,9 +18,9 @@ from mainspring.workspace.departed_members import (
     UnownedResources,
     list_leavers,
     load_unowned_resources,
-    remember_leaver,
+    record_departure,
     resume_triggers,
-    stop_all_of,
+    stop_member_resources,
     take_over,
 )
 from tests.kit.consent_rows import put_automation, version
@@ -52,8 +52,8 @@ class Rows:
 
     async def leave(self, *, disabled: bool = False, space: UUID | None = HERE) -> None:
         async with self.database.transaction() as tx:
-            await stop_all_of(tx, self.ada, space, why="left")
-            await remember_leaver(tx, HERE, self.ada)
+            await stop_member_resources(tx, self.ada, space, why="left")
+            await record_departure(tx, HERE, self.ada)
             if disabled:
                 await tx.execute("UPDATE users SET disabled_at = now() WHERE id = $1", self.ada)
             else:
@@ -239,7 +239,7 @@ async def test_twenty_names_are_all_of_them(rows: Rows) -> None:
 
 async def test_nothing_is_told_where_nothing_stopped(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
-        await stop_all_of(tx, generate_id(), HERE, why="left")
+        await stop_member_resources(tx, generate_id(), HERE, why="left")
     assert await rows.messages() == []
     assert await rows.suspended() == set()
 
@@ -305,7 +305,7 @@ async def test_a_token_of_somebody_who_came_back_is_listed_until_it_is_taken(row
     assert [one.automation_id for one in mine.webhooks] == [rows.bens]
     # Of an automation that is stopped itself it is not listed apart.
     async with rows.database.transaction() as tx:
-        await stop_all_of(tx, rows.ben, HERE, why="left")
+        await stop_member_resources(tx, rows.ben, HERE, why="left")
     bens = (rows.ben, 0, 1)
     assert {(one[0], one[4], one[5]) for one in await _left(rows)} == {bens}
     async with rows.database.transaction() as tx:
@@ -458,7 +458,7 @@ async def test_webhooks_alone_can_be_taken(rows: Rows) -> None:
 async def test_a_webhook_of_an_automation_that_is_stopped_too_stays_suspended(rows: Rows) -> None:
     await rows.leave()
     async with rows.database.transaction() as tx:
-        await stop_all_of(tx, rows.ben, HERE, why="left")
+        await stop_member_resources(tx, rows.ben, HERE, why="left")
         await put_automation(tx, THERE, rows.bens, SENDS, name="his there")
     assert len((await rows.take()).webhooks) == 1
     assert (rows.bens, "adas") in await rows.suspended()

@@ -25,8 +25,8 @@ from mainspring.workspace.import_export import (
     OnClash,
     export_all,
     export_automation,
-    import_judged,
-    judge_import,
+    import_validated,
+    validate_import,
 )
 from mainspring.workspace.versions import diff, list_versions, read_version, rollback
 from mainspring.workspace.webhooks import rotate
@@ -71,9 +71,9 @@ async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
 
 async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[ImportResult]:
     application = bench.house
-    candidates = await judge_import(value, application.registry, application.limits)
+    candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
-        return await import_judged(
+        return await import_validated(
             tx,
             application.workspace_id,
             candidates,

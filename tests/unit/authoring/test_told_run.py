@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.authoring.run_report import OUTPUT_BYTES, RunWait, tell_run, truncate_bytes
+from mainspring.authoring.run_report import OUTPUT_BYTES, RunWait, describe_run, truncate_bytes
 from mainspring.authoring.running import usual_wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,7 +64,7 @@ def _end(code: int, reason: str | None = None) -> dict[str, Any]:
 def test_every_end_has_one_of_seven_words(
     run: dict[str, Any], said: list[dict[str, Any]], word: str
 ) -> None:
-    result = tell_run(run, said, RunWait(150, 1, URL))
+    result = describe_run(run, said, RunWait(150, 1, URL))
     assert result["status"] == word
     assert result["next_step"].endswith(".")
     assert result["terminal"] is not result["timed_out"]
@@ -81,18 +81,18 @@ def test_every_end_has_one_of_seven_words(
     ],
 )
 def test_a_wait_that_is_over_says_who_was_missing(status: str, workers: int, reason: str) -> None:
-    result = tell_run(_run(status, finished_at=None), [], RunWait(10, workers, URL))
+    result = describe_run(_run(status, finished_at=None), [], RunWait(10, workers, URL))
     assert (result["timed_out"], result["timeout_reason"]) == (True, reason)
     assert result["duration_ms"] is None
     assert f"run_id {UUID(int=7)}" in result["next_step"]
-    looked = tell_run(_run(status, finished_at=None), [], RunWait(0, workers, URL))
+    looked = describe_run(_run(status, finished_at=None), [], RunWait(0, workers, URL))
     assert (looked["timed_out"], looked["timeout_reason"]) == (False, None)
     assert looked["next_step"] == result["next_step"]
 
 
 def test_the_last_try_of_a_step_is_what_is_shown() -> None:
     said = [_piece("out", "one\n"), _piece("out", "one\n", 2), _piece("out", "two\n", 2)]
-    result = tell_run(_run("succeeded"), said, RunWait(150, None, URL))
+    result = describe_run(_run("succeeded"), said, RunWait(150, None, URL))
     assert result["stdout"] == "one\ntwo\n"
     assert (result["duration_ms"], result["cost_usd"], result["exit_code"]) == (2_000, 0.25, None)
 
@@ -101,7 +101,7 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
     call = {"step": "script", "capability": "send_email", "arguments": {}, "outcome": "pretended"}
     real = {**call, "capability": "get_board", "outcome": "read"}
     run = _run("succeeded", mode="dry_run", calls=[call, real])
-    result = tell_run(run, [], RunWait(150, None, URL))
+    result = describe_run(run, [], RunWait(150, None, URL))
     assert [one["capability"] for one in result["suppressed"]] == ["send_email"]
     assert "1 call was only pretended" in result["next_step"]
     assert "dry_run: false" in result["next_step"]
@@ -109,9 +109,11 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
 
 def test_an_error_is_told_as_a_sentence() -> None:
     failed = _run("failed", error={"detail": "The script stopped: Error: no", "code": "x"})
-    assert tell_run(failed, [], RunWait(1, None, URL))["error"] == "The script stopped: Error: no"
+    assert (
+        describe_run(failed, [], RunWait(1, None, URL))["error"] == "The script stopped: Error: no"
+    )
     skipped = _run("skipped", reason="dropped")
-    assert "drop_if_running" in tell_run(skipped, [], RunWait(1, None, URL))["error"]
+    assert "drop_if_running" in describe_run(skipped, [], RunWait(1, None, URL))["error"]
 
 
 @given(st.text(max_size=12_000))

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from mainspring.workspace.automations import agree, merge_stored_triggers
+from mainspring.workspace.triggers import match_definition, merge_stored_triggers
 
 WRITTEN = {"id": "morning", "type": "schedule", "config": {"cron": "@daily"}, "inputs": {}}
 
@@ -46,6 +47,6 @@ def test_a_definition_without_triggers_stays_as_it_is() -> None:
 
 def test_a_definition_agrees_with_its_rows_until_one_is_changed() -> None:
     document = {"triggers": [{**WRITTEN, "enabled": True}]}
-    assert agree(document, [_row()])
-    assert not agree(document, [_row(enabled=False)])
-    assert not agree(document, [_row(inputs={"n": 1})])
+    assert match_definition(document, [_row()])
+    assert not match_definition(document, [_row(enabled=False)])
+    assert not match_definition(document, [_row(inputs={"n": 1})])

@@ -47,10 +47,10 @@ from mainspring.workspace.proposals import (
     check_open,
     check_proposal_limit,
     drop_proposal,
-    keep_proposal,
     list_open,
     read_proposal,
     stale_proposal_error,
+    store_proposal,
 )
 from mainspring.workspace.versions import list_changes, read_version
 
@@ -240,7 +240,7 @@ def propose_handler(studio: AuthoringService) -> CapabilityHandler:
         body = _not_idle(await _add_review(bench, body, start))
         base = None if start is None else start.base
         async with studio.inside(space).transaction() as tx:
-            kept = await keep_proposal(tx, space, ctx.actor.id, body.as_dict(), base)
+            kept = await store_proposal(tx, space, ctx.actor.id, body.as_dict(), base)
             return await _describe_kept_proposal(studio, tx, space, kept)
 
     return propose

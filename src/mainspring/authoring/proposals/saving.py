@@ -18,9 +18,15 @@ from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDe
 from mainspring.contracts.preflight import REFUSED
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import SavedAutomation, create, hold_all, hold_names, update
+from mainspring.workspace.automations import (
+    SavedAutomation,
+    create,
+    lock_automations,
+    lock_names,
+    update,
+)
 from mainspring.workspace.consents import record_agreement
-from mainspring.workspace.proposals import StoredProposal, check_open, hold_proposal, mark_saved
+from mainspring.workspace.proposals import StoredProposal, check_open, lock_proposal, mark_saved
 
 if TYPE_CHECKING:
     from mainspring.authoring.service import AuthoringService
@@ -39,8 +45,8 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         space, tx, proposal_id = ctx.actor.workspace_id, ctx.tx, UUID(given["proposal_id"])
         if ctx.run is not None or not ctx.actor.is_person:
             raise _person_needed(studio, proposal_id)
-        await hold_names(tx, space)
-        kept = await hold_proposal(tx, space, proposal_id)
+        await lock_names(tx, space)
+        kept = await lock_proposal(tx, space, proposal_id)
         check_open(kept)
         body = ProposalBody.read(kept.body)
         _check_read(body, given["digest"])
@@ -141,7 +147,7 @@ async def _save_proposal(
         saved = await create(tx, space, definition, report.grants, ctx.actor.id, report.traits)
         await record_agreement(tx, space, saved.automation_id, saved.version, ctx.actor)
         return saved
-    await hold_all(tx, space, [base.automation_id])
+    await lock_automations(tx, space, [base.automation_id])
     before = await schedules.list_waiting_schedules(tx, [(space, base.automation_id)])
     saved = await update(
         tx,

@@ -240,17 +240,17 @@ class AccountConnectionService:
 
         async def work(tx: Transaction) -> AccountRow:
             at = (actor.workspace_id, actor.id, integration.id)
-            row = await rows.to_reconnect(tx, *at) if share else None
+            row = await rows.find_reconnectable_account(tx, *at) if share else None
             row = row or await rows.begin_connection(tx, *at, label, "token")
-            row = await rows.hold(tx, row.workspace_id, row.id)
-            await rows.forget_secrets(tx, row)
+            row = await rows.lock_account(tx, row.workspace_id, row.id)
+            await rows.delete_secrets(tx, row)
             for name, value in fields.secrets.items():
                 await parts.vault.put(tx, row.drawer, name, value)
             await rows.mark_connected(
                 tx, row, label=label, account=account, auth="token", settings=fields.settings
             )
             if row.owner_id != actor.id:
-                await rows.hand_to(tx, row, actor.id)
+                await rows.transfer_account(tx, row, actor.id)
             made = await rows.find(tx, row.workspace_id, row.id)
             how = describe_connection_change(row, made)
             if how == "replaced":
@@ -320,9 +320,9 @@ class AccountConnectionService:
             return False
         declared = {one["name"] for one in integration.manifest["auth"].get("fields", ())}
         async with WorkspaceDatabase(self.parts.database, actor.workspace_id).transaction() as tx:
-            row = await rows.hold(tx, found.workspace_id, found.id)
+            row = await rows.lock_account(tx, found.workspace_id, found.id)
             others = {name: one for name, one in row.settings.items() if name not in declared}
-            await rows.keep_settings(tx, row, {**others, **fields.settings})
+            await rows.store_settings(tx, row, {**others, **fields.settings})
         return True
 
     async def begin_sign_in(
@@ -375,12 +375,14 @@ class AccountConnectionService:
 
         async def work(tx: Transaction) -> bool:
             row = await rows.find_member_account(tx, space, actor.id, integration.id)
-            if row is None and await rows.to_reconnect(tx, space, actor.id, integration.id):
+            if row is None and await rows.find_reconnectable_account(
+                tx, space, actor.id, integration.id
+            ):
                 # It signs in to the connection that is shared already.
                 return False
             if row is None:
                 raise not_connected_error(integration, own=True)
-            row = await rows.hold(tx, space, row.id)
+            row = await rows.lock_account(tx, space, row.id)
             there = await rows.find_shared_account(tx, space, integration.id)
             if there is not None and there.id != row.id:
                 raise already_shared_error(integration, there)

@@ -98,9 +98,9 @@ class AccountOAuthFlow:
 
         async def work(tx: Any) -> str:
             at = (actor.workspace_id, actor.id, integration.id)
-            row = await rows.to_reconnect(tx, *at) if share else None
+            row = await rows.find_reconnectable_account(tx, *at) if share else None
             row = row or await rows.begin_connection(tx, *at, integration.name, "oauth")
-            return await sign_ins.leave(tx, parts.vault, row, kept, actor.id)
+            return await sign_ins.begin_sign_in(tx, parts.vault, row, kept, actor.id)
 
         state = await inside.run_retrying(work)
         return _address(auth, client, state, verifier, redirect_uri)
@@ -114,7 +114,7 @@ class AccountOAuthFlow:
         async with parts.database.acquire() as tx:
             back = await sign_ins.redeem_sign_in(tx, parts.vault, space, actor.id, state)
             row = await rows.find(tx, space, back.connection_id)
-            found = await rows.to_reconnect(tx, space, actor.id, row.integration)
+            found = await rows.find_reconnectable_account(tx, space, actor.id, row.integration)
             shared = found is not None and found.id == row.id
         if back.kept["provider"] != provider or not (row.owner_id == actor.id or shared):
             raise unknown_state_error()
@@ -135,7 +135,7 @@ class AccountOAuthFlow:
             await rows.name_account(tx, made, account)
             await rows.mark_ok(tx, made)
             if shared:
-                await rows.hand_to(tx, made, actor.id)
+                await rows.transfer_account(tx, made, actor.id)
             made = await rows.find(tx, space, made.id)
             await parts.changed(tx, made, describe_connection_change(row, made))
         return AccountSignInResult(integration, made, _note(integration, granted))

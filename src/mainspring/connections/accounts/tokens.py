@@ -190,7 +190,7 @@ class AccountTokenManager:
 
         async def store() -> AccountRow:
             async with self._database.transaction() as tx:
-                now = await rows.hold(tx, row.workspace_id, row.id)
+                now = await rows.lock_account(tx, row.workspace_id, row.id)
                 if renewal and now.sign_in_id != row.sign_in_id:
                     return now
                 put = {name: value for name, value in sealed.items() if value is not None}
@@ -199,7 +199,7 @@ class AccountTokenManager:
                 if renewal:
                     await rows.mark_renewed(tx, row, ends, granted.scopes)
                 else:
-                    await rows.forget_secrets(tx, row, keep=frozenset(put))
+                    await rows.delete_secrets(tx, row, keep=frozenset(put))
                     scopes = granted.scopes or frozenset()
                     await rows.mark_signed_in(tx, row, scopes, client.id, ends)
                 return await rows.find(tx, row.workspace_id, row.id)
@@ -276,7 +276,7 @@ class AccountTokenManager:
         Whoever has signed in meanwhile stays so, and what they signed in to is answered.
         """
         async with self._database.transaction() as tx:
-            now = await rows.hold(tx, row.workspace_id, row.id)
+            now = await rows.lock_account(tx, row.workspace_id, row.id)
             if now.sign_in_id != row.sign_in_id:
                 return now
             await rows.mark_failed(tx, row, problem, reconnect=True)

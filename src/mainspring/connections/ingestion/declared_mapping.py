@@ -12,6 +12,8 @@ from mainspring.connections.ingestion.declared_responses import EndpointResponse
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.workspace.pages.content import HOUSE_REF, RESERVED
+from mainspring.connections.ingestion.declared_responses import EndpointResponse
+from mainspring.workspace.pages.content import GENERATED_REF_PREFIX, RESERVED
 from mainspring.workspace.pages.front_matter import is_name
 
 # Templates of a mapping: ``{{dotted.path}}`` against one item, and nothing else.
@@ -248,8 +250,11 @@ def check_mapping(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     if "{{" in arguments["source_ref_prefix"]:
         detail = "The prefix is plain text; what differs from item to item belongs to source_ref."
         yield Finding(f"{at}/source_ref_prefix", detail, "prefix_template")
-    if arguments["source_ref_prefix"].startswith(HOUSE_REF):
-        detail = f"A source_ref that begins with {HOUSE_REF} is that of a page of the house itself."
+    if arguments["source_ref_prefix"].startswith(GENERATED_REF_PREFIX):
+        detail = (
+            f"A source_ref that begins with {GENERATED_REF_PREFIX} "
+            "is that of a page of the house itself."
+        )
         yield Finding(f"{at}/source_ref_prefix", detail, "reserved_page_name")
     if arguments["page_type"] in RESERVED:
         detail = (

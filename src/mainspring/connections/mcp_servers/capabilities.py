@@ -278,7 +278,7 @@ class _McpServerHandlers:
 
     async def set_token(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, wanted = ctx.actor.workspace_id, UUID(arguments["connection_id"])
-        found = await rows.hold(ctx.tx, space, wanted)
+        found = await rows.lock_mcp_connection(ctx.tx, space, wanted)
         if users := await _used_by(ctx, wanted):
             names = ", ".join(users[:_MOST_COMPARED])
             _check_person(ctx, f"A person changes the account that automations use ({names})")
@@ -294,7 +294,7 @@ class _McpServerHandlers:
 
 
 async def _lock_tools(tx: Transaction, space: UUID, connection_id: UUID) -> dict[str, ToolRow]:
-    await tool_rows.hold_connection(tx, space, connection_id)
+    await tool_rows.lock_connection(tx, space, connection_id)
     return {
         row.name: row for row in await tool_rows.list_connection_tools(tx, space, connection_id)
     }
@@ -368,7 +368,7 @@ async def _write_tool_changes(
 ) -> dict[str, Any] | Unchanged:
     await tool_rows.put_tools(tx, space, changes)
     if changes:
-        await tool_rows.count_on(tx, space, connection_id)
+        await tool_rows.increment_generation(tx, space, connection_id)
     told = await _whole(tx, await rows.find(tx, space, connection_id))
     return told if changes else Unchanged(told)
 

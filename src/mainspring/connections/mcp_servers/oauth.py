@@ -302,7 +302,7 @@ class McpOAuthFlow:
             "redirect_uri": redirect_uri,
         }
         async with self._database.transaction() as tx:
-            state = await sign_ins.leave(
+            state = await sign_ins.begin_sign_in(
                 tx, self._vault, actor.workspace_id, connection.id, actor.id, kept
             )
         return _address(place, client, state, verifier, redirect_uri)
@@ -355,7 +355,7 @@ class McpOAuthFlow:
     async def _bind(self, connection: McpConnection, place: AuthorizationServerMetadata) -> None:
         """Written before the secret leaves: whoever has seen it is the only one who ever will."""
         async with self._database.transaction() as tx:
-            await rows.keep_oauth(
+            await rows.store_oauth_metadata(
                 tx, connection.workspace_id, connection.id, {_CLIENT_ISSUER: place.issuer}
             )
 

@@ -152,7 +152,7 @@ class McpConnectionService:
         async def work(tx: Transaction) -> McpConnection:
             made = await rows.add_stdio(tx, actor.workspace_id, actor.id, alias, command)
             if not agree:
-                await tool_rows.look_first(tx, actor.workspace_id, made.id)
+                await tool_rows.require_tool_review(tx, actor.workspace_id, made.id)
             return made
 
         made = await self.inside(actor.workspace_id).run_retrying(work)
@@ -222,7 +222,7 @@ class McpConnectionService:
             )
         scope = connection_scope(found.workspace_id, found.id)
         await self.parts.vault.put(tx, scope, ACCESS, token)
-        await rows.take_token(tx, found.workspace_id, found.id)
+        await rows.set_token(tx, found.workspace_id, found.id)
 
     async def _insert_connection(
         self,
@@ -252,7 +252,7 @@ class McpConnectionService:
             if argument in arguments:
                 await self.parts.vault.put(tx, scope, name, arguments[argument])
         if not arguments.get("agree", True):
-            await tool_rows.look_first(tx, space, made.id)
+            await tool_rows.require_tool_review(tx, space, made.id)
         return made
 
 

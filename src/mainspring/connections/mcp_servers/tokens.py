@@ -106,7 +106,7 @@ class McpTokenManager:
 
         async def store() -> McpConnection:
             async with self._database.transaction() as tx:
-                now = await rows.hold(tx, workspace_id, connection.id)
+                now = await rows.lock_mcp_connection(tx, workspace_id, connection.id)
                 if renewal and now.sign_in != connection.sign_in:
                     return now
                 for name, value in sealed.items():
@@ -174,7 +174,7 @@ class McpTokenManager:
 
     async def _note(self, connection: McpConnection, learnt: Mapping[str, Any]) -> None:
         async with self._database.transaction() as tx:
-            await rows.keep_oauth(tx, connection.workspace_id, connection.id, learnt)
+            await rows.store_oauth_metadata(tx, connection.workspace_id, connection.id, learnt)
 
     async def _sign_out(self, connection: McpConnection, problem: Problem) -> McpConnection | None:
         """Written before others who wait go on, so that they do not ask once more.
@@ -183,11 +183,11 @@ class McpTokenManager:
         """
         whose = (connection.workspace_id, connection.id)
         async with self._database.transaction() as tx:
-            now = await rows.hold(tx, *whose)
+            now = await rows.lock_mcp_connection(tx, *whose)
             if now.sign_in != connection.sign_in:
                 return now
             await rows.mark_failed(tx, *whose, problem, sign_in=True)
-            await rows.keep_oauth(tx, *whose, {RENEWING: None})
+            await rows.store_oauth_metadata(tx, *whose, {RENEWING: None})
         return None
 
     @asynccontextmanager

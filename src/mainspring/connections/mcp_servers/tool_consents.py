@@ -62,7 +62,7 @@ class ChangedToolConsents:
         if role is None or not role.may(Permission.CONNECT):
             raise role_too_small_error(role, Permission.CONNECT)
         self.board.parts.tools.stir(space)
-        await tool_rows.hold_connection(ctx.tx, space, connection_id)
+        await tool_rows.lock_connection(ctx.tx, space, connection_id)
         found = await rows.find(ctx.tx, space, connection_id)
         tools = await tool_rows.list_connection_tools(ctx.tx, space, connection_id)
         shown = await self._one(ctx, found, tools)
@@ -74,7 +74,7 @@ class ChangedToolConsents:
             for row in _find_changed_tools(tools)
         ]
         await tool_rows.put_tools(ctx.tx, space, changes)
-        await tool_rows.count_on(ctx.tx, space, connection_id)
+        await tool_rows.increment_generation(ctx.tx, space, connection_id)
         await check_tool_quota(ctx.tx, space, self.board.parts.limits)
         moment = consent.at.isoformat()
         return {**shown, "status": "agreed" if agree else "refused", "answered_at": moment}

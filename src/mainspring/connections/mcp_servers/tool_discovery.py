@@ -24,7 +24,7 @@ from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace.connections import tool_rows
-from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
 
 if TYPE_CHECKING:
     from mainspring.connections.mcp_servers.client import McpClientPool
@@ -115,7 +115,7 @@ class McpToolDiscovery:
 
     async def _due(self) -> list[tuple[UUID, UUID]]:
         async with self.database.transaction() as tx:
-            return await tool_rows.take_due(tx, _AT_A_TIME)
+            return await tool_rows.claim_due_listings(tx, _AT_A_TIME)
 
     async def _quietly(self, workspace_id: UUID, connection_id: UUID) -> None:
         # The reason is kept where people see it; whatever it is, others are looked at.
@@ -133,7 +133,9 @@ class McpToolDiscovery:
     ) -> None:
         try:
             async with WorkspaceDatabase(self.database, workspace_id).transaction() as tx:
-                await tool_rows.set_not_harvested(tx, workspace_id, connection_id, problem, _HOUR)
+                await tool_rows.record_tool_listing_failure(
+                    tx, workspace_id, connection_id, problem, _HOUR
+                )
         except Exception as error:
             log.warning("That tools were not seen could not be kept: %s", describe_for_log(error))
 
@@ -145,7 +147,7 @@ class McpToolDiscovery:
         looked: Sequence[InspectedTool],
         agreeing: Actor | None,
     ) -> ToolChanges:
-        held = await tool_rows.hold_connection(tx, workspace_id, connection_id)
+        held = await tool_rows.lock_connection(tx, workspace_id, connection_id)
         is_first = held.last_harvested_at is None
         # What was granted under this alias was granted for another server.
         heirs = []
@@ -161,8 +163,8 @@ class McpToolDiscovery:
         if consent is not None:
             await check_tool_quota(tx, workspace_id, self.limits)
         if settled.is_change:
-            await tool_rows.count_on(tx, workspace_id, connection_id)
-        await tool_rows.set_harvested(
+            await tool_rows.increment_generation(tx, workspace_id, connection_id)
+        await tool_rows.record_tool_listing(
             tx, workspace_id, connection_id, DAY * random.uniform(0.9, 1.1)
         )
         # Whoever connects is there and sees what has come of it.
@@ -207,7 +209,7 @@ async def _tell(
     if users:
         lines.append(f"Automations that use them: {_format_names(users)}.")
     lines.append(f"Look at the connection {alias}, and agree to what you want to be used.")
-    await leave_message(
+    await post_message(
         tx,
         workspace_id,
         title=f"Tools of {alias} wait for you" if set(news) != {"gone"} else f"{alias} lost tools",

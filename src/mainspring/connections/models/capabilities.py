@@ -40,8 +40,8 @@ from mainspring.workspace.model_connections import (
     ModelConnectionSpec,
     OperatorPrice,
     connect,
+    delete_price,
     disconnect,
-    forget_price,
     list_connection_users,
     list_prices,
     list_reachable_connections,
@@ -410,7 +410,7 @@ class _ModelAdminHandlers:
         self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
         async with require_part(self.database).transaction() as tx:
-            gone = await forget_price(tx, arguments["model"], ctx.actor)
+            gone = await delete_price(tx, arguments["model"], ctx.actor)
             if gone:
                 await audit_installation(
                     tx, ctx.actor, "admin_delete_model_price", arguments["model"]

@@ -22,7 +22,7 @@ from mainspring.gate.prompting.link_codes import hashed, new_code
 from mainspring.workspace.accounts.rows import (
     find_account_by_setting,
     find_member_account,
-    keep_settings,
+    store_settings,
 )
 from mainspring.workspace.secret_capabilities import check_sets_address
 
@@ -72,7 +72,7 @@ async def _link_chat_handler(ctx: CallContext, arguments: Mapping[str, Any]) -> 
         )
     code, until = new_code(ctx.clock.now())
     kept = {**row.settings, _CODE: hashed(code).hex(), _UNTIL: until.isoformat()}
-    await keep_settings(ctx.tx, row, kept)
+    await store_settings(ctx.tx, row, kept)
     bot = row.account.removeprefix("@")
     return {
         "url": f"https://t.me/{bot}?start={code}",
@@ -94,7 +94,7 @@ async def link_chat(tx: Transaction, workspace_id: UUID, result: Mapping[str, An
     in_time = now <= datetime.fromisoformat(str(row.settings.get(_UNTIL)))
     if in_time:
         kept |= {"chat_id": chat, "user_id": user}
-    await keep_settings(tx, row, kept)
+    await store_settings(tx, row, kept)
     return in_time
 
 

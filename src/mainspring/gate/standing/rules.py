@@ -15,7 +15,7 @@ from mainspring.definition.escaping import escape_json
 from mainspring.definition.strict_json import encode_canonical, hash_content
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.workspace.approval_policy import ApprovalPolicy, load_approval_policy
-from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.inbox import post_message
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -189,7 +189,7 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
     )
     if made is None:
         return None
-    await leave_message(
+    await post_message(
         tx,
         key[0],
         title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",

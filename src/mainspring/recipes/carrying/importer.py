@@ -32,7 +32,7 @@ from mainspring.recipes.carrying.row_import import RowImportResult, bring_rows
 from mainspring.recipes.carrying.validation import validate_content
 from mainspring.recipes.entities.boards import BoardHandler
 from mainspring.workspace import schedules
-from mainspring.workspace.automations import hold_all, hold_names
+from mainspring.workspace.automations import lock_automations, lock_names
 from mainspring.workspace.boards.lookup import DEFAULT
 from mainspring.workspace.boards.management import update_handler
 from mainspring.workspace.import_export import (
@@ -41,10 +41,10 @@ from mainspring.workspace.import_export import (
     ImportCandidate,
     ImportResult,
     OnClash,
-    import_judged,
-    judge_import,
+    import_validated,
+    validate_import,
 )
-from mainspring.workspace.prompts import keep_prompt
+from mainspring.workspace.prompts import save_prompt
 from mainspring.workspace.workflows import management
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class WorkspaceImport:
         words = await self._house.words.words(self._space, {"automations": documents})
         whole = await asyncio.to_thread(validate_content, carried, words, self._limits)
         coming = as_written(carried, whole)
-        await hold_names(self._ctx.tx, self._space)
+        await lock_names(self._ctx.tx, self._space)
         taking = WorkspaceExport(self._ctx, self._limits)
         here = await taking.take()
         planned = await asyncio.to_thread(plan, here, taking.ids, coming, on_clash)
@@ -314,7 +314,7 @@ class WorkspaceImport:
     ) -> None:
         """Save automations, and again where they refer to one that had no id before."""
         held = [one.id for one in going if one.id is not None]
-        await hold_all(self._ctx.tx, self._space, held)
+        await lock_automations(self._ctx.tx, self._space, held)
         before = await schedules.list_waiting_schedules(
             self._ctx.tx, [(self._space, one) for one in held]
         )
@@ -334,7 +334,7 @@ class WorkspaceImport:
     ) -> None:
         found = await self._judged(going, vocabulary)
         try:
-            made = await import_judged(
+            made = await import_validated(
                 self._ctx.tx,
                 self._space,
                 found,
@@ -361,7 +361,7 @@ class WorkspaceImport:
             document["name"] = self._done.names.get(("automation", one.thing.slug), one.thing.name)
         bundle = {"format": FORMAT, "version": VERSION, "automations": documents}
         try:
-            return await judge_import(bundle, vocabulary, self._limits)
+            return await validate_import(bundle, vocabulary, self._limits)
         except Problem as problem:
             raise _map_problem_to_files(problem, [one.thing for one in going]) from None
 
@@ -382,7 +382,7 @@ class WorkspaceImport:
                 name = choose_free_name(name, taken)
                 taken.add(name)
             text = str(one.thing.content["text"])
-            await keep_prompt(self._ctx.tx, self._space, self._ctx.actor.id, name, text)
+            await save_prompt(self._ctx.tx, self._space, self._ctx.actor.id, name, text)
             self._done.names["prompt", one.thing.slug] = name
 
     async def _rows_in(self, planned: Sequence[PlannedResource], *, dry_run: bool) -> None:

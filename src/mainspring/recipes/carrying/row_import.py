@@ -21,8 +21,8 @@ from mainspring.definition.strict_json import join_pointer
 from mainspring.workspace.boards.columns import RowValidator
 from mainspring.workspace.boards.lookup import (
     Dataset,
-    hold_dataset,
     list_board_datasets,
+    lock_dataset,
     open_board,
 )
 from mainspring.workspace.boards.rows import append_handler, check_row_capacity, compute_row_keys
@@ -158,7 +158,7 @@ async def bring_rows(
         board = await open_board(ctx, {"board_id": str(board_id)})
         known = {one.name: one for one in await list_board_datasets(ctx, board)}
         for name in sorted(known.keys() & thing.rows.keys()):
-            known[name] = await hold_dataset(ctx, board, name)
+            known[name] = await lock_dataset(ctx, board, name)
     brought = []
     for spoken in thing.content["datasets"]:
         name = spoken["name"]

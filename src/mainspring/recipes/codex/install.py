@@ -33,8 +33,16 @@ from mainspring.recipes.codex.dependencies import (
     list_bundle_requirements,
     list_requirements,
 )
+from mainspring.recipes.codex.installs import RecipeInstall, add_install, lock_codex
 from mainspring.recipes.codex.presentation import describe_entity, summarize_recipe
 from mainspring.recipes.codex.uninstall import bring_back
+from mainspring.recipes.codex.services import (
+    CodexServices,
+    WorkspaceJudge,
+    check_brain,
+    get_entity_kind,
+)
+from mainspring.recipes.codex.uninstall import recover_install
 from mainspring.recipes.package import (
     InstalledReference,
     InstallOwner,
@@ -116,7 +124,7 @@ def apply_handler(services: CodexServices) -> CapabilityHandler:
     async def apply(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_codex(tx, space)
+        await lock_codex(tx, space)
         recipe = await services.shelf.find(tx, space, arguments)
         overrides = arguments.get("overrides", {})
         own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
@@ -155,7 +163,7 @@ class InstallExecution:
         for stage in self.plan.stages:
             if stage.recovers:
                 assert stage.there is not None
-                back = await bring_back(self.desk, self.ctx, stage.there)
+                back = await recover_install(self.desk, self.ctx, stage.there)
                 self.recovered += [one.told for one in back]
                 self.standing[stage.slug] = back[-1].install
             elif stage.there is not None:

@@ -15,13 +15,15 @@ from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.ids import generate_id
 from mainspring.recipes.codex.catalog import CodexServices, hold_codex
+from mainspring.recipes.codex.installs import lock_codex
+from mainspring.recipes.codex.services import CodexServices
 from mainspring.recipes.compiling.compiler import is_bare, wrap_bare_recipe
 from mainspring.recipes.package import (
     RecipePackage,
     Semver,
     format_digest,
-    judge_package,
     read_package,
+    validate_package,
 )
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ def publish_handler(services: CodexServices) -> CapabilityHandler:
         space, tx = ctx.actor.workspace_id, ctx.tx
         package = await asyncio.to_thread(_read, arguments["package"], services)
         words = await services.words.words(space, package.template)
-        _refuse(await asyncio.to_thread(judge_package, package, words, services.limits))
-        await hold_codex(tx, space)
+        _refuse(await asyncio.to_thread(validate_package, package, words, services.limits))
+        await lock_codex(tx, space)
         await tx.execute(_HOLD_SHARED)
         row = await tx.fetchrow(_OWN, space, package.slug)
         shared = bool(arguments.get("shared", row is not None and row["shared"]))

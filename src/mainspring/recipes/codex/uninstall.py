@@ -31,6 +31,11 @@ from mainspring.recipes.codex.catalog import (
     mark_gone,
 )
 from mainspring.workspace.automations import hold_all, hold_names
+from mainspring.recipes.codex import installs
+from mainspring.recipes.codex.catalog import check_one_of
+from mainspring.recipes.codex.installs import RECOVERY, RecipeInstall, lock_codex
+from mainspring.recipes.codex.services import CodexServices, check_brain
+from mainspring.workspace.automations import lock_automations, lock_names
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -53,7 +58,7 @@ def uninstall_handler(services: CodexServices) -> CapabilityHandler:
         check_one_of(arguments, "entity_id", "slug")
         check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_codex(tx, space)
+        await lock_codex(tx, space)
         asked = await _resolve_requested(ctx, arguments)
         leaving = await _add_members(ctx, asked, arguments.get("cascade"))
         needing = await _list_remaining_dependents(ctx, leaving)
@@ -83,7 +88,7 @@ def uninstall_handler(services: CodexServices) -> CapabilityHandler:
 async def _take_away(
     services: CodexServices, ctx: CallContext, leaving: Sequence[RecipeInstall], at: datetime
 ) -> None:
-    await hold_automations(ctx, leaving)
+    await lock_automations_in_order(ctx, leaving)
     for one in leaving:
         if one.entity_kind != "bundle":
             await services.kind(one.entity_kind).put_away(ctx, one.entity_id)
@@ -107,18 +112,18 @@ def recover_handler(services: CodexServices) -> CapabilityHandler:
         await hold_codex(tx, space)
         install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         _check_recoverable(ctx, install)
-        back = await bring_back(services, ctx, install)
+        back = await recover_install(services, ctx, install)
         return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
 
     return recover
 
 
-async def bring_back(
+async def recover_install(
     services: CodexServices, ctx: CallContext, install: RecipeInstall
 ) -> list[RestoredInstall]:
     """Recover an install and its dependencies, itself last."""
     whole = await _list_removed_with(ctx, install)
-    await hold_automations(ctx, whole)
+    await lock_automations_in_order(ctx, whole)
     return [await _bring_one(services, ctx, one) for one in whole]
 
 
@@ -223,12 +228,12 @@ async def _list_remaining_dependents(
     return [one for one in found.values() if one.id not in gone]
 
 
-async def hold_automations(ctx: CallContext, several: Iterable[RecipeInstall]) -> None:
+async def lock_automations_in_order(ctx: CallContext, several: Iterable[RecipeInstall]) -> None:
     """Lock automations in a fixed order before changing several."""
     ids = [one.entity_id for one in several if one.entity_kind == "automation"]
     if ids:
-        await hold_names(ctx.tx, ctx.actor.workspace_id)
-        await hold_all(ctx.tx, ctx.actor.workspace_id, ids)
+        await lock_names(ctx.tx, ctx.actor.workspace_id)
+        await lock_automations(ctx.tx, ctx.actor.workspace_id, ids)
 
 
 def _check_recoverable(ctx: CallContext, install: RecipeInstall) -> None:

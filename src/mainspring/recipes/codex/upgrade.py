@@ -36,6 +36,8 @@ from mainspring.recipes.codex.dependencies import (
 )
 from mainspring.recipes.codex.install import InstallExecution
 from mainspring.recipes.codex.uninstall import hold_automations
+from mainspring.recipes.codex.services import CodexServices
+from mainspring.recipes.codex.uninstall import lock_automations_in_order
 from mainspring.recipes.codex.upgrade_preview import (
     UpgradePreview,
     build_reference_values,
@@ -255,12 +257,12 @@ def check_handler(services: CodexServices) -> CapabilityHandler:
 
 def upgrade_handler(services: CodexServices) -> CapabilityHandler:
     async def upgrade(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        await hold_codex(ctx.tx, ctx.actor.workspace_id)
+        await lock_codex(ctx.tx, ctx.actor.workspace_id)
         install = await _load_requested_install(ctx, arguments)
         await _check_alone(ctx, install)
         force, settings = bool(arguments.get("force", False)), arguments.get("settings", {})
         members = await _list_present_members(ctx, install)
-        await hold_automations(ctx, [install, *members])
+        await lock_automations_in_order(ctx, [install, *members])
         outlooks = [
             await preview_upgrade(services, ctx, one, settings) for one in (install, *members)
         ]

@@ -22,9 +22,9 @@ from mainspring.workspace.automation_states import archive, restore
 from mainspring.workspace.automations import (
     SavedAutomation,
     create,
-    hold,
-    hold_all,
-    hold_names,
+    lock_automation,
+    lock_automations,
+    lock_names,
     update,
 )
 from mainspring.workspace.consents import (
@@ -68,7 +68,7 @@ class AutomationHandler:
     async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """Create a paused automation that waits for consent."""
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_names(tx, space)
+        await lock_names(tx, space)
         document = dict(content["definition"])
         document["name"] = await _choose_name(ctx, str(document["name"]), _NOBODY)
         report = await self._judge.judge(space, document)
@@ -94,8 +94,8 @@ class AutomationHandler:
     ) -> RecipeEntity:
         """Save the next version; added permissions wait for consent."""
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_names(tx, space)
-        await hold_all(tx, space, [entity_id])
+        await lock_names(tx, space)
+        await lock_automations(tx, space, [entity_id])
         agreed = await load_agreed_authority(tx, space, entity_id)
         report = await self._judge.judge(space, content["definition"], entity_id)
         report.accepted()
@@ -136,8 +136,8 @@ class AutomationHandler:
     async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
         """Archive it: nothing starts it, and pending fire times are recorded as missed."""
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_names(tx, space)
-        await hold_all(tx, space, [entity_id])
+        await lock_names(tx, space)
+        await lock_automations(tx, space, [entity_id])
         before = await schedules.list_waiting_schedules(tx, [(space, entity_id)])
         await archive(tx, space, entity_id)
         await record_overtaken(tx, before, self._limits)
@@ -145,8 +145,8 @@ class AutomationHandler:
     async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Restore it, paused; with a numeric suffix when its name is in use."""
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_names(tx, space)
-        row = await hold(tx, space, entity_id, archived=True)
+        await lock_names(tx, space)
+        row = await lock_automation(tx, space, entity_id, archived=True)
         name = await _choose_name(ctx, row["name"], entity_id)
         result: dict[str, Any] = {"automation_id": str(entity_id), "state": "paused"}
         if name != row["name"]:

@@ -16,7 +16,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from mainspring.recipes.kinds import EntityKind, RecipeEntity
 from mainspring.workspace.boards.columns import complete_columns
-from mainspring.workspace.boards.datasets import keep_datasets
+from mainspring.workspace.boards.datasets import store_datasets
 from mainspring.workspace.boards.lookup import Board, find_board, list_board_datasets, open_board
 from mainspring.workspace.boards.management import create_handler, update_handler
 from mainspring.workspace.boards.parts import BoardPart, remove_part, set_part_handler
@@ -107,7 +107,7 @@ class BoardHandler:
                 "description": asked["description"],
             },
         )
-        await keep_datasets(ctx, board, asked["datasets"], self._limits)
+        await store_datasets(ctx, board, asked["datasets"], self._limits)
         await self._keep_parts(ctx, board, content)
         return await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
 

@@ -162,7 +162,7 @@ class WorkflowHandler:
         space = ctx.actor.workspace_id
         wanted = [UUID(one) for one in arguments["automation_ids"]]
         new = [one for one in wanted if one not in known]
-        await automations.follow(ctx.tx, space, workflow_id, new)
+        await automations.mark_to_activate(ctx.tx, space, workflow_id, new)
         for row in await automations.list_attached(ctx.tx, space, workflow_id):
             if row["template"] is not None and row["automation_id"] not in known:
                 await self._ask(ctx, row["automation_id"], origin)

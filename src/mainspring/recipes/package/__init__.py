@@ -27,8 +27,8 @@ from mainspring.recipes.package.schema import build_recipe_schema
 from mainspring.recipes.package.validation import (
     compile_definition,
     find_faulty_settings,
-    judge_filled,
-    judge_package,
+    validate_filled,
+    validate_package,
 )
 
 __all__ = [
@@ -47,10 +47,10 @@ __all__ = [
     "fill",
     "find_faulty_settings",
     "format_digest",
-    "judge_filled",
-    "judge_package",
     "read_archive",
     "read_package",
     "read_place",
+    "validate_filled",
+    "validate_package",
     "validate_setting",
 ]

@@ -292,7 +292,7 @@ _IN_SCRIPT: Final = (
 )
 
 # Metadata keys that other packages reserve.
-HOUSE_METADATA: Final = frozenset(
+RESERVED_METADATA: Final = frozenset(
     {"watches_integration", "authored_by_automation", "acknowledged_http_fetch_hosts"}
 )
 _FILLED: Final = ("template", "grants", "hosts")
@@ -302,7 +302,9 @@ ASKS_MORE: Final = frozenset({"hidden_grant", "hidden_host", "bad_host"})
 PackageJudge = Callable[[RecipePackage, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
 
 
-def judge_package(package: RecipePackage, vocabulary: Vocabulary, limits: Limits) -> list[Finding]:
+def validate_package(
+    package: RecipePackage, vocabulary: Vocabulary, limits: Limits
+) -> list[Finding]:
     """Find everything that prevents publishing or installing a recipe."""
     found = [*find_hard_coded_ids(package.document)]
     filled = fill_with_stand_ins(package.document)
@@ -341,7 +343,7 @@ def _validate_automation(
         yield from _validate_examples(package, document, limits)
 
 
-def judge_filled(
+def validate_filled(
     package: RecipePackage, filling: ReferenceValues, vocabulary: Vocabulary, limits: Limits
 ) -> list[Finding]:
     """Validate an automation with the real values of an install.
@@ -372,7 +374,7 @@ def find_faulty_settings(
     for name in filling.settings:
         other = replace(filling, settings={**filling.settings, name: usual.get(name)})
         try:
-            better = not judge_filled(package, other, vocabulary, limits)
+            better = not validate_filled(package, other, vocabulary, limits)
         except Invalid:
             better = False
         found += [name] if better else []
@@ -383,7 +385,7 @@ def _find_reserved_names(package: RecipePackage, document: Mapping[str, Any]) ->
     """Find reserved names: internal metadata, and slugs of others."""
     written = package.template.get("definition", {}).get("metadata")
     for key in written if isinstance(written, Mapping) else ():
-        if key in HOUSE_METADATA:
+        if key in RESERVED_METADATA:
             at = join_pointer(f"{_AT}/definition/metadata", key)
             detail = f"{key} is a mark that the house itself puts on automations."
             yield Finding(at, detail, "reserved_metadata", "Leave it out.")

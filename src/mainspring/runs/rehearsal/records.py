@@ -30,7 +30,7 @@ from mainspring.runs.rehearsal.comparison import (
     compare,
 )
 from mainspring.runs.story import REASONS
-from mainspring.workspace.versions import forget_unused
+from mainspring.workspace.versions import delete_unused_definitions
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -137,7 +137,9 @@ async def keep_rehearsal(
 async def drop_rehearsals(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> None:
     """Delete rehearsals that never began, with their candidates."""
     gone = await tx.fetch(_DROP, workspace_id, list(ids))
-    await forget_unused(tx, [(row["workspace_id"], row["definition_hash"]) for row in gone])
+    await delete_unused_definitions(
+        tx, [(row["workspace_id"], row["definition_hash"]) for row in gone]
+    )
 
 
 async def find_rehearsal(

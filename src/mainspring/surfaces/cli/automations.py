@@ -38,6 +38,8 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automation_list import read_automation
+from mainspring.workspace.audit import describe_save, is_unchanged
+from mainspring.workspace.automation_list import list_automations, read_automation
 from mainspring.workspace.automation_resources import WatchedBoard, load_watched_boards
 from mainspring.workspace.automations import (
     FIRST_MEMBER,
@@ -53,7 +55,7 @@ from mainspring.workspace.consents import (
     summarize_consent,
 )
 from mainspring.workspace.versions import list_versions
-from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
+from mainspring.workspace.workspace_validation import load_vocabulary, validate_in_workspace
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -132,7 +134,7 @@ async def _validate_with_server(
     services: ApplicationServices, vocabulary: Vocabulary, document: Any, there: UUID | None
 ) -> ValidationReport:
     whose, gate = DefinitionOwner(services.workspace_id, there, FIRST_MEMBER), services.gate
-    report = await judge_here(
+    report = await validate_in_workspace(
         document, whose, vocabulary, gate.models, services.limits, gate.preflight
     )
     return await prebuild_scripts(services.script_runner, services.workspace_id, report)
@@ -161,8 +163,8 @@ async def _stored(
                 lambda: update(tx, space, there, *kept, traits=report.traits),
             )
         saved = saved if consent is None else replace(saved, state="paused")
-        deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
-        deed.idle = is_idle(saved)
+        deed.subject, deed.detail = saved.automation_id, describe_save(saved, definition.name)
+        deed.idle = is_unchanged(saved)
         return saved, consent
 
     return await change(

@@ -19,9 +19,9 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.email_addresses import (
     VerificationCode,
     count_code,
+    load_member_mail_address,
     load_pending_email,
     mail_code,
-    reach_member,
     request_change,
 )
 from mainspring.workspace.people.users import read_user
@@ -38,7 +38,7 @@ async def show_email(context: CommandContext, screen: Screen) -> int:
     async with context.doors.open(settings) as services:
         user = await read_user(services.database, FIRST_MEMBER)
         pending = await load_pending_email(services.database, FIRST_MEMBER)
-        found = await reach_member(
+        found = await load_member_mail_address(
             services.database, services.workspace_id, FIRST_MEMBER, settings.owner_mail
         )
         has_mail = services.mailer is not None

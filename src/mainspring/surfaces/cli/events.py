@@ -18,7 +18,7 @@ from mainspring.surfaces.cli.run_result import output_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.events import PublishedEvent, publish, tell_again
+from mainspring.workspace.events import PublishedEvent, publish, republish
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -146,7 +146,7 @@ async def tell_once_more(context: CommandContext, screen: Screen, text: str) -> 
         deed = AuditedAction("replay_event")
         async with local(services, deed).transaction() as tx:
             event = await _find(tx, services, text)
-            event_id = await tell_again(tx, event)
+            event_id = await republish(tx, event)
             deed.subject = event.id
             deed.detail = {"event_id": str(event_id), "type": event.type}
         EventNotifier(services.wakeup_sender).tell()

@@ -23,6 +23,8 @@ from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, read_triggers
+from mainspring.workspace.audit import describe_save
+from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consents import summarize_consent
 from mainspring.workspace.import_export import (
     ImportCandidate,
@@ -31,8 +33,8 @@ from mainspring.workspace.import_export import (
     add_renamed_candidates,
     export_all,
     export_automation,
-    import_judged,
-    judge_import,
+    import_validated,
+    validate_import,
 )
 from mainspring.workspace.workspace_validation import load_vocabulary
 
@@ -83,7 +85,7 @@ async def bring_in(
     async with context.doors.open(context.settings()) as services:
         vocabulary = await load_vocabulary(services.registry, services.workspace_id, document)
         if judged is None:
-            judged = await judge_import(document, vocabulary, limits)
+            judged = await validate_import(document, vocabulary, limits)
         try:
             made = await _imported(services, vocabulary, judged, on_clash)
         except Conflict as problem:
@@ -131,7 +133,7 @@ async def _validate_offline(
 ) -> list[ImportCandidate] | None:
     """Before the house is opened: a bad file costs nothing. None: tools need its judgement."""
     try:
-        return await judge_import(document, vocabulary, limits)
+        return await validate_import(document, vocabulary, limits)
     except Invalid as unfit:
         if not vocabulary.tools(unfit.findings):
             raise
@@ -154,10 +156,10 @@ async def _imported(
     deed = AuditedAction("import_automations")
 
     async def work(tx: Transaction) -> list[ImportResult]:
-        made = await import_judged(
+        made = await import_validated(
             tx, space, candidates, FIRST_MEMBER, vocabulary, limits, on_clash
         )
-        deed.detail = {"imported": [tell_saved(one.saved, one.name) for one in made]}
+        deed.detail = {"imported": [describe_save(one.saved, one.name) for one in made]}
         return made
 
     names = [one.name for one in candidates] if on_clash == "new_version" else ()

@@ -11,9 +11,9 @@ from mainspring.recipes.package import (
     build_recipe_schema,
     compute_recipe_digest,
     format_digest,
-    judge_package,
     read_package,
     read_place,
+    validate_package,
 )
 from mainspring.recipes.package.scaffold import scaffold
 from mainspring.recipes.package.signing import KeyPair, add_signature, generate_key, read_key
@@ -113,7 +113,7 @@ def scaffold_recipe(screen: Screen, name: str, kind: str, into: Path) -> int:
 def _validate_package(context: CommandContext, document: Any) -> RecipePackage:
     limits = context.limits()
     package = read_package(document, limits)
-    findings = judge_package(package, context.doors.vocabulary(limits), limits)
+    findings = validate_package(package, context.doors.vocabulary(limits), limits)
     if findings:
         count = len(findings)
         things = "1 problem" if count == 1 else f"{count} problems"

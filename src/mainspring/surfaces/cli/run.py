@@ -34,14 +34,14 @@ from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.step_output import OutputLines
 from mainspring.surfaces.cli.summary import introduction, warning_lines
 from mainspring.surfaces.cli.timeline import RunTimeline, TimelineEntry, paint
-from mainspring.workspace.audit import is_idle, tell_saved
+from mainspring.workspace.audit import describe_save, is_unchanged
 from mainspring.workspace.automations import (
     FIRST_MEMBER,
     FIRST_WORKSPACE,
     SavedAutomation,
     find_automation_ids,
-    hold,
-    hold_names,
+    lock_automation,
+    lock_names,
     save,
 )
 from mainspring.workspace.consents import (
@@ -51,7 +51,7 @@ from mainspring.workspace.consents import (
     load_baseline,
 )
 from mainspring.workspace.repeat_consents import check_may_repeat
-from mainspring.workspace.workspace_validation import judge_here, load_vocabulary
+from mainspring.workspace.workspace_validation import load_vocabulary, validate_in_workspace
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -237,9 +237,9 @@ async def save_to_run(
     is asked about once it is activated, and no message is left: the owner wanted to run the file.
     """
     definition = report.accepted()
-    await hold_names(tx, workspace_id)
+    await lock_names(tx, workspace_id)
     there = await find_automation_ids(tx, workspace_id, [definition.name])
-    before = await hold(tx, workspace_id, there[0]) if there else None
+    before = await lock_automation(tx, workspace_id, there[0]) if there else None
     agreed = None if owner.is_person else NOTHING
     if there:
         agreed = await load_baseline(tx, workspace_id, there[0], owner)
@@ -393,7 +393,7 @@ async def _validate_with_server(
     space = services.workspace_id
     vocabulary = await load_vocabulary(services.registry, space, document)
     whose, gate = DefinitionOwner(space, author_id=FIRST_MEMBER), services.gate
-    report = await judge_here(
+    report = await validate_in_workspace(
         document, whose, vocabulary, gate.models, services.limits, gate.preflight
     )
     screen.say(*introduction(report.accepted(), report.grants, vocabulary), "")
@@ -410,8 +410,8 @@ async def _saved(
             tx, services.workspace_id, validated.report, handed, local_owner(services)
         )
         deed.subject = saved.automation_id
-        deed.detail = tell_saved(saved, validated.definition.name)
-        deed.idle = is_idle(saved)
+        deed.detail = describe_save(saved, validated.definition.name)
+        deed.idle = is_unchanged(saved)
     return saved
 
 

@@ -27,16 +27,16 @@ from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.audit import describe_save
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, read_grants
 from mainspring.workspace.consents import change_by, summarize_consent
 from mainspring.workspace.versions import (
-    bring_back,
     diff,
-    judge_version,
     list_versions,
     read_version,
+    restore_version,
+    validate_version,
 )
 from mainspring.workspace.workspace_validation import load_vocabulary
 
@@ -171,7 +171,7 @@ async def go_back(
             services.registry, services.workspace_id, then["definition"]
         )
         async with local(services).acquire() as connection:
-            content = await judge_version(
+            content = await validate_version(
                 connection,
                 services.workspace_id,
                 automation_id,
@@ -200,12 +200,14 @@ async def go_back(
             space, owner = services.workspace_id, local_owner(services)
 
             async def put() -> SavedAutomation:
-                return await bring_back(tx, space, automation_id, version, content, FIRST_MEMBER)
+                return await restore_version(
+                    tx, space, automation_id, version, content, FIRST_MEMBER
+                )
 
             made, consent = await change_by(tx, space, automation_id, owner, put)
             made = made if consent is None else replace(made, state="paused")
             now = await read_automation(tx, services.workspace_id, automation_id)
-            deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}
+            deed.detail = {**describe_save(made, now["name"]), "rollback_of": version}
             return made, now, consent
 
         saved, now, consent = await change(

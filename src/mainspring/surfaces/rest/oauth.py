@@ -37,8 +37,8 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.oauth.authorization import (
     check_resource,
     is_trusted,
-    keep_request,
-    read_asked,
+    parse_parameters,
+    store_request,
 )
 from mainspring.workspace.oauth.clients import (
     GRANT_TYPES,
@@ -58,8 +58,8 @@ from mainspring.workspace.oauth.token_exchange import (
     AuthorizationCodeGrant,
     IssuedTokens,
     exchange_code,
-    give_up,
     refresh_tokens,
+    revoke_client_tokens,
 )
 from mainspring.workspace.people.sign_in import build_address_key
 
@@ -258,7 +258,7 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
         try:
             if twice:
                 raise OAuthError("invalid_request", "A parameter is there twice, or is too long.")
-            asked = read_asked(given, resources(request, services.settings))
+            asked = parse_parameters(given, resources(request, services.settings))
             asked = replace(asked, role=limit_to_registration(asked.role, client.most))
             await _count(services, request, "authorize", REQUESTS)
         except OAuthError as refusal:
@@ -268,7 +268,7 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
             more = {"state": given.get("state"), "iss": issuer}
             return RedirectResponse(add_query(uri, {**refusal.as_dict(), **more}), 303)
         async with services.database.transaction() as tx:
-            plain = await keep_request(tx, client.id, uri, asked, issuer)
+            plain = await store_request(tx, client.id, uri, asked, issuer)
         return RedirectResponse(f"{CONSENT_PATH}/{plain}", 303)
 
 
@@ -291,7 +291,7 @@ def _add_tokens(made: APIRouter, services: ApplicationServices) -> None:
     async def revoke(request: Request) -> Response:
         async def answer() -> Response:
             form, client = await _from_client(services, request)
-            await give_up(services.database, client, form.need("token"))
+            await revoke_client_tokens(services.database, client, form.need("token"))
             return Response(status_code=200)
 
         return await _oauth_error_response(answer)

@@ -29,7 +29,7 @@ _REMEMBER = """
 """
 
 
-async def remember_watcher(
+async def set_watcher(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, automation_id: UUID | None
 ) -> None:
     """Store which automation polls this connection; None when none does."""
@@ -211,7 +211,7 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Acco
     return _read(row)
 
 
-async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
+async def lock_account(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
     """Load and lock a connection until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
@@ -263,7 +263,7 @@ async def set_shared(tx: Transaction, row: AccountRow, *, shared: bool) -> None:
     await tx.execute(_SHARE, row.workspace_id, row.id, shared)
 
 
-async def to_reconnect(
+async def find_reconnectable_account(
     tx: Transaction, workspace_id: UUID, member_id: UUID, integration: str
 ) -> AccountRow | None:
     """Find the workspace's connection for a member without one who may reconnect it.
@@ -282,7 +282,7 @@ async def to_reconnect(
     return there
 
 
-async def hand_to(tx: Transaction, row: AccountRow, member_id: UUID) -> None:
+async def transfer_account(tx: Transaction, row: AccountRow, member_id: UUID) -> None:
     """Transfer the workspace's connection to the member who reconnected it."""
     await tx.execute(_HAND, row.workspace_id, row.id, member_id)
 
@@ -369,7 +369,7 @@ async def name_account(tx: Transaction, row: AccountRow, account: str) -> None:
     await tx.execute(_NAMED, row.workspace_id, row.id, account)
 
 
-async def keep_settings(tx: Transaction, row: AccountRow, settings: Mapping[str, Any]) -> None:
+async def store_settings(tx: Transaction, row: AccountRow, settings: Mapping[str, Any]) -> None:
     """Store the connection's settings, none of which are secret."""
     await tx.execute(_SETTINGS, row.workspace_id, row.id, dict(settings))
 
@@ -384,7 +384,7 @@ async def find_account_by_setting(
 
 async def remove(tx: Transaction, row: AccountRow) -> bool:
     """Delete a connection and its credentials; False when it was already gone."""
-    await forget_secrets(tx, row)
+    await delete_secrets(tx, row)
     return await tx.fetchrow(_REMOVE, row.workspace_id, row.id) is not None
 
 
@@ -394,7 +394,7 @@ async def is_grant_shared(database: Transaction, row: AccountRow) -> bool:
     return bool(found["found"])
 
 
-async def forget_secrets(
+async def delete_secrets(
     tx: Transaction, row: AccountRow, keep: frozenset[str] = frozenset()
 ) -> None:
     """Delete a connection's credentials except for the ones just written."""

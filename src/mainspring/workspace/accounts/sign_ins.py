@@ -15,9 +15,9 @@ from uuid import UUID
 from mainspring.store.batch_delete import delete_in_batches
 from mainspring.workspace.sign_in_state import (
     LIFETIME,
-    hash_of_state,
-    open_leaving,
-    seal_leaving,
+    decrypt_state,
+    encrypt_state,
+    hash_state,
     unknown_state_error,
 )
 
@@ -58,7 +58,7 @@ class AccountSignIn:
     kept: Mapping[str, Any]
 
 
-async def leave(
+async def begin_sign_in(
     tx: Transaction,
     vault: Vault,
     row: AccountRow,
@@ -70,7 +70,7 @@ async def leave(
     The member defaults to the owner of the connection.
     """
     member = member_id or row.owner_id
-    left = await seal_leaving(vault, row.workspace_id, member, kept)
+    left = await encrypt_state(vault, row.workspace_id, member, kept)
     await tx.execute(_TIDY, row.workspace_id, row.id, member)
     await tx.execute(
         _ADD,
@@ -90,11 +90,11 @@ async def redeem_sign_in(
     tx: Transaction, vault: Vault, workspace_id: UUID, member_id: UUID, state: str
 ) -> AccountSignIn:
     """Consume a state once, for the member who started the sign-in."""
-    hashed = hash_of_state(state)
+    hashed = hash_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None:
         raise unknown_state_error()
-    kept = await open_leaving(vault, workspace_id, member_id, hashed, row)
+    kept = await decrypt_state(vault, workspace_id, member_id, hashed, row)
     return AccountSignIn(row["connection_id"], kept)
 
 

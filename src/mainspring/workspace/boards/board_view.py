@@ -26,7 +26,7 @@ from mainspring.workspace.boards.lookup import (
     no_dataset_error,
 )
 from mainspring.workspace.boards.parts import list_parts_briefly
-from mainspring.workspace.boards.row_queries import RowPage, check_start, is_asked, query_rows
+from mainspring.workspace.boards.row_queries import RowPage, check_start, has_query, query_rows
 from mainspring.workspace.boards.rows import BLOCK
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ async def _load_page(
     total = dataset.appended if every else dataset.live
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", MOST_ROWS))
     after = arguments.get("after")
-    if is_asked(arguments):
+    if has_query(arguments):
         found = await query_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
     else:
         found = RowPage(await _load_rows_in_order(ctx, dataset, arguments, room), total)

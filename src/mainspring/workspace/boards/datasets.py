@@ -19,13 +19,13 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.workspace.boards.columns import SERVER_KEYS, complete_columns, find_column_problems
-from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.events import publish_change
 from mainspring.workspace.boards.lookup import (
     DEFAULT,
     Board,
     Dataset,
-    hold_dataset,
     list_board_datasets,
+    lock_dataset,
 )
 from mainspring.workspace.boards.parts import add_version, read_version
 
@@ -84,7 +84,7 @@ def check_datasets(
         )
 
 
-async def keep_datasets(
+async def store_datasets(
     ctx: CallContext,
     board: Board,
     wanted: Sequence[Mapping[str, Any]],
@@ -109,7 +109,7 @@ async def keep_datasets(
     changed = False
     for entry in wanted:
         if entry["name"] in known:
-            dataset = await hold_dataset(ctx, board, entry["name"])
+            dataset = await lock_dataset(ctx, board, entry["name"])
             columns = complete_columns(entry["columns"]) if "columns" in entry else dataset.columns
             field = entry.get("dedupe_key_field", dataset.dedupe_key_field)
             content = {"columns": columns, "dedupe_key_field": field}
@@ -142,7 +142,7 @@ async def _add(
     content = {"columns": columns, "dedupe_key_field": field}
     await add_version(ctx, board.id, ("columns", entry["name"]), content, limits)
     if not quiet:
-        await tell(ctx, board, "schema", dataset=entry["name"])
+        await publish_change(ctx, board, "schema", dataset=entry["name"])
 
 
 async def change_columns(
@@ -167,7 +167,7 @@ async def change_columns(
     await ctx.tx.execute(
         _CHANGE, ctx.actor.workspace_id, dataset.id, content["columns"], field, version
     )
-    await tell(ctx, board, "schema", dataset=dataset.name)
+    await publish_change(ctx, board, "schema", dataset=dataset.name)
     return True
 
 
@@ -175,13 +175,13 @@ async def revert_columns(
     ctx: CallContext, board: Board, name: str, version: int, limits: Limits
 ) -> dict[str, Any] | Unchanged:
     """Revert to the columns of an earlier version; rows are not changed."""
-    dataset = await hold_dataset(ctx, board, name)
+    dataset = await lock_dataset(ctx, board, name)
     content = await read_version(ctx, board.id, ("columns", name), version)
     assert content is not None
     told = {"board_id": str(board.id), "part": "columns", "name": name}
     if not await change_columns(ctx, board, dataset, content, limits, version):
         return Unchanged({**told, "version": dataset.version})
-    return {**told, "version": (await hold_dataset(ctx, board, name)).version}
+    return {**told, "version": (await lock_dataset(ctx, board, name)).version}
 
 
 async def _rekey(ctx: CallContext, dataset: Dataset, field: str | None) -> None:

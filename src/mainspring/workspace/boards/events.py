@@ -70,7 +70,7 @@ BOARD_CHANGED: Final = EventType(
 EVENTS: Final = (BOARD_CHANGED,)
 
 
-async def tell(
+async def publish_change(
     ctx: CallContext,
     board: Board,
     change: str,

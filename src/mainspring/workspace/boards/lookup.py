@@ -228,7 +228,7 @@ async def list_board_datasets(ctx: CallContext, board: Board) -> list[Dataset]:
     return [Dataset(**dict(row)) for row in rows]
 
 
-async def hold_dataset(ctx: CallContext, board: Board, name: str) -> Dataset:
+async def lock_dataset(ctx: CallContext, board: Board, name: str) -> Dataset:
     """Lock a dataset until the transaction ends."""
     row = await ctx.tx.fetchrow(_DATASET_HELD, ctx.actor.workspace_id, board.id, name)
     if row is None:

@@ -11,8 +11,8 @@ from mainspring.contracts.errors import LimitExceeded
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
-from mainspring.workspace.boards.datasets import add_first_datasets, keep_datasets, revert_columns
-from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.datasets import add_first_datasets, revert_columns, store_datasets
+from mainspring.workspace.boards.events import publish_change
 from mainspring.workspace.boards.lookup import (
     Board,
     as_id,
@@ -79,7 +79,7 @@ def create_handler(limits: Limits) -> CapabilityHandler:
         )
         board = await find_board(ctx, {"board_id": board_id})
         await add_first_datasets(ctx, board, arguments.get("datasets", []), limits)
-        await tell(ctx, board, "created")
+        await publish_change(ctx, board, "created")
         return await _describe_board(ctx, board)
 
     return create
@@ -119,7 +119,7 @@ def update_handler(limits: Limits, *, recovering: bool = False) -> CapabilityHan
             board = await open_board(ctx, arguments, hold=True)
         changed = await _change(ctx, board, arguments)
         if "datasets" in arguments:
-            changed = await keep_datasets(ctx, board, arguments["datasets"], limits) or changed
+            changed = await store_datasets(ctx, board, arguments["datasets"], limits) or changed
         result = await _describe_board(ctx, await find_board(ctx, {"board_id": board.id}))
         return result if changed else Unchanged(result)
 
@@ -163,9 +163,9 @@ async def _change(ctx: CallContext, board: Board, wanted: Mapping[str, Any]) -> 
     await ctx.tx.execute(_CHANGE, ctx.actor.workspace_id, board.id, name, description, archived)
     after = await find_board(ctx, {"board_id": board.id})
     if (name, description) != (board.name, board.description):
-        await tell(ctx, after, "details")
+        await publish_change(ctx, after, "details")
     if archived != was:
-        await tell(ctx, after, "archived" if archived else "unarchived")
+        await publish_change(ctx, after, "archived" if archived else "unarchived")
     return True
 
 

@@ -18,6 +18,9 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_schema import check_schema
 from mainspring.definition.strict_json import encode_canonical, is_same_value, join_pointer
 from mainspring.workspace.boards.events import tell
+from mainspring.definition.json_values import encode_canonical, is_same_value
+from mainspring.definition.pointers import join_pointer
+from mainspring.workspace.boards.events import publish_change
 from mainspring.workspace.boards.lookup import Board, find_board, open_board
 
 if TYPE_CHECKING:
@@ -146,7 +149,7 @@ def set_part_handler(part: BoardPart, limits: Limits) -> CapabilityHandler:
         name = str(arguments.get("name", ""))
         content = {k: v for k, v in arguments.items() if k not in ("board_id", "name")}
         _check_content(part, content, limits)
-        return await keep_part(ctx, board, part, name, content, limits)
+        return await store_part(ctx, board, part, name, content, limits)
 
     return put
 
@@ -209,7 +212,7 @@ def build_versions_handler() -> CapabilityHandler:
     return listed
 
 
-async def keep_part(
+async def store_part(
     ctx: CallContext,
     board: Board,
     part: BoardPart,
@@ -238,7 +241,7 @@ async def keep_part(
             )
     version = await add_version(ctx, board.id, (part, name), content, limits, revert_of)
     await ctx.tx.execute(_KEEP, *where, version, content)
-    await tell(ctx, board, part, name=name or None)
+    await publish_change(ctx, board, part, name=name or None)
     return _format_part(board, part, name, version)
 
 
@@ -257,7 +260,7 @@ async def remove_part(
         return Unchanged(_format_part(board, part, name, 0))
     await ctx.tx.execute(_REMOVE, *where)
     version = await add_version(ctx, board.id, (part, name), None, limits, revert_of)
-    await tell(ctx, board, part, name=name or None)
+    await publish_change(ctx, board, part, name=name or None)
     return _format_part(board, part, name, version)
 
 
@@ -268,7 +271,7 @@ async def revert_part(
     content = await read_version(ctx, board.id, (part, name), version)
     if content is None:
         return await remove_part(ctx, board, part, name, limits, version)
-    return await keep_part(ctx, board, part, name, content, limits, version)
+    return await store_part(ctx, board, part, name, content, limits, version)
 
 
 async def list_parts_briefly(ctx: CallContext, board: Board) -> dict[str, Any]:

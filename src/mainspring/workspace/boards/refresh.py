@@ -20,22 +20,22 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import check_value, encode_canonical, is_same_value
 from mainspring.workspace.boards.columns import SERVER_KEYS, EncodedRow, RowValidator
-from mainspring.workspace.boards.datasets import change_columns, keep_datasets
-from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.datasets import change_columns, store_datasets
+from mainspring.workspace.boards.events import publish_change
 from mainspring.workspace.boards.links import RefreshRecipe, note_refreshed
 from mainspring.workspace.boards.lookup import (
     Board,
     Dataset,
-    hold_dataset,
     list_board_datasets,
+    lock_dataset,
     open_board,
 )
 from mainspring.workspace.boards.rows import (
-    bring_back,
     change_rows,
     check_row_capacity,
     compute_row_keys,
-    take_away,
+    delete_rows,
+    restore_rows,
     write_rows,
 )
 
@@ -302,13 +302,13 @@ async def _lock_or_create_dataset(
     made = name not in known
     if made:
         entry = {"name": name, "columns": columns, "dedupe_key_field": target}
-        await keep_datasets(ctx, board, [entry], limits, from_provider=True)
-    dataset = await hold_dataset(ctx, board, name)
+        await store_datasets(ctx, board, [entry], limits, from_provider=True)
+    dataset = await lock_dataset(ctx, board, name)
     if not made and not dataset.columns and not dataset.appended and columns:
         field = dataset.dedupe_key_field or target
         content = {"columns": columns, "dedupe_key_field": field}
         made = await change_columns(ctx, board, dataset, content, limits)
-        dataset = await hold_dataset(ctx, board, name)
+        dataset = await lock_dataset(ctx, board, name)
     return dataset, made
 
 
@@ -443,22 +443,22 @@ async def _apply(
     """Write a plan and publish one event per kind of change."""
     name, own = dataset.name, dataset.dedupe_key_field
     if plan.deletes:
-        await take_away(ctx, dataset, plan.deletes)
-        await tell(ctx, board, "rows_deleted", dataset=name, row_ids=plan.deletes)
+        await delete_rows(ctx, dataset, plan.deletes)
+        await publish_change(ctx, board, "rows_deleted", dataset=name, row_ids=plan.deletes)
     if plan.restores:
-        await bring_back(ctx, dataset, plan.restores)
-        await tell(ctx, board, "rows_restored", dataset=name, row_ids=plan.restores)
+        await restore_rows(ctx, dataset, plan.restores)
+        await publish_change(ctx, board, "rows_restored", dataset=name, row_ids=plan.restores)
     if plan.updates:
         ids, numbers = list(plan.updates), list(plan.updates.values())
         keys = await _compute_own_keys(ctx, own, [judged.rows[n] for n in numbers])
         await change_rows(ctx, dataset, ids, [judged.written[n] for n in numbers], keys)
-        await tell(ctx, board, "rows_updated", dataset=name, row_ids=ids)
+        await publish_change(ctx, board, "rows_updated", dataset=name, row_ids=ids)
     if plan.inserts:
         ids = [generate_id() for _ in plan.inserts]
         keys = await _compute_own_keys(ctx, own, [judged.rows[n] for n in plan.inserts])
         written = [judged.written[n] for n in plan.inserts]
         await write_rows(ctx, dataset, ids, written, keys, src)
-        await tell(ctx, board, "rows_appended", dataset=name, row_ids=ids)
+        await publish_change(ctx, board, "rows_appended", dataset=name, row_ids=ids)
 
 
 async def _compute_own_keys(

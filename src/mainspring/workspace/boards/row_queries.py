@@ -70,12 +70,12 @@ class RowQuery:
         return "".join(f" AND {one}" for one in self.conditions)
 
 
-def is_asked(arguments: Mapping[str, Any]) -> bool:
+def has_query(arguments: Mapping[str, Any]) -> bool:
     """Whether the arguments ask for anything beyond a plain page."""
     return any(arguments.get(name) for name in ("sort", "search", "filters"))
 
 
-def look(arguments: Mapping[str, Any], values: list[Any]) -> RowQuery:
+def build_row_query(arguments: Mapping[str, Any], values: list[Any]) -> RowQuery:
     """Build the conditions for the arguments; their parameters follow the given ones."""
     made = RowQuery(values)
     words = str(arguments.get("search") or "").strip()
@@ -214,7 +214,7 @@ ORDERS: Final = tuple(_ORDERS)
 
 def check_start(arguments: Mapping[str, Any]) -> None:
     """Reject ``after`` with another sort order: it is a position in append order."""
-    if arguments.get("after") is not None and is_asked(arguments):
+    if arguments.get("after") is not None and has_query(arguments):
         detail = "Rows that are searched, filtered or sorted are read by offset, not after a row."
         raise Invalid(
             detail, code="after_sorted", findings=[Finding("/after", detail, "after_sorted")]
@@ -241,7 +241,7 @@ async def query_rows(
 ) -> RowPage:
     space, every = ctx.actor.workspace_id, bool(arguments.get("include_deleted", False))
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", most))
-    made = look(arguments, [space, dataset.id, every, offset, limit, room, around])
+    made = build_row_query(arguments, [space, dataset.id, every, offset, limit, room, around])
     where, sort = made.where, arguments.get("sort")
     keys = order_keys(made, sort)
     order = order_of(sort, descending=bool(arguments.get("descending", False)))
@@ -253,7 +253,7 @@ async def query_rows(
         # The last page: the number of rows before it is known.
         return RowPage(rows, offset + chosen)
     enough = offset + limit + COUNTED
-    counted = look(arguments, [space, dataset.id, every, enough + 1])
+    counted = build_row_query(arguments, [space, dataset.id, every, enough + 1])
     row = await ctx.tx.fetchrow(_COUNT.format(where=counted.where), *counted.values)
     total = int(row["found"])
     return RowPage(rows, min(total, enough), total > enough)
@@ -293,7 +293,9 @@ async def _load_groups(
     ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], how: str
 ) -> list[Any]:
     limit = int(arguments.get("limit", MOST_GROUPS))
-    made = look(arguments, [ctx.actor.workspace_id, dataset.id, arguments.get("of", ""), limit])
+    made = build_row_query(
+        arguments, [ctx.actor.workspace_id, dataset.id, arguments.get("of", ""), limit]
+    )
     where = made.where
     longest = _PER.get(str(arguments.get("per", "")), LONGEST_GROUP)
     value = f"left(data ->> {made.parameter(arguments['by'])}, {longest})"

@@ -20,8 +20,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value
 from mainspring.workspace.boards.columns import MOST_FINDINGS, EncodedRow, RowValidator
-from mainspring.workspace.boards.events import tell
-from mainspring.workspace.boards.lookup import DEFAULT, Board, Dataset, hold_dataset, open_board
+from mainspring.workspace.boards.events import publish_change
+from mainspring.workspace.boards.lookup import DEFAULT, Board, Dataset, lock_dataset, open_board
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -70,7 +70,7 @@ def append_handler(limits: Limits) -> CapabilityHandler:
     async def append(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         rows = arguments["rows"]
         board = await open_board(ctx, arguments)
-        dataset = await hold_dataset(ctx, board, arguments.get("dataset", DEFAULT))
+        dataset = await lock_dataset(ctx, board, arguments.get("dataset", DEFAULT))
         given = arguments.get("dedupe_key_field")
         written = _validate_rows(rows, dataset, given, limits)
         chosen, keys = await _select_new_rows(ctx, dataset, given, rows)
@@ -89,7 +89,7 @@ def append_handler(limits: Limits) -> CapabilityHandler:
         await write_rows(
             ctx, dataset, row_ids, [written[n] for n in chosen], [keys[n] for n in chosen]
         )
-        await tell(ctx, board, "rows_appended", dataset=dataset.name, row_ids=row_ids)
+        await publish_change(ctx, board, "rows_appended", dataset=dataset.name, row_ids=row_ids)
         return told
 
     return append
@@ -268,7 +268,9 @@ def update_handler(limits: Limits) -> CapabilityHandler:
         places = [f"/rows/{n}" for n, one in enumerate(patches) if one in changed]
         keys = await _compute_new_keys(ctx, dataset, before, changed, places)
         await change_rows(ctx, dataset, list(changed), [row for _, row in changed.values()], keys)
-        await tell(ctx, board, "rows_updated", dataset=dataset.name, row_ids=list(changed))
+        await publish_change(
+            ctx, board, "rows_updated", dataset=dataset.name, row_ids=list(changed)
+        )
         return told
 
     return update
@@ -283,8 +285,8 @@ def delete_handler() -> CapabilityHandler:
         result = _format_moved(board, dataset, "deleted", going, dataset.live - len(going))
         if not going:
             return Unchanged(result)
-        await take_away(ctx, dataset, going)
-        await tell(ctx, board, "rows_deleted", dataset=dataset.name, row_ids=going)
+        await delete_rows(ctx, dataset, going)
+        await publish_change(ctx, board, "rows_deleted", dataset=dataset.name, row_ids=going)
         return result
 
     return delete
@@ -303,8 +305,8 @@ def restore_handler() -> CapabilityHandler:
         first = {one: number for number, one in reversed(list(enumerate(named)))}
         places = [f"/row_ids/{first[one]}" for one in coming]
         await _check_free(ctx, dataset, coming, keys, places)
-        await bring_back(ctx, dataset, coming)
-        await tell(ctx, board, "rows_restored", dataset=dataset.name, row_ids=coming)
+        await restore_rows(ctx, dataset, coming)
+        await publish_change(ctx, board, "rows_restored", dataset=dataset.name, row_ids=coming)
         return result
 
     return restore
@@ -330,13 +332,13 @@ async def change_rows(
     await ctx.tx.execute(_TOUCH, ctx.actor.workspace_id, dataset.id)
 
 
-async def take_away(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
+async def delete_rows(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
     """Delete live rows of a locked dataset."""
     rows = await ctx.tx.fetch(_DELETE, ctx.actor.workspace_id, dataset.id, list(row_ids))
     await _count(ctx, dataset, rows, 1)
 
 
-async def bring_back(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
+async def restore_rows(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
     """Restore deleted rows of a locked dataset; their keys are free."""
     rows = await ctx.tx.fetch(_RESTORE, ctx.actor.workspace_id, dataset.id, list(row_ids))
     await _count(ctx, dataset, rows, -1)
@@ -344,7 +346,7 @@ async def bring_back(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]
 
 async def _lock_dataset(ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[Board, Dataset]:
     board = await open_board(ctx, arguments)
-    return board, await hold_dataset(ctx, board, arguments.get("dataset", DEFAULT))
+    return board, await lock_dataset(ctx, board, arguments.get("dataset", DEFAULT))
 
 
 def _format_moved(

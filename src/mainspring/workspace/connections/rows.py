@@ -146,7 +146,9 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpC
     return _read(row)
 
 
-async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> McpConnection:
+async def lock_mcp_connection(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID
+) -> McpConnection:
     """Load and lock a connection until the transaction ends."""
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
@@ -210,12 +212,12 @@ async def mark_signed_in(
     await tx.execute(_SIGNED_IN, workspace_id, connection_id, expires_at, dict(learnt))
 
 
-async def take_token(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+async def set_token(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
     """Switch to a manually entered token and clear the health observed before."""
     await tx.execute(_BEARER, workspace_id, connection_id)
 
 
-async def keep_oauth(
+async def store_oauth_metadata(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, learnt: Mapping[str, Any]
 ) -> None:
     """Merge into the stored OAuth metadata."""

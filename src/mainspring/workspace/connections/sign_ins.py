@@ -17,9 +17,9 @@ from uuid import UUID
 from mainspring.store.batch_delete import delete_in_batches
 from mainspring.workspace.sign_in_state import (
     LIFETIME,
-    hash_of_state,
-    open_leaving,
-    seal_leaving,
+    decrypt_state,
+    encrypt_state,
+    hash_state,
     unknown_state_error,
 )
 from mainspring.workspace.vault import Vault
@@ -57,7 +57,7 @@ class McpSignIn:
     kept: Mapping[str, Any]
 
 
-async def leave(
+async def begin_sign_in(
     tx: Transaction,
     vault: Vault,
     workspace_id: UUID,
@@ -69,7 +69,7 @@ async def leave(
 
     A new sign-in replaces the member's earlier one.
     """
-    left = await seal_leaving(vault, workspace_id, member_id, kept)
+    left = await encrypt_state(vault, workspace_id, member_id, kept)
     await tx.execute(_TIDY, workspace_id, connection_id, member_id)
     await tx.execute(
         _ADD,
@@ -94,11 +94,13 @@ async def redeem_sign_in(
     state: str,
 ) -> McpSignIn:
     """Consume a state once, for the member and connection that started the sign-in."""
-    hashed = hash_of_state(state)
+    hashed = hash_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None or row["connection_id"] != connection_id:
         raise unknown_state_error()
-    return McpSignIn(connection_id, await open_leaving(vault, workspace_id, member_id, hashed, row))
+    return McpSignIn(
+        connection_id, await decrypt_state(vault, workspace_id, member_id, hashed, row)
+    )
 
 
 async def expire_sign_ins(database: Database, now: datetime) -> int:

@@ -105,7 +105,9 @@ _TAKE_DUE = """
     WHERE c.workspace_id = due.workspace_id AND c.id = due.id
     RETURNING c.workspace_id, c.id
 """
-_STANDS = "SELECT id, alias, generation FROM mcp_connections WHERE workspace_id = $1 ORDER BY id"
+_GENERATIONS = (
+    "SELECT id, alias, generation FROM mcp_connections WHERE workspace_id = $1 ORDER BY id"
+)
 _COUNTS = """
     SELECT connection_id, state, count(*) AS tools FROM mcp_tools
     WHERE workspace_id = $1 GROUP BY connection_id, state
@@ -253,7 +255,7 @@ async def drop_tools(
         await tx.execute(_DROP, workspace_id, connection_id, list(names))
 
 
-async def hold_connection(
+async def lock_connection(
     tx: Transaction, workspace_id: UUID, connection_id: UUID
 ) -> LockedConnection:
     """Lock a connection; required before changing its tools."""
@@ -263,31 +265,31 @@ async def hold_connection(
     return LockedConnection(row["alias"], row["looks_first"], row["last_harvested_at"])
 
 
-async def count_on(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+async def increment_generation(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
     """Increment the generation number after a change of its tools."""
     await tx.execute(_COUNT_ON, workspace_id, connection_id)
 
 
-async def set_harvested(
+async def record_tool_listing(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, seconds: float
 ) -> None:
     """Record a successful tool listing; the next one is due after this many seconds."""
     await tx.execute(_HARVESTED, workspace_id, connection_id, seconds)
 
 
-async def set_not_harvested(
+async def record_tool_listing_failure(
     tx: Transaction, workspace_id: UUID, connection_id: UUID, problem: Problem, seconds: float
 ) -> None:
     """Record a failed tool listing; the stored tools stay."""
     await tx.execute(_NOT_HARVESTED, workspace_id, connection_id, problem.as_dict(), seconds)
 
 
-async def look_first(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+async def require_tool_review(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
     """Require a review of a new connection's tools before any can be called."""
     await tx.execute(_LOOK_FIRST, workspace_id, connection_id)
 
 
-async def take_due(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
+async def claim_due_listings(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
     """Claim connections whose tool listing is due, under a lease."""
     rows = await tx.fetch(_TAKE_DUE, LEASE_MINUTES, most)
     return [(row["workspace_id"], row["id"]) for row in rows]
@@ -297,7 +299,7 @@ async def list_connection_generations(
     tx: Transaction, workspace_id: UUID
 ) -> tuple[ConnectionGeneration, ...]:
     """List a workspace's connections with their generation numbers."""
-    rows = await tx.fetch(_STANDS, workspace_id)
+    rows = await tx.fetch(_GENERATIONS, workspace_id)
     return tuple(ConnectionGeneration(row["id"], row["alias"], row["generation"]) for row in rows)
 
 

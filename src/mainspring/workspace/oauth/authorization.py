@@ -93,7 +93,7 @@ class PendingAuthorization:
     limit: Role = Role.EDITOR
 
 
-def read_asked(
+def parse_parameters(
     given: Mapping[str, str | None], resources: frozenset[str]
 ) -> AuthorizationParameters:
     """Validate the parameters, or raise the error for the client; the client is known by now."""
@@ -118,7 +118,7 @@ def check_resource(given: str | None, resources: frozenset[str]) -> None:
         raise OAuthError("invalid_target", "Tokens for this resource are not given here.")
 
 
-async def keep_request(
+async def store_request(
     tx: Transaction, client_id: UUID, redirect_uri: str, asked: AuthorizationParameters, issuer: str
 ) -> str:
     """Store a request until a person answers it; return its handle for the URL."""
@@ -143,7 +143,7 @@ async def open_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAut
     return _build_pending_authorization(await tx.fetchrow(_OPEN, hash_of(plain), user_id))
 
 
-async def take_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
+async def consume_request(tx: Transaction, plain: str, user_id: UUID) -> PendingAuthorization:
     """Consume a request, so that nobody can answer it again."""
     return _build_pending_authorization(await tx.fetchrow(_TAKE, hash_of(plain), user_id))
 
@@ -238,7 +238,7 @@ def check_role(role: Role | None, limit: Role, own: Role) -> Role:
     raise Invalid(detail, findings=[Finding("/role", detail, "role")])
 
 
-async def find_agreed(
+async def find_client_consent(
     tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
 ) -> ClientConsent | None:
     """Load this member's consent for this client."""
@@ -270,7 +270,7 @@ def is_consent_sufficient(
     )
 
 
-async def agree(
+async def grant_authorization(
     tx: Transaction,
     workspace_id: UUID,
     member_id: UUID,
@@ -281,7 +281,7 @@ async def agree(
     """Store the consent; return the redirect URL with the code."""
     plain = "msc_" + secrets.token_urlsafe(32)
     who = workspace_id, member_id, waiting.client_id
-    before = await find_agreed(tx, *who)
+    before = await find_client_consent(tx, *who)
     most = list_role_choices(waiting.limit, own)[-1]
     stands = merge_agreed_role(role, most, None if before is None else before.role)
     # A larger earlier role was given for the redirect URI of that time.
@@ -303,7 +303,7 @@ async def agree(
     return _build_redirect_answer(waiting, {"code": plain})
 
 
-def refuse(waiting: PendingAuthorization) -> str:
+def deny_authorization(waiting: PendingAuthorization) -> str:
     """Return the redirect URL with the denial."""
     told = {"error": "access_denied", "error_description": "The member said no."}
     return _build_redirect_answer(waiting, told)
@@ -326,12 +326,12 @@ async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, clien
     await revoke_tokens_of_client(tx, *who)
 
 
-async def forget_codes_everywhere(tx: Transaction, member_id: UUID) -> None:
+async def delete_codes_everywhere(tx: Transaction, member_id: UUID) -> None:
     """Delete every code of a person, across workspaces."""
     await tx.execute(_FORGET_CODES_EVERYWHERE, member_id)
 
 
-async def forget_agreements(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
+async def delete_client_consents(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
     """Delete a member's consents, so that a returning member is asked again."""
     await tx.execute(_FORGET_ALL_CODES, workspace_id, member_id)
     await tx.execute(_FORGET_ALL, workspace_id, member_id)

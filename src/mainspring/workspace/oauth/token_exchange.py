@@ -139,7 +139,7 @@ def is_verifier_valid(verifier: str | None, challenge: str) -> bool:
     return hmac.compare_digest(made, challenge.encode())
 
 
-def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> CodeVerdict:
+def check_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> CodeVerdict:
     """A code is valid once, in time, for its client, redirect URI and verifier."""
     if row["client_id"] != client_id:
         return CodeVerdict.STRANGE
@@ -150,7 +150,7 @@ def judge_code(row: Any, client_id: UUID, shown: AuthorizationCodeGrant) -> Code
     return CodeVerdict.GOOD if good else CodeVerdict.SPOILT
 
 
-def judge_renewal(row: Any, client_id: UUID) -> CodeVerdict:
+def check_refresh_token(row: Any, client_id: UUID) -> CodeVerdict:
     """A refresh token is valid once, in time, for its client, while its access token is."""
     if row["client_id"] != client_id or not row["alive"]:
         return CodeVerdict.STRANGE
@@ -168,7 +168,7 @@ async def exchange_code(
         row = await tx.fetchrow(_CODE, hashed)
         if row is None:
             return _NO_CODE
-        verdict = judge_code(row, client.id, shown)
+        verdict = check_code(row, client.id, shown)
         if verdict is CodeVerdict.AGAIN and row["token_id"] is not None:
             await _revoke_grant(tx, row, "code_again")
         if verdict is CodeVerdict.SPOILT:
@@ -201,7 +201,7 @@ async def refresh_tokens(
         row = await tx.fetchrow(_RENEWAL, hashed)
         if row is None:
             return _NO_RENEWAL
-        verdict = judge_renewal(row, client.id)
+        verdict = check_refresh_token(row, client.id)
         if verdict is CodeVerdict.AGAIN:
             await _revoke_grant(tx, row, "renewal_again")
         standing = await _load_roles(tx, row) if verdict is CodeVerdict.GOOD else None
@@ -216,7 +216,7 @@ async def refresh_tokens(
         return IssuedTokens(plain, made, min_role(Role(row["role"]), standing.own))
 
 
-async def give_up(database: Database, client: RegisteredClient, token: str) -> None:
+async def revoke_client_tokens(database: Database, client: RegisteredClient, token: str) -> None:
     """Revoke a client's tokens by either of them (RFC 7009); unknown tokens are ignored."""
     async with database.transaction() as tx:
         row = await tx.fetchrow(_HELD, client.id, hash_token(token))

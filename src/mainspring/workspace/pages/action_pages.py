@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict
-from mainspring.workspace.pages.content import HOUSE_REF, HOUSE_SLUG, PageDraft
+from mainspring.workspace.pages.content import (
+    GENERATED_REF_PREFIX,
+    GENERATED_SLUG_PREFIX,
+    PageDraft,
+)
 from mainspring.workspace.pages.writer import PageWriter, delete, ingest, restore
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 ACTION_TYPE: Final = "integration_action"
 # The author of generated pages.
-_HOUSE: Final = UUID(int=0)
+_SYSTEM_AUTHOR: Final = UUID(int=0)
 _ENGINE: Final = "engine"
 
 # The last deletion decides whether a page returns: pages deleted by a person stay deleted.
@@ -57,7 +61,7 @@ def build_action_page(
 ) -> PageDraft:
     """Build the page of an action; its slug contains the install's id."""
     return PageDraft(
-        slug=f"{HOUSE_SLUG}{install_id}.{action}",
+        slug=f"{GENERATED_SLUG_PREFIX}{install_id}.{action}",
         type=ACTION_TYPE,
         title=f"{integration}: {action}",
         body=body,
@@ -67,7 +71,7 @@ def build_action_page(
             "action_name": action,
             **(more or {}),
         },
-        source_ref=f"{HOUSE_REF}{install_id}:{action}",
+        source_ref=f"{GENERATED_REF_PREFIX}{install_id}:{action}",
         named=True,
     )
 
@@ -86,7 +90,7 @@ class ActionPages:
         rows = await tx.fetch(_KNOWN, space, ACTION_TYPE, list(self._pages))
         known = {row["slug"]: row for row in rows}
         connected = {row["integration"] for row in await tx.fetch(_CONNECTED, space)}
-        by = PageWriter(space, _ENGINE, _HOUSE, "mainspring")
+        by = PageWriter(space, _ENGINE, _SYSTEM_AUTHOR, "mainspring")
         for slug, one in self._pages.items():
             if one.needs is None or one.needs in connected:
                 # A person's older page with the same slug does not block the others.

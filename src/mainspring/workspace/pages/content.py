@@ -83,8 +83,8 @@ RESERVED: Final = frozenset(
     {"email", "calendar_event", "gdrive_file", "chat_session", "gh_pr", "integration_action"}
 )
 # The slug prefix of generated pages, which nobody else may use.
-HOUSE_SLUG: Final = "integration-action."
-HOUSE_REF: Final = "install:"
+GENERATED_SLUG_PREFIX: Final = "integration-action."
+GENERATED_REF_PREFIX: Final = "install:"
 # Also read from front matter, when a text contains them.
 _OWN_NAMES: Final = ("slug", "type", "title", "source_ref")
 _STARTS: Final = ("start", "start_time", "starts_at", "start_at", "date")
@@ -162,11 +162,16 @@ def read_writing(
 
 def _find_reserved_names(page: PageDraft) -> Iterator[Finding]:
     """Find slugs that are reserved for generated pages."""
-    if page.slug.startswith(HOUSE_SLUG):
-        detail = f"Slugs that begin with {HOUSE_SLUG} are those of the house's own pages."
+    if page.slug.startswith(GENERATED_SLUG_PREFIX):
+        detail = (
+            f"Slugs that begin with {GENERATED_SLUG_PREFIX} are those of the house's own pages."
+        )
         yield Finding("/slug", detail, "reserved_page_name", "Choose another slug.")
-    if page.source_ref is not None and page.source_ref.startswith(HOUSE_REF):
-        detail = f"A source_ref that begins with {HOUSE_REF} is that of a page of the house itself."
+    if page.source_ref is not None and page.source_ref.startswith(GENERATED_REF_PREFIX):
+        detail = (
+            f"A source_ref that begins with {GENERATED_REF_PREFIX} "
+            "is that of a page of the house itself."
+        )
         yield Finding("/source_ref", detail, "reserved_page_name", "Choose another source_ref.")
 
 

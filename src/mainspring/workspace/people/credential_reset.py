@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Unauthenticated
 from mainspring.store.audit import AuditRecord, append_audit
-from mainspring.workspace.oauth.authorization import forget_codes_everywhere
+from mainspring.workspace.oauth.authorization import delete_codes_everywhere
 from mainspring.workspace.people.sessions import end_sessions
 from mainspring.workspace.people.sign_in_links import drop_links
 from mainspring.workspace.people.users import set_password
@@ -35,7 +35,7 @@ _LEFT = """
 _FORGET_TERMINALS = "DELETE FROM terminal_sign_ins WHERE user_id = $1"
 
 
-async def hold_ways_in(
+async def lock_credentials(
     tx: Transaction,
     everything: Transaction,
     user_id: UUID,
@@ -52,7 +52,7 @@ async def hold_ways_in(
         raise Unauthenticated("What you came with has ended meanwhile.", code="ended")
 
 
-async def start_afresh(
+async def reset_credentials(
     tx: Transaction,
     user_id: UUID,
     hashed: str | None,
@@ -68,7 +68,7 @@ async def start_afresh(
     await drop_links(tx, user_id)
     await tx.execute(_FORGET_TERMINALS, user_id)
     # Codes before tokens: an exchange locks its code until the token exists.
-    await forget_codes_everywhere(tx, user_id)
+    await delete_codes_everywhere(tx, user_id)
     ended = await revoke_tokens_everywhere(tx, user_id, but=local)
     await append_audit(
         tx,

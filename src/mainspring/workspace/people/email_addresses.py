@@ -58,11 +58,11 @@ async def find_member_address(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> str | None:
     """Return a member's address; ``first`` is the configured one for the first member."""
-    found = await reach_member(tx, workspace_id, user_id, first)
+    found = await load_member_mail_address(tx, workspace_id, user_id, first)
     return None if found is None else found.email
 
 
-async def reach_member(
+async def load_member_mail_address(
     tx: Transaction, workspace_id: UUID, user_id: UUID, first: str | None
 ) -> MailAddressState | None:
     """Return a member's address, and whether it is verified."""
@@ -73,11 +73,11 @@ async def find_author_address(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> str | None:
     """Return the address of an automation's author, while they are a member."""
-    found = await reach_maker(tx, workspace_id, automation_id, first)
+    found = await load_author_mail_address(tx, workspace_id, automation_id, first)
     return None if found is None else found.email
 
 
-async def reach_maker(
+async def load_author_mail_address(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, first: str | None
 ) -> MailAddressState | None:
     """Return the author's address, and whether it is verified."""

@@ -18,7 +18,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.workspace.people.members import check_may_name, hold_members, may_name
+from mainspring.workspace.people.members import check_may_name, lock_members, may_name
 from mainspring.workspace.people.sessions import IDLE
 from mainspring.workspace.people.sign_in_links import link_hash
 from mainspring.workspace.people.users import clean_email
@@ -101,7 +101,7 @@ async def invite(
     ``again`` means that the account is unsettled: a member who never signed in gets a new link.
     """
     email = clean_email(email)
-    held = await hold_members(tx, actor)
+    held = await lock_members(tx, actor)
     check_may_name(held.own, role)
     if not again and await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
         raise Conflict(

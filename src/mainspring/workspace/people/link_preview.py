@@ -38,7 +38,7 @@ class LinkPreview:
     sign_in_first: bool = False
 
 
-async def look_at_link(database: Database, visit: SignInOrigin, plain: str) -> LinkPreview:
+async def preview_link(database: Database, visit: SignInOrigin, plain: str) -> LinkPreview:
     """Describe a link without consuming it."""
     if is_link(plain):
         async with database.transaction() as tx:

@@ -13,8 +13,8 @@ from uuid import UUID
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict, NotFound, PermissionDenied
 from mainspring.contracts.roles import Permission, Role, min_role, role_too_small_error
-from mainspring.workspace.departed_members import remember_leaver, stop_all_of
-from mainspring.workspace.oauth.authorization import forget_agreements
+from mainspring.workspace.departed_members import record_departure, stop_member_resources
+from mainspring.workspace.oauth.authorization import delete_client_consents
 from mainspring.workspace.tokens import revoke_tokens_of
 from mainspring.workspace.webhooks import end_tokens_of
 from mainspring.workspace.workflows.roster import leave_all
@@ -58,7 +58,7 @@ async def list_members(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
     return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
 
 
-async def hold_members(tx: Transaction, actor: Actor) -> LockedMembers:
+async def lock_members(tx: Transaction, actor: Actor) -> LockedMembers:
     """Lock the members of the actor's workspace, and reload the actor's role."""
     rows = await tx.fetch(_HOLD, actor.workspace_id)
     roles = {row["user_id"]: Role(row["role"]) for row in rows}
@@ -73,7 +73,7 @@ async def hold_members(tx: Transaction, actor: Actor) -> LockedMembers:
 
 async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) -> Role:
     """Change a member's role; return the previous one."""
-    held = await hold_members(tx, actor)
+    held = await lock_members(tx, actor)
     before = held.role_of(user_id)
     if user_id == actor.id and role.rank > before.rank:
         raise PermissionDenied("Nobody raises themselves.", code="own_role")
@@ -93,14 +93,14 @@ async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
 
     Their automations and webhook tokens stop until somebody takes them over.
     """
-    held = await hold_members(tx, actor)
+    held = await lock_members(tx, actor)
     before = held.role_of(user_id)
     check_may_name(held.own, before)
     _check_owner_stays(held, user_id)
-    await remember_leaver(tx, actor.workspace_id, user_id)
-    await stop_all_of(tx, user_id, actor.workspace_id, why="left")
+    await record_departure(tx, actor.workspace_id, user_id)
+    await stop_member_resources(tx, user_id, actor.workspace_id, why="left")
     await tx.execute(_REMOVE, actor.workspace_id, user_id)
-    await forget_agreements(tx, actor.workspace_id, user_id)
+    await delete_client_consents(tx, actor.workspace_id, user_id)
     await revoke_tokens_of(tx, actor.workspace_id, user_id)
     await leave_all(tx, actor.workspace_id, user_id)
     return before

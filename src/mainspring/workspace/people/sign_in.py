@@ -29,7 +29,7 @@ from mainspring.store.rate_limit import (
     fill_bucket,
     refund_bucket,
 )
-from mainspring.workspace.people.credential_reset import start_afresh
+from mainspring.workspace.people.credential_reset import reset_credentials
 from mainspring.workspace.people.invitations import (
     find_invitation,
     is_unsettled,
@@ -174,7 +174,7 @@ async def _sign_in_by_link(
         return None
     if used.purpose == "reset":
         # A lost password may be known to others, so all credentials are revoked.
-        await start_afresh(tx, used.user_id, None, local=local)
+        await reset_credentials(tx, used.user_id, None, local=local)
     workspace_id = await find_home_workspace(tx, used.user_id)
     return await _begin_session(tx, visit, used.user_id, workspace_id, used.purpose)
 

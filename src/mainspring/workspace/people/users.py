@@ -13,7 +13,7 @@ from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
-from mainspring.workspace.departed_members import stop_all_of
+from mainspring.workspace.departed_members import stop_member_resources
 from mainspring.workspace.people.workspaces import add_workspace
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
             code="last_administrator",
             suggestion="Make another administrator first.",
         )
-    await stop_all_of(tx, user_id, why="was disabled")
+    await stop_member_resources(tx, user_id, why="was disabled")
     await tx.execute(_DISABLE, user_id)
     return await read_user(tx, user_id)
 

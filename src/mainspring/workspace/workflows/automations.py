@@ -29,8 +29,8 @@ from mainspring.workspace.automation_states import activate, archive, pause
 from mainspring.workspace.automations import (
     create,
     find_automation_ids,
-    hold_all,
-    hold_names,
+    lock_automations,
+    lock_names,
     read_grants,
 )
 from mainspring.workspace.consents import agree_or_ask
@@ -153,7 +153,7 @@ async def make_from_templates(
     for template in templates:
         if template in known:
             continue
-        await hold_names(tx, workspace_id)
+        await lock_names(tx, workspace_id)
         document = build_definition(
             template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
         )
@@ -177,7 +177,7 @@ async def attach(
     at: str = "/automation_ids/{}",
 ) -> None:
     """Attach existing automations; a paused workflow pauses them."""
-    await hold_all(tx, workspace_id, automations)
+    await lock_automations(tx, workspace_id, automations)
     rows = await tx.fetch(_THERE, workspace_id, list(automations))
     states = {row["id"]: row["state"] for row in rows}
     refuse(
@@ -199,7 +199,7 @@ async def attach(
         await pause_attached(tx, dependencies, workspace_id, workflow.id, only=automations)
 
 
-async def follow(
+async def mark_to_activate(
     tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
 ) -> None:
     """Mark automations that were never active to be activated with the workflow."""
@@ -298,7 +298,7 @@ def _format_attach_problem(row: Any, problem: Problem) -> dict[str, str]:
     }
 
 
-async def put_all_away(
+async def archive_all(
     tx: Transaction, dependencies: WorkflowDependencies, workspace_id: UUID, workflow_id: UUID
 ) -> tuple[list[str], list[str]]:
     """Archive a workflow's automations, except those that another workflow uses."""
@@ -318,7 +318,7 @@ async def _lock_attached(
 ) -> AsyncIterator[list[Any]]:
     """Lock a workflow's automations, and record the fire times they waited for."""
     ids = [row["automation_id"] for row in await list_attached(tx, workspace_id, workflow_id)]
-    await hold_all(tx, workspace_id, ids)
+    await lock_automations(tx, workspace_id, ids)
     before = await schedules.list_waiting_schedules(tx, [(workspace_id, one) for one in ids])
     yield await list_attached(tx, workspace_id, workflow_id)
     await dependencies.record(tx, before, dependencies.limits)

@@ -12,6 +12,8 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value
 from mainspring.workspace.boards.datasets import keep_datasets
+from mainspring.definition.json_values import is_same_value
+from mainspring.workspace.boards.datasets import store_datasets
 from mainspring.workspace.boards.lookup import check_may_bind, list_board_datasets, open_board
 from mainspring.workspace.boards.management import create_handler
 from mainspring.workspace.workflows import automations, roster
@@ -40,13 +42,13 @@ async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) 
     templates = list(given.get("templates", []))
     wants_board = given.get("make_board", True) or "board_id" in given
     _check_board_for(templates, there=wants_board)
-    people = await roster.read_asked(ctx, given.get("roster", []))
+    people = await roster.parse_roster(ctx, given.get("roster", []))
     board_id = await _resolve_board(ctx, house, given) if wants_board else None
     space, workflow_id = ctx.actor.workspace_id, generate_id()
     own = wants_board and "board_id" not in given
     await add_workflow(ctx.tx, space, workflow_id, given, board_id, ctx.actor.id, made_board=own)
     people = ensure_owner(people, ctx.actor.id)
-    await roster.keep_roster(ctx.tx, space, workflow_id, board_id, people)
+    await roster.store_roster(ctx.tx, space, workflow_id, board_id, people)
     workflow = await find_workflow(ctx.tx, space, workflow_id, hold=True)
     await _bring_along(ctx, house, workflow, given)
     return workflow_id
@@ -82,7 +84,7 @@ async def update(
         name: given[name] for name in ("title", "charter", "kpis", "deadlines") if name in given
     }
     if "kpis" in fields:
-        fields["kpis"] = keep_currents(fields["kpis"], workflow.kpis)
+        fields["kpis"] = merge_kpis(fields["kpis"], workflow.kpis)
     board_id = await _resolve_other_board(ctx, house, workflow, given)
     if board_id != workflow.board_id:
         fields["board_id"] = board_id
@@ -115,7 +117,7 @@ def _validate_new_names(arguments: Arguments, title: str, kpis: Container[str]) 
     return found
 
 
-def keep_currents(
+def merge_kpis(
     kpis: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Merge requested KPIs; one without a value keeps its current one."""
@@ -190,7 +192,7 @@ async def _use_named_board(
     if templates:
         known = {one.name for one in await list_board_datasets(ctx, board)}
         lacking = [one for one in DATASETS if one["name"] not in known]
-        await keep_datasets(ctx, board, lacking, dependencies.limits)
+        await store_datasets(ctx, board, lacking, dependencies.limits)
     return board.id
 
 
@@ -228,13 +230,13 @@ async def _change_people(
     before = await roster.load_roster(ctx.tx, space, workflow.id)
     people = before
     if "roster" in arguments:
-        people = await roster.read_asked(ctx, arguments["roster"])
+        people = await roster.parse_roster(ctx, arguments["roster"])
         # Its only owner may have left; writing back what was read must not fail.
         if people != before:
             roster.check_owner_stays(people)
     if people != before or moved:
         await roster.check_may_own(ctx, workflow, "changes its roster or its board")
-        await roster.keep_roster(ctx.tx, space, workflow.id, workflow.board_id, people)
+        await roster.store_roster(ctx.tx, space, workflow.id, workflow.board_id, people)
 
 
 async def _bring_along(

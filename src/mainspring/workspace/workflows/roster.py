@@ -46,7 +46,7 @@ _ADD_BOARD = """
 """
 
 
-async def read_asked(
+async def parse_roster(
     ctx: CallContext, given: Sequence[Mapping[str, Any]]
 ) -> dict[UUID, WorkflowRole]:
     """Parse the requested roster; everybody in it is a member of the workspace."""
@@ -69,7 +69,7 @@ async def load_roster(
     return {row["user_id"]: row["role"] for row in rows}
 
 
-async def keep_roster(
+async def store_roster(
     tx: Transaction,
     workspace_id: UUID,
     workflow_id: UUID,

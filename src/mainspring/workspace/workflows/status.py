@@ -62,7 +62,7 @@ STATUS_CHANGED: Final = EventType(
 EVENTS: Final = (STATUS_CHANGED,)
 
 
-async def tell_status(ctx: CallContext, workflow: Workflow, after: str) -> None:
+async def publish_status_change(ctx: CallContext, workflow: Workflow, after: str) -> None:
     """Publish a status change; one made by a run continues its event chain."""
     run_id = None if ctx.run is None else ctx.run.id
     payload = {
@@ -114,7 +114,7 @@ async def switch(
         paused = await automations.pause_attached(ctx.tx, dependencies, space, workflow.id)
     if status != workflow.status:
         await change_workflow(ctx.tx, space, workflow, {"status": status})
-        await tell_status(ctx, workflow, status)
+        await publish_status_change(ctx, workflow, status)
     answer = {
         "workflow_id": str(workflow.id),
         "before": workflow.status,
@@ -138,7 +138,7 @@ async def delete(
     if takes_board:
         await _check_own_board(ctx, workflow)
         await archive_handler()(ctx, {"board_id": str(workflow.board_id)})
-    archived, kept = await automations.put_all_away(ctx.tx, dependencies, space, workflow.id)
+    archived, kept = await automations.archive_all(ctx.tx, dependencies, space, workflow.id)
     await roster.leave_board(ctx.tx, space, workflow.id)
     await remove_workflow(ctx.tx, space, workflow.id)
     return {

@@ -24,7 +24,7 @@ from mainspring.outbound.object_storage.blob_stores import FolderStore
 from mainspring.store.database import Database
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.connections import rows
-from mainspring.workspace.connections.rows import McpConnection, keep_oauth
+from mainspring.workspace.connections.rows import McpConnection, store_oauth_metadata
 from mainspring.workspace.vault import connection_scope
 from tests.kit.connecting import BACK, HERE, OWNER, ConnectionBench, open_room
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
@@ -145,7 +145,9 @@ async def test_a_client_secret_of_a_person_is_shown_to_one_server_of_tokens_only
     ):
         one = await room.connect(honest, "oauth")
         async with database.transaction() as tx:
-            await keep_oauth(tx, HERE, one.id, {"client_id": "by-hand", "client_given": True})
+            await store_oauth_metadata(
+                tx, HERE, one.id, {"client_id": "by-hand", "client_given": True}
+            )
         await room.vault.set(connection_scope(HERE, one.id), "client_secret", SECRET)
 
         # Somebody else is on the way already, from the time of another server of tokens.

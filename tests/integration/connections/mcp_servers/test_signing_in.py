@@ -24,7 +24,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
-from mainspring.workspace.connections.rows import McpConnection, keep_oauth
+from mainspring.workspace.connections.rows import McpConnection, store_oauth_metadata
 from mainspring.workspace.vault import connection_scope
 from tests.kit.connecting import BACK, HERE, OWNER, ConnectionBench, open_room
 from tests.kit.leaks import Haystack, add_tables
@@ -292,7 +292,7 @@ async def test_a_client_that_a_person_made_there_is_used_with_its_secret(
         double.script.registration = False
         async with database.transaction() as tx:
             known = {"client_id": "by-hand", "client_given": True}
-            await keep_oauth(tx, HERE, connection.id, known)
+            await store_oauth_metadata(tx, HERE, connection.id, known)
         scope = connection_scope(HERE, connection.id)
         await room.vault.set(scope, "client_secret", "Qy-client-secret")
 

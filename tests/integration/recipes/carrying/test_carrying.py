@@ -20,7 +20,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.recipes.carrying.model import WorkspaceContent
 from mainspring.recipes.carrying.workspace_files import MARKER, format_json, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
-from mainspring.workspace.import_export import import_judged, judge_import
+from mainspring.workspace.import_export import import_validated, validate_import
 from tests.kit.house import Bench, document, step
 
 Files = dict[str, str]
@@ -394,13 +394,13 @@ async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) 
         ]
         documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
     words = await bench.house.registry.of(place.space)
-    candidates = await judge_import(
+    candidates = await validate_import(
         {"format": "mainspring.export", "version": 1, "automations": documents},
         words,
         bench.house.limits,
     )
     async with bench.house.database.transaction() as tx:
-        await import_judged(tx, place.space, candidates, FIRST_MEMBER, words, bench.house.limits)
+        await import_validated(tx, place.space, candidates, FIRST_MEMBER, words, bench.house.limits)
     for name in chance.sample(PIECES, k=2):
         await place.call("save_prompt", name=name, text=chance.choice(PIECES))
 

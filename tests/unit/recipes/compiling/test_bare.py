@@ -14,7 +14,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
 from mainspring.recipes.compiling.compiler import compile_bare_definition, is_bare
-from mainspring.recipes.package import judge_package, read_package, read_place
+from mainspring.recipes.package import read_package, read_place, validate_package
 from mainspring.registry import build_registry
 from mainspring.surfaces.cli.documents import read_definition_file
 from tests.kit.declared import HOST, PRINTED, URL
@@ -44,7 +44,7 @@ def test_the_printed_object_is_a_recipe_that_asks_for_what_it_uses(tmp_path: Pat
     file = tmp_path / "coins.json"
     file.write_text(json.dumps(PRINTED))
     package = read_package(read_place(file), LIMITS)
-    assert judge_package(package, WORDS, LIMITS) == []
+    assert validate_package(package, WORDS, LIMITS) == []
     assert (package.slug, package.kind, str(package.version)) == (
         "coinmarketcap-top10",
         "integration",
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_told_at_its_place(
     file.write_text(json.dumps(wrong))
     try:
         package = read_package(read_place(file), LIMITS)
-        found = judge_package(package, WORDS, LIMITS)
+        found = validate_package(package, WORDS, LIMITS)
     except Invalid as refused:
         found = list(refused.findings)
     assert any(one.pointer.startswith(f"/template{pointer}") for one in found), found

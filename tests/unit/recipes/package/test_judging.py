@@ -14,12 +14,12 @@ from mainspring.recipes.package import (
     ReferenceValues,
     compile_definition,
     find_faulty_settings,
-    judge_filled,
-    judge_package,
     read_package,
+    validate_filled,
+    validate_package,
 )
 from mainspring.recipes.package.example_recipes import build_good_recipe
-from mainspring.recipes.package.validation import HOUSE_METADATA
+from mainspring.recipes.package.validation import RESERVED_METADATA
 from mainspring.registry import build_registry
 
 LIMITS = Limits()
@@ -85,7 +85,7 @@ def planned(step: dict[str, Any], **envelope: Any) -> dict[str, Any]:
 
 
 def said(document: dict[str, Any]) -> set[tuple[str, str]]:
-    found = judge_package(read_package(document, LIMITS), WORDS, LIMITS)
+    found = validate_package(read_package(document, LIMITS), WORDS, LIMITS)
     return {(one.pointer, one.code) for one in found}
 
 
@@ -200,7 +200,7 @@ def test_a_connection_that_an_expression_decides_is_not_taken() -> None:
     document["template"]["definition"]["inputs"] = {
         "schema": {"type": "object", "properties": {"source": {"type": "string", "default": "x"}}}
     }
-    found = judge_package(read_package(document, LIMITS), WORDS, LIMITS)
+    found = validate_package(read_package(document, LIMITS), WORDS, LIMITS)
     assert [(one.pointer, one.code) for one in found] == [("/grants", "hidden_connection")]
 
 
@@ -249,8 +249,8 @@ def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
 
 
 def test_marks_of_the_house_are_nobody_elses() -> None:
-    assert {AUTHORED_BY, HOSTS_NOTE} <= HOUSE_METADATA
-    for mark in HOUSE_METADATA:
+    assert {AUTHORED_BY, HOSTS_NOTE} <= RESERVED_METADATA
+    for mark in RESERVED_METADATA:
         document = planned({"action": "transform_data", "config": {"output": 1}})
         document["template"]["definition"]["metadata"] = {"tags": ["a"], "note": 1, mark: "x"}
         assert said(document) == {(f"/template/definition/metadata/{mark}", "reserved_metadata")}
@@ -276,11 +276,11 @@ def test_real_values_lead_nowhere_else_than_the_recipe_says() -> None:
         head = planned({"action": "delay"}, **result)
         whole = {**head, "settings": named, "template": definition}
         package = read_package(whole, LIMITS)
-        assert judge_package(package, WORDS, LIMITS) == []
+        assert validate_package(package, WORDS, LIMITS) == []
         filling = ReferenceValues(
             InstallOwner("x", "a@example.com"), {}, {"path": "api", **settings}
         )
-        found = judge_filled(package, filling, WORDS, LIMITS)
+        found = validate_filled(package, filling, WORDS, LIMITS)
         blamed = find_faulty_settings(package, filling, WORDS, LIMITS) if found else []
         return {one.code for one in found}, blamed
 

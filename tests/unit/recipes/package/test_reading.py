@@ -11,7 +11,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.schema.antiexamples import AntiExample
-from mainspring.recipes.package import build_recipe_schema, judge_package, read_package
+from mainspring.recipes.package import build_recipe_schema, read_package, validate_package
 from mainspring.recipes.package.example_recipes import (
     ANTI_EXAMPLES,
     EXAMPLES,
@@ -30,7 +30,7 @@ def said(document: Any) -> list[Finding]:
         package = read_package(deepcopy(document), LIMITS)
     except Invalid as wrong:
         return list(wrong.findings)
-    return judge_package(package, WORDS, LIMITS)
+    return validate_package(package, WORDS, LIMITS)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.reason)

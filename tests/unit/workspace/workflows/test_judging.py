@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.workflows.management import keep_currents
+from mainspring.workspace.workflows.management import merge_kpis
 from mainspring.workspace.workflows.validation import (
     ensure_owner,
     find_workflow_problems,
@@ -67,7 +67,7 @@ def test_somebody_owns_it() -> None:
 def test_a_kpi_that_says_nothing_of_its_value_keeps_it() -> None:
     before = [{"name": "a", "target": 1, "current": 0.5}, {"name": "b", "target": 2}]
     asked = [{"name": "a", "target": 3}, {"name": "b", "target": 2, "current": 1}]
-    assert keep_currents(asked, before) == [
+    assert merge_kpis(asked, before) == [
         {"name": "a", "target": 3, "current": 0.5},
         {"name": "b", "target": 2, "current": 1},
     ]

@@ -23,7 +23,7 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import own_session, person, tell
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.people.credential_reset import start_afresh
+from mainspring.workspace.people.credential_reset import reset_credentials
 from mainspring.workspace.people.email_addresses import (
     VerificationCode,
     count_code,
@@ -59,7 +59,9 @@ def routes(services: ApplicationServices) -> APIRouter:
         hashed = await services.passwords.hashed(asked.password)
         local = await load_owner_token_hash(services.settings.home)
         async with services.database.transaction() as tx:
-            await start_afresh(tx, caller.member_id, hashed, session_id=session_id, local=local)
+            await reset_credentials(
+                tx, caller.member_id, hashed, session_id=session_id, local=local
+            )
             await tell(tx, caller, "change_password", caller.member_id)
         return Response(status_code=204)
 

@@ -62,15 +62,15 @@ from mainspring.surfaces.rest.routes.runs import answer_accepted
 from mainspring.surfaces.rest.run_shapes import Accepted
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.audit import is_idle, tell_saved
+from mainspring.workspace.audit import describe_save, is_unchanged
 from mainspring.workspace.automation_list import (
     AutomationHealth,
     AutomationQuery,
     AutomationSort,
-    list_with_signs,
+    list_with_health,
+    load_health,
+    load_usage,
     read_automation,
-    read_signs,
-    read_use,
 )
 from mainspring.workspace.automation_resources import find_missing_boards
 from mainspring.workspace.automation_states import acknowledge, activate, archive, pause, restore
@@ -93,8 +93,8 @@ from mainspring.workspace.consents import (
 from mainspring.workspace.tokens import ANSWER
 from mainspring.workspace.workspace_validation import (
     find_missing_dependencies,
-    judge_here,
     load_vocabulary,
+    validate_in_workspace,
 )
 
 _ONE: Final = "/automations/{automation_id}"
@@ -173,7 +173,7 @@ async def judge(
             return ValidationReport(tuple(wrong.findings))
     vocabulary = await load_vocabulary(services.registry, workspace_id, document)
     whose = DefinitionOwner(workspace_id, automation_id, author_id)
-    report = await judge_here(
+    report = await validate_in_workspace(
         document, whose, vocabulary, services.gate.models, services.limits, services.gate.preflight
     )
     return await prebuild_scripts(services.script_runner, workspace_id, report)
@@ -233,7 +233,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
         limit: Limit = PAGE,
     ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
-            rows = await list_with_signs(
+            rows = await list_with_health(
                 connection,
                 caller.workspace_id,
                 AutomationQuery(health, trigger, sort, in_goal=True),
@@ -249,7 +249,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
     async def get_automation(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
-            found |= (await read_signs(connection, caller.workspace_id, [automation_id]))[
+            found |= (await load_health(connection, caller.workspace_id, [automation_id]))[
                 automation_id
             ]
         found["triggers"] = [
@@ -281,7 +281,7 @@ def _using(made: APIRouter) -> None:
     async def get_grants(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
-            use = await read_use(connection, caller.workspace_id, automation_id)
+            use = await load_usage(connection, caller.workspace_id, automation_id)
         return JsonAnswer(grants_used(found["grants"], use))
 
 
@@ -355,8 +355,8 @@ def _updating(made: APIRouter, services: ApplicationServices) -> None:
 
             saved, consent = await change_by(tx, space, automation_id, caller.actor, put)
             saved = saved if consent is None else replace(saved, state="paused")
-            caller.idle = is_idle(saved)
-            caller.detail |= tell_saved(saved, definition.name)
+            caller.idle = is_unchanged(saved)
+            caller.detail |= describe_save(saved, definition.name)
             return saved, consent
 
         saved, consent = await change(

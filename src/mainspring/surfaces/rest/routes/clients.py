@@ -27,15 +27,15 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.oauth.authorization import (
     ClientConsent,
     PendingAuthorization,
-    agree,
     check_role,
+    consume_request,
+    deny_authorization,
     disconnect,
-    find_agreed,
+    find_client_consent,
+    grant_authorization,
     is_consent_sufficient,
     list_connected,
     open_request,
-    refuse,
-    take_request,
 )
 from mainspring.workspace.oauth.clients import describe_redirect
 from mainspring.workspace.oauth.scopes import (
@@ -44,7 +44,7 @@ from mainspring.workspace.oauth.scopes import (
     list_role_choices,
     suggest_role,
 )
-from mainspring.workspace.people.credential_reset import hold_ways_in
+from mainspring.workspace.people.credential_reset import lock_credentials
 from mainspring.workspace.people.workspaces import list_user_workspaces
 
 # The shapes of requests and answers about connected clients, for the published document.
@@ -164,7 +164,7 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
         own_session(caller)
         async with services.database.transaction() as tx:
             waiting = await open_request(tx, request_id, caller.member_id)
-            agreed = await find_agreed(tx, *_who(caller), waiting.client_id)
+            agreed = await find_client_consent(tx, *_who(caller), waiting.client_id)
             mine = await list_user_workspaces(tx, caller.member_id)
         place = next(entry for entry in mine if entry["id"] == caller.workspace_id)
         shown = _describe_authorization(waiting, agreed, _role(caller))
@@ -196,15 +196,17 @@ def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
         given = await read_body(request, ClientAnswer)
         _check_workspace(caller, given.workspace_id)
         async with services.database.transaction() as tx:
-            await hold_ways_in(tx, tx, caller.member_id, caller.session_id, None)
-            waiting = await take_request(tx, request_id, caller.member_id)
+            await lock_credentials(tx, tx, caller.member_id, caller.session_id, None)
+            waiting = await consume_request(tx, request_id, caller.member_id)
             caller.detail = {"client": waiting.client_name, "agreed": given.agree}
             if given.agree:
                 role = check_role(given.role, waiting.limit, _role(caller))
                 caller.detail["role"] = role.value
-                redirect = await agree(tx, *_who(caller), waiting, role, _role(caller))
+                redirect = await grant_authorization(
+                    tx, *_who(caller), waiting, role, _role(caller)
+                )
             else:
-                redirect = refuse(waiting)
+                redirect = deny_authorization(waiting)
             await tell(tx, caller, "answer_client_request", waiting.client_id)
         return JsonAnswer({"redirect": redirect})
 

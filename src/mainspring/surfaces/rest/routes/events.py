@@ -39,10 +39,10 @@ from mainspring.triggers.filter_trial import find_unmet_conditions
 from mainspring.workspace.events import (
     PublishedEvent,
     declare_type,
-    forget_type,
+    delete_type,
     list_declared_types,
     publish,
-    tell_again,
+    republish,
 )
 
 # Events and their types, as they are asked for and answered.
@@ -211,7 +211,7 @@ def _telling(
     async def replay_event(event_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.transaction() as tx:
             event = await log.one(tx, caller.workspace_id, event_id)
-            again = await tell_again(tx, event)
+            again = await republish(tx, event)
             caller.detail |= {"event_id": str(again), "type": event.type}
         notifier.tell()
         return JsonAnswer({"event_id": again, "existed": False}, status_code=202)
@@ -306,7 +306,7 @@ def _types(made: APIRouter, services: ApplicationServices) -> None:
     @needs(Permission.EDIT)
     async def delete_event_type(event_type: str, caller: SignedIn) -> Response:
         async with caller.database.transaction() as tx:
-            await forget_type(tx, caller.workspace_id, event_type)
+            await delete_type(tx, caller.workspace_id, event_type)
         return Response(status_code=204)
 
 

@@ -67,7 +67,7 @@ def _add_look(
     @public
     async def look_at_link(request: Request) -> JsonAnswer:
         given, visit = await _read_sign_in_request(request, LinkToken, services, browsers)
-        found = await link_preview.look_at_link(services.database, visit, given.token)
+        found = await link_preview.preview_link(services.database, visit, given.token)
         return JsonAnswer(asdict(found))
 
 

@@ -17,7 +17,7 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import check_whole
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.workspace.people.credential_reset import hold_ways_in
+from mainspring.workspace.people.credential_reset import lock_credentials
 from mainspring.workspace.tokens import (
     APPROVE_WARNING,
     StoredToken,
@@ -70,7 +70,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         words = await services.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, services.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
-            await hold_ways_in(
+            await lock_credentials(
                 tx,
                 services.database,
                 caller.member_id,

@@ -34,7 +34,7 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.audit import describe_save
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import SavedAutomation
 from mainspring.workspace.consent_rows import AutomationConsent
@@ -45,15 +45,15 @@ from mainspring.workspace.import_export import (
     add_renamed_candidates,
     export_all,
     export_automation,
-    import_judged,
-    judge_import,
+    import_validated,
+    validate_import,
 )
 from mainspring.workspace.versions import (
-    bring_back,
     diff,
-    judge_version,
     list_versions,
     read_version,
+    restore_version,
+    validate_version,
 )
 from mainspring.workspace.workspace_validation import load_vocabulary
 
@@ -148,7 +148,7 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
             then = await read_version(connection, space, automation_id, asked.version)
         vocabulary = await load_vocabulary(services.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
-            content = await judge_version(
+            content = await validate_version(
                 connection, space, automation_id, asked.version, vocabulary, services.limits
             )
 
@@ -156,14 +156,14 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
             tx: Connection,
         ) -> tuple[SavedAutomation, AutomationConsent | None, dict[str, Any]]:
             async def put() -> SavedAutomation:
-                return await bring_back(
+                return await restore_version(
                     tx, space, automation_id, asked.version, content, caller.member_id
                 )
 
             by = caller.actor
             saved, consent = await change_by(tx, space, automation_id, by, put)
             found = await read_automation(tx, space, automation_id)
-            caller.detail |= {**tell_saved(saved, found["name"]), "rollback_of": asked.version}
+            caller.detail |= {**describe_save(saved, found["name"]), "rollback_of": asked.version}
             return saved, consent, found
 
         saved, consent, found = await change(
@@ -222,7 +222,7 @@ def _importing(made: APIRouter, services: ApplicationServices) -> None:
         bundle = await read_json_body(request, bounds)
         space = caller.workspace_id
         vocabulary = await load_vocabulary(services.registry, space, bundle)
-        candidates = await judge_import(bundle, vocabulary, services.limits)
+        candidates = await validate_import(bundle, vocabulary, services.limits)
         if on_clash == "rename":
             async with caller.database.acquire() as connection:
                 candidates = await add_renamed_candidates(
@@ -230,10 +230,10 @@ def _importing(made: APIRouter, services: ApplicationServices) -> None:
                 )
 
         async def work(tx: Connection) -> list[ImportResult]:
-            made_of = await import_judged(
+            made_of = await import_validated(
                 tx, space, candidates, caller.member_id, vocabulary, services.limits, on_clash
             )
-            caller.detail["imported"] = [tell_saved(one.saved, one.name) for one in made_of]
+            caller.detail["imported"] = [describe_save(one.saved, one.name) for one in made_of]
             return made_of
 
         names = [one.name for one in candidates] if on_clash == "new_version" else ()
