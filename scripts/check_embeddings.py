@@ -42,9 +42,9 @@ PAIRS = (
 
 def found_within(model: LocalEmbedder, most: int) -> float:
     """The share of questions whose page is among the first so many."""
-    pages = model.computed([page for page, _ in PAIRS])
+    pages = model.compute([page for page, _ in PAIRS])
     hits = 0
-    for number, question in enumerate(model.computed([asked for _, asked in PAIRS])):
+    for number, question in enumerate(model.compute([asked for _, asked in PAIRS])):
         near = sorted(range(len(pages)), key=lambda at: -_product(question, pages[at]))
         hits += number in near[:most]
     return hits / len(PAIRS)
@@ -56,7 +56,7 @@ def _product(left: Sequence[float], right: Sequence[float]) -> float:
 
 def texts_per_second(model: LocalEmbedder, texts: Sequence[str]) -> float:
     begun = time.perf_counter()
-    model.computed(texts)
+    model.compute(texts)
     return len(texts) / (time.perf_counter() - begun)
 
 
@@ -67,7 +67,7 @@ def main() -> int:
         print(problem.detail, problem.suggestion, sep="\n", file=sys.stderr)
         return 1
     begun = time.perf_counter()
-    model.computed(["warm"])
+    model.compute(["warm"])
     print(f"{model.name}, {model.dimensions} dimensions")
     print(f"ready in {time.perf_counter() - begun:.1f} s")
     for most in (1, 3):
@@ -77,7 +77,7 @@ def main() -> int:
     print(f"sentences: {texts_per_second(model, short):.0f}/s")
     print(f"pieces of 900 characters: {texts_per_second(model, long):.0f}/s")
     begun = time.perf_counter()
-    model.computed(["When is the office open?"])
+    model.compute(["When is the office open?"])
     print(f"one question: {1e3 * (time.perf_counter() - begun):.0f} ms")
     return 0
 

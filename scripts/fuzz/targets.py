@@ -164,11 +164,11 @@ def _board(data: bytes) -> None:
         [{"key": "a", "field_type": "number"}, {"key": "d", "field_type": "date"}], LIMITS
     )
     for number, row in enumerate(rows):
-        checked.values(row, f"/{number}")
-        checked.whole(row, f"/{number}")
+        checked.check_values(row, f"/{number}")
+        checked.encode(row, f"/{number}")
     if all({"key", "label"} <= one.keys() for one in columns):
         list(find_column_problems(columns, ""))
-    checked.settle()
+    checked.raise_findings()
 
 
 def _settings(data: bytes) -> Any:

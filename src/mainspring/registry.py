@@ -185,7 +185,7 @@ def build_registry(
         link_capability(),
         *slack_link_capabilities(given.address),
         *authoring_capabilities(studio),
-        *secret_capabilities(vault, studio.words),
+        *secret_capabilities(vault, studio.load_vocabulary),
         *model_capabilities(database, vault, providers),
         *model_administration(database, vault),
         *connection_capabilities(mcp_connections),
@@ -196,7 +196,11 @@ def build_registry(
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_integration_capabilities(shelf, installs, studio, limits, database),
         *consent_capabilities(
-            limits, studio.words, ChangedToolConsents(mcp_connections), studio.doubts, given.address
+            limits,
+            studio.load_vocabulary,
+            ChangedToolConsents(mcp_connections),
+            studio.find_warnings,
+            given.address,
         ),
         *_codex_capabilities(shelf, automations, studio, limits, database),
         *capabilities,
@@ -232,7 +236,7 @@ def _build_account_connection_service(
     """The service for members' accounts; what the operator configured needs none."""
     operated = frozenset(one.id for one in integrations if one.id in settings.integration_urls)
     return AccountConnectionService(
-        integrations, operated=operated, changed=reset_poll_cursors, words=studio.words
+        integrations, operated=operated, changed=reset_poll_cursors, words=studio.load_vocabulary
     )
 
 

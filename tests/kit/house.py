@@ -45,7 +45,7 @@ class Bench:
     outside: Outside
 
     @property
-    def drawer(self) -> SecretScope:
+    def secret_scope(self) -> SecretScope:
         """The secrets of the member who saves here."""
         return SecretScope(self.house.workspace_id, FIRST_MEMBER)
 

@@ -63,7 +63,7 @@ async def make_person(
     database: Database, email: str, *, workspace_id: UUID | None = None, role: Role = Role.VIEWER
 ) -> User:
     """A person with the usual password, perhaps in a workspace beside their own."""
-    hashed = await cheap().hashed(PASSWORD)
+    hashed = await cheap().hash(PASSWORD)
     async with database.transaction() as tx:
         user = await create_user(tx, email, email.partition("@")[0].title())
         await set_password(tx, user.id, hashed)

@@ -68,7 +68,7 @@ class AutomationAuthor:
         return self.document is not None
 
     @property
-    def purse(self) -> str | None:
+    def budget_automation_id(self) -> str | None:
         """For a run, the automation whose daily budget limits all it authors; else None."""
         if self.document is None:
             return None
@@ -111,7 +111,7 @@ class AutomationAuthor:
         For an edit, ``before`` is the previous definition. An automation made by a person is
         outside this budget, so its cap cannot rise.
         """
-        budget = self.purse
+        budget = self.budget_automation_id
         cap = _cap(document["execution"], _DAILY)
         if budget is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
             return

@@ -154,7 +154,7 @@ async def _apply_edit(
         missing: tuple[Finding, ...] = ()
         if fields["state"] == "active":
             grants = read_grants(now["grants"])
-            missing = await studio.doubts(space, now["document"], grants, automation_id)
+            missing = await studio.find_warnings(space, now["document"], grants, automation_id)
         made.state = await _set_state(studio, tx, space, now, fields["state"], author, missing)
         made.warnings = tuple(dict.fromkeys((*made.warnings, *missing)))
     if made.state != row["state"]:
@@ -287,7 +287,7 @@ async def _go_back(
             suggestion=way,
         )
     then = await read_version(tx, space, automation_id, number)
-    words = await studio.words(space, then["definition"])
+    words = await studio.load_vocabulary(space, then["definition"])
     content = await validate_version(tx, space, automation_id, number, words, studio.limits)
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
     after = content.definition.as_dict()
@@ -317,7 +317,7 @@ async def _set_state(
             code="person_needed",
             suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
         )
-    words = await studio.words(space, row["document"])
+    words = await studio.load_vocabulary(space, row["document"])
     return await activate(tx, space, automation_id, words, studio.limits, missing)
 
 

@@ -73,7 +73,7 @@ class ExistingAutomation:
     wakes: tuple[TriggerSelector, ...]
     about: str
 
-    def told(self, member_id: UUID, *, strict: bool) -> dict[str, Any]:
+    def describe(self, member_id: UUID, *, strict: bool) -> dict[str, Any]:
         """Its description, enough to decide between extending it, adding another, and
         cancelling."""
         return {
@@ -102,17 +102,17 @@ class OverlapQuery:
     # None: not known yet, so any trigger may coincide.
     wakes: tuple[TriggerSelector, ...] | None = None
     # The edited automation does not overlap with itself.
-    but: UUID | None = None
+    excluded_id: UUID | None = None
 
     def shares_board(self, other: ExistingAutomation) -> bool:
-        return other.id != self.but and bool(self.boards & other.boards)
+        return other.id != self.excluded_id and bool(self.boards & other.boards)
 
-    def strictly(self, other: ExistingAutomation) -> bool:
+    def overlaps_strictly(self, other: ExistingAutomation) -> bool:
         """Whether board, list field and a trigger coincide."""
         if not self.shares_board(other) or self.target != other.target:
             return False
         return self.wakes is None or any(
-            mine.meets(theirs) for mine in self.wakes for theirs in other.wakes
+            mine.overlaps(theirs) for mine in self.wakes for theirs in other.wakes
         )
 
 

@@ -363,8 +363,8 @@ def playbook_handler(studio: AuthoringService) -> CapabilityHandler:
         found: list[ExistingAutomation] = []
         by: Measure | None = None
         if hint is not None:
-            async with studio.inside(space).acquire() as connection:
-                others = await living(connection, space, studio.natives)
+            async with studio.open_workspace(space).acquire() as connection:
+                others = await living(connection, space, studio.native_vocabulary)
             found, by = await alike(studio.likeness, space, hint, others)
         similar = {
             "similarity_by": by,
@@ -388,7 +388,7 @@ def list_handler(studio: AuthoringService) -> CapabilityHandler:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, most = ctx.actor.workspace_id, int(arguments.get("limit", _USUAL_LISTED))
         after = arguments.get("after")
-        async with studio.inside(space).acquire() as connection:
+        async with studio.open_workspace(space).acquire() as connection:
             found = await list_automations(
                 connection,
                 space,
@@ -426,19 +426,19 @@ def overlap_handler(studio: AuthoringService) -> CapabilityHandler:
             target,
             None if kind is None else (TriggerSelector(kind),),
         )
-        async with studio.inside(space).acquire() as connection:
+        async with studio.open_workspace(space).acquire() as connection:
             await check_boards(connection, space, arguments["writes_to_boards"], writing=False)
             caller = await author_of(ctx, connection)
-            others = await living(connection, space, studio.natives)
+            others = await living(connection, space, studio.native_vocabulary)
         same = [one for one in others if query.shares_board(one) and _narrow(one, kind, target)]
         intent = arguments.get("intent")
         known = {one.id for one in same}
         rest = [one for one in others if one.id not in known]
         like, by = await alike(studio.likeness, space, intent, rest)
         me = caller.member_id
-        matches = [one.told(me, strict=query.strictly(one)) for one in same]
+        matches = [one.describe(me, strict=query.overlaps_strictly(one)) for one in same]
         matches.sort(key=lambda match: not match["strict_overlap"])
-        matches += [one.told(me, strict=False) for one in like]
+        matches += [one.describe(me, strict=False) for one in like]
         return {
             "count": len(matches),
             "strict_count": sum(match["strict_overlap"] for match in matches),

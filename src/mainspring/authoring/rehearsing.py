@@ -131,7 +131,7 @@ async def find_candidate(
     """Find the requested candidate, if the caller could save it, and the version to compare
     with."""
     space = ctx.actor.workspace_id
-    async with studio.inside(space).acquire() as tx:
+    async with studio.open_workspace(space).acquire() as tx:
         now = await read_in_force(tx, space, automation_id)
         candidate = await _find_candidate(studio, tx, space, automation_id, arguments, now)
         if not candidate.is_in_force:
@@ -153,7 +153,7 @@ async def _adds(
         return False
     agreed = await load_agreed_authority(tx, space, automation_id)
     document, grants = candidate.definition.as_dict(), candidate.grants
-    words = await studio.words(space, document)
+    words = await studio.load_vocabulary(space, document)
     traits = await asyncio.to_thread(read_traits, document, grants, words)
     return bool(await find_consent_additions(agreed, document, grants, traits))
 
@@ -235,7 +235,7 @@ async def _validate_candidate(
     shown: Mapping[str, Any],
     at: str,
 ) -> CandidateDefinition:
-    report = await studio.judge(space, document, automation_id)
+    report = await studio.validate(space, document, automation_id)
     if report.findings:
         # For a proposal the pointer is that of the proposal; problems inside are reported on their
         # own.
@@ -318,7 +318,7 @@ def rehearse_handler(studio: AuthoringService) -> CapabilityHandler:
         live = may_ask_outside(ctx, candidate, arguments.get("live_reads"))
         # A retried step must find the rehearsal that it started, so the id is derived from the run.
         rehearsal_id = generate_id() if ctx.run is None else uuid5(ctx.run.id, ctx.key)
-        inside = studio.inside(space)
+        inside = studio.open_workspace(space)
         async with inside.acquire() as tx:
             begun = await find_rehearsal(tx, space, rehearsal_id)
         if begun is None:
@@ -359,7 +359,7 @@ async def _plan_rehearsal(
             _add_sample(plan, ctx.actor.workspace_id, automation_id, sample, place, parent)
         return plan
     space, most = ctx.actor.workspace_id, arguments.get("last", USUAL_FIRINGS)
-    async with studio.inside(space).acquire() as tx:
+    async with studio.open_workspace(space).acquire() as tx:
         found = await last_firings(tx, space, automation_id, most)
     if not found:
         detail = "This automation has not fired yet, so there is nothing to rehearse it over."
@@ -434,7 +434,7 @@ async def _begin(
     live: bool,
 ) -> None:
     """Store the candidate and create its runs, or nothing."""
-    space, inside = ctx.actor.workspace_id, studio.inside(ctx.actor.workspace_id)
+    space, inside = ctx.actor.workspace_id, studio.open_workspace(ctx.actor.workspace_id)
     both = [(plan.id, candidate, live, plan.firings)]
     if plan.beside is not None:
         shown = {"kind": "version", "version": now.version}
@@ -498,7 +498,7 @@ async def _wait(
     seconds: float,
     wait: ClientWait | None,
 ) -> None:
-    inside = studio.inside(space)
+    inside = studio.open_workspace(space)
     async with inside.acquire() as tx:
         rehearsal = await read_rehearsal(tx, space, rehearsal_id)
         there = (await read_records(tx, space, runs_of(rehearsal))).runs
@@ -511,11 +511,11 @@ async def _wait(
 async def _describe_rehearsal(
     studio: AuthoringService, space: UUID, rehearsal_id: UUID
 ) -> dict[str, Any]:
-    async with studio.inside(space).acquire() as tx:
+    async with studio.open_workspace(space).acquire() as tx:
         rehearsal = await read_rehearsal(tx, space, rehearsal_id)
         records = await read_records(tx, space, runs_of(rehearsal))
     called = {call["capability"] for calls in records.calls.values() for call in calls}
-    vocabulary = await studio.speaking(space, called)
+    vocabulary = await studio.load_vocabulary_with(space, called)
     return build_rehearsal_result(
         rehearsal, compare_firings(rehearsal, records, vocabulary.capabilities)
     )

@@ -73,7 +73,7 @@ _ANCESTORS = """
 def run_handler(studio: AuthoringService) -> CapabilityHandler:
     async def run_once(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, automation_id = ctx.actor.workspace_id, UUID(arguments["automation_id"])
-        inside = studio.inside(space)
+        inside = studio.open_workspace(space)
         row = await inside.fetchrow(_DOCUMENT, space, automation_id)
         if row is None:
             raise no_automation_error()
@@ -97,7 +97,7 @@ def get_run_handler(studio: AuthoringService) -> CapabilityHandler:
     async def look(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         return await _describe_run(
-            studio, studio.inside(space), space, UUID(arguments["run_id"]), 0
+            studio, studio.open_workspace(space), space, UUID(arguments["run_id"]), 0
         )
 
     return look

@@ -35,8 +35,11 @@ def save_handler(studio: AuthoringService) -> CapabilityHandler:
         space, tx = ctx.actor.workspace_id, ctx.tx
         author = await author_of(ctx, tx)
         document, early = new_document(given)
-        if author.purse is not None:
-            document["metadata"] = {**document.get("metadata", {}), AUTHORED_BY: author.purse}
+        if author.budget_automation_id is not None:
+            document["metadata"] = {
+                **document.get("metadata", {}),
+                AUTHORED_BY: author.budget_automation_id,
+            }
         report = await validate_definition(
             studio, space, document, given, early, author_id=author.member_id
         )

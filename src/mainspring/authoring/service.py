@@ -71,19 +71,19 @@ class AuthoringService:
         self._preflight = preflight or NoPreflight()
 
     @property
-    def natives(self) -> Vocabulary:
+    def native_vocabulary(self) -> Vocabulary:
         """The vocabulary shared by every workspace."""
         return _there(self._vocabulary)
 
-    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
+    async def load_vocabulary(self, workspace_id: UUID, document: Any) -> Vocabulary:
         """Load a workspace's vocabulary for a document, with the tools of its connections."""
         return await load_vocabulary(_there(self._vocabulary), workspace_id, document)
 
-    async def speaking(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
+    async def load_vocabulary_with(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
         """Build a workspace's vocabulary with these tools of its connections."""
         return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
 
-    async def doubts(
+    async def find_warnings(
         self,
         workspace_id: UUID,
         document: Mapping[str, Any],
@@ -91,7 +91,7 @@ class AuthoringService:
         automation_id: UUID,
     ) -> tuple[Finding, ...]:
         """Find what a stored definition needs and would not find if it ran now."""
-        words = await self.words(workspace_id, document)
+        words = await self.load_vocabulary(workspace_id, document)
         whose = DefinitionOwner(workspace_id, automation_id)
         found = await find_missing_dependencies(
             document, grants, words, self._models, self._preflight, whose
@@ -99,7 +99,7 @@ class AuthoringService:
         # Plan authors see definition pointers; script authors see argument pointers.
         return tuple(map(as_written, found)) if is_script(document) else found
 
-    async def lacking(
+    async def run_preflight(
         self, document: Mapping[str, Any], whose: DefinitionOwner, vocabulary: Vocabulary
     ) -> tuple[Finding, ...]:
         """Find missing dependencies of a document's steps; it may be incomplete."""
@@ -119,7 +119,7 @@ class AuthoringService:
     def dispatcher(self) -> Dispatcher:
         return _there(self._dispatcher)
 
-    def inside(self, workspace_id: UUID) -> WorkspaceDatabase:
+    def open_workspace(self, workspace_id: UUID) -> WorkspaceDatabase:
         return WorkspaceDatabase(self.database, workspace_id)
 
     def admin_url(self, automation_id: UUID) -> str:
@@ -130,7 +130,7 @@ class AuthoringService:
         """The URL of a proposal's page."""
         return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
 
-    async def judge(
+    async def validate(
         self,
         workspace_id: UUID,
         document: Any,
@@ -138,7 +138,7 @@ class AuthoringService:
         author_id: UUID | None = None,
     ) -> ValidationReport:
         """Validate a definition, with this installation's warnings."""
-        words = await self.words(workspace_id, document)
+        words = await self.load_vocabulary(workspace_id, document)
         whose = DefinitionOwner(workspace_id, automation_id, author_id)
         report = await validate_in_workspace(
             document, whose, words, self._models, self.limits, self._preflight

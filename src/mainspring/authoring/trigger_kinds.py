@@ -93,7 +93,7 @@ class TriggerSelector:
     kind: str
     types: frozenset[str] = frozenset()
 
-    def meets(self, other: TriggerSelector) -> bool:
+    def overlaps(self, other: TriggerSelector) -> bool:
         """Whether one event can start both; without types, any of the kind does."""
         if self.kind != other.kind:
             return False

@@ -51,13 +51,13 @@ async def validate_definition(
     about_grants: list[Finding] = []
     asked = is_script(document) and arguments.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
-        words = await studio.words(workspace_id, document)
+        words = await studio.load_vocabulary(workspace_id, document)
         about_grants = validate_grants(read_granted_tools(document), words)
         findings += about_grants
     if early:
         # The validator would repeat the errors of these triggers.
         document = {**document, "triggers": []}
-    report = await studio.judge(workspace_id, document, automation_id, author_id)
+    report = await studio.validate(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
         findings += validate_hosts(_reached(document, report), arguments.get(HOSTS_NOTE) or ())
     refuse((*findings, *_further(report, about_grants)))
@@ -137,8 +137,8 @@ async def check_overlap(
     """Reject an unacknowledged strict overlap, and an acknowledgement without one."""
     found: list[ExistingAutomation] = []
     if query.boards:
-        others = await living(tx, workspace_id, studio.natives)
-        found = [other for other in others if query.strictly(other)]
+        others = await living(tx, workspace_id, studio.native_vocabulary)
+        found = [other for other in others if query.overlaps_strictly(other)]
     if found and not acknowledged:
         names = ", ".join(repr(one.name[:80]) for one in found[:3])
         raise Conflict(

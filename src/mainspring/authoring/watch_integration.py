@@ -105,7 +105,7 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
         known = await _watcher(tx, space, to, account, ctx.actor.id)
         every = str(arguments.get("every") or await _read_poll_interval(tx, space, to, known))
         name = await _name(tx, space, to, account, known)
-        report = await studio.judge(space, _document(to, name, every), known)
+        report = await studio.validate(space, _document(to, name, every), known)
         if not report.ok:
             raise Invalid(
                 f"This cannot be a schedule: {report.findings[0].detail}",
@@ -131,9 +131,9 @@ def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandle
             starts = consent is None and (agreed is None or saved.state == "active")
         if starts:
             document = definition.as_dict()
-            words = await studio.words(space, document)
+            words = await studio.load_vocabulary(space, document)
             # A new automation is not visible outside this transaction yet.
-            missing = await studio.lacking(
+            missing = await studio.run_preflight(
                 document, DefinitionOwner(space, known, ctx.actor.id), words
             )
             await activate(tx, space, saved.automation_id, words, studio.limits, missing)

@@ -69,7 +69,7 @@ class CallConnections:
             return
         if way.account is None:
             # Another way may be open, and it is not the one that was shown.
-            own = self._ask.drawer.owner_id == self._ask.actor.id
+            own = self._ask.secret_scope.owner_id == self._ask.actor.id
             raise not_connected_error(self._lines.named(route.integration), own=own)
         raise draft_changed_error()
 
@@ -79,7 +79,7 @@ class CallConnections:
             if route.connection != "needed":
                 return ConnectionAccess(self.bind(route.hosts), None)
             raise InternalError("This gate has no connections.", retryable=False)
-        whose = self._ask.drawer
+        whose = self._ask.secret_scope
         owner = route.owner_id or whose.owner_id
         opened = await self._lines.open(
             whose.workspace_id,
@@ -148,6 +148,6 @@ class CallConnections:
 async def _reveal_secrets(
     vault: Vault, ask: CapabilityCall, names: frozenset[str]
 ) -> Mapping[str, str]:
-    values = await vault.lend(ask.drawer, names)
+    values = await vault.lend(ask.secret_scope, names)
     ask.known.learn(values)
     return values

@@ -102,7 +102,7 @@ class CapabilityCall:
     terms: HoldTerms = HoldTerms()
 
     @property
-    def drawer(self) -> SecretScope:
+    def secret_scope(self) -> SecretScope:
         """Whose secrets the call may use: the automation's owner's, or the caller's own."""
         return SecretScope(self.actor.workspace_id, self.posture.owner_id or self.actor.id)
 

@@ -616,7 +616,7 @@ class Pipeline:
         return returned, opened[0]
 
     async def _owner_address(self, ask: CapabilityCall) -> str | None:
-        whose = ask.drawer
+        whose = ask.secret_scope
         return await find_member_address(
             self.database, whose.workspace_id, whose.owner_id, self.owner_mail
         )

@@ -28,7 +28,7 @@ class RecipeEntity:
     name: str
     content: Mapping[str, Any]
     # Further details for display: state, URL, warnings.
-    told: Mapping[str, Any]
+    details: Mapping[str, Any]
 
 
 class EntityHandler(Protocol):
@@ -40,7 +40,7 @@ class EntityHandler(Protocol):
 
     entity_kind: EntityKind
 
-    async def make(self, ctx: CallContext, content: Mapping[str, Any]) -> RecipeEntity:
+    async def create(self, ctx: CallContext, content: Mapping[str, Any]) -> RecipeEntity:
         """Create one; an automation is paused and waits for consent."""
         ...
 
@@ -54,10 +54,10 @@ class EntityHandler(Protocol):
         """Make it match the content, keeping local data."""
         ...
 
-    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+    async def archive(self, ctx: CallContext, entity_id: UUID) -> None:
         """Archive it at once; nothing is deleted."""
         ...
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
+    async def restore(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Restore it; an automation is restored paused."""
         ...

@@ -96,7 +96,7 @@ async def waiting_for(tx: Transaction, reader: Actor) -> dict[str, Any]:
         None if role is None else role.value,
         policy.needs_others,
         policy.author_may_approve,
-        policy.takes(role) and _may(reader, Permission.DECIDE),
+        policy.accepts(role) and _may(reader, Permission.DECIDE),
         _may(reader, Permission.DECIDE),
         _may(reader, Permission.EDIT),
         _may(reader, Permission.SWITCH),

@@ -568,10 +568,10 @@ class SigningKeyCache:
         return key
 
     async def _opened(self, name: Name, of_leaver: bool) -> bytes | None:
-        drawer, secret = name
+        secret_scope, secret = name
         take = self._vault.reveal if of_leaver else self._vault.lend
         try:
-            key = read_secret((await take(drawer, [secret]))[secret])
+            key = read_secret((await take(secret_scope, [secret]))[secret])
         except Problem as problem:
             if is_lost_connection(problem):
                 raise

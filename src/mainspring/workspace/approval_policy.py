@@ -55,7 +55,7 @@ class ApprovalPolicy:
         """Whether the requester can never approve alone."""
         return self.approvers > 1 or not self.author_may_approve
 
-    def takes(self, role: Role | None) -> bool:
+    def accepts(self, role: Role | None) -> bool:
         """Whether a member with this role can approve."""
         return role in (self.roles or DECIDERS)
 
@@ -87,7 +87,7 @@ def explain_lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
 
     Where authors may not approve, any one of the approvers may be the author.
     """
-    able = sum(policy.takes(Role(role)) for role in roles)
+    able = sum(policy.accepts(Role(role)) for role in roles)
     left = able if policy.author_may_approve else able - 1
     if left >= policy.approvers:
         return None

@@ -38,7 +38,7 @@ class BuiltInAutomations:
     def open(self, vocabulary: Vocabulary) -> None:
         self._words = vocabulary
 
-    async def keep(
+    async def create(
         self,
         tx: Transaction,
         workspace_id: UUID,

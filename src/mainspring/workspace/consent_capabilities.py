@@ -1,9 +1,9 @@
-"""Consents as capabilities: what waits for a person, and their answer.
+"""Consent capabilities: what waits for a person, and their answer.
 
-Whoever may read sees what is asked. The answer is for a person who may edit, and never for a run
-or a program, however well it means: a program that could agree for its owner would make every
-question here its own. The one exception is a token that a person has made for it: it names the
-automations, it expires, and what it does is marked in the audit log.
+Everybody with read access sees pending consents. Answering is for a person with edit permission,
+and never for a run or a program: a program that could answer for its owner could approve itself.
+The one exception is a token with the approve permission that a person created: it names the
+automations, it expires, and its answers are marked in the audit log.
 """
 
 from __future__ import annotations

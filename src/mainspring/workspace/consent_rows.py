@@ -1,8 +1,8 @@
-"""Consents as they are kept: one that waits for each automation, and all that were answered.
+"""Stored consents: at most one pending per automation, and all answered ones.
 
-A consent is relative to the version that a person has agreed to. Whatever is saved while it is
-open is compared with that very version again: what only takes away may leave nothing to ask, and
-what adds is added to the same question. Whoever writes here holds the automation's row.
+A consent is relative to the version that a person has consented to. Every save while it is pending
+is compared with that version again: a reduction may leave nothing to ask, and an addition joins the
+same consent. Writers hold the lock of the automation's row.
 """
 
 from __future__ import annotations

@@ -473,10 +473,10 @@ async def answer_consent(
     agree: bool,
     via: ConsentChannel = "page",
 ) -> tuple[AutomationConsent, bool]:
-    """Keeps a person's answer to exactly what they were shown; and whether it is a new one.
+    """Store a person's answer to exactly what they were shown, and whether it is a new one.
 
-    The same answer again changes nothing. Whoever refused can still agree, to the digest that
-    the refused consent has.
+    Repeating an answer changes nothing. After a denial a person can still consent, with the digest
+    of the denied consent.
     """
     found = await find_consent(tx, workspace_id, consent_id)
     row = await hold(tx, workspace_id, found.automation_id)

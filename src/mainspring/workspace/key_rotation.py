@@ -104,7 +104,7 @@ async def _choose_target_key(
             code="new_key_needed",
             suggestion="Name its file with --new-key-file.",
         )
-    path = keyring.following_file
+    path = keyring.next_key_file
     if given is not None:
         return await asyncio.to_thread(write_key, path, given)
     return await asyncio.to_thread(create_key, path)
@@ -152,14 +152,14 @@ async def _reencrypt_secret(
         value = read(keys, scope, row)
     except (Conflict, InternalError):
         return False
-    nonce, sealed = target.seal(value, build_associated_data(scope, row["id"], str(row["name"])))
+    nonce, sealed = target.encrypt(value, build_associated_data(scope, row["id"], str(row["name"])))
     await tx.execute(_RESEAL, row["workspace_id"], row["id"], nonce, sealed, target.id)
     return True
 
 
 async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> RotationResult:
     """Put the new key in place; encryption waits until that is done."""
-    path, following = keyring.file, keyring.following_file
+    path, following = keyring.file, keyring.next_key_file
     if keyring.command is None:
         retired = await asyncio.to_thread(retire_key, path, following)
         return RotationResult(target.id, resealed, retired)

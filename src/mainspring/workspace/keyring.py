@@ -47,19 +47,19 @@ class MasterKey:
     def id(self) -> str:
         return hashlib.sha256(b"mainspring key id\0" + self.material).hexdigest()[:16]
 
-    def seal(self, text: str, place: bytes) -> tuple[bytes, bytes]:
+    def encrypt(self, text: str, place: bytes) -> tuple[bytes, bytes]:
         """Encrypt with a fresh nonce, bound to its row as associated data."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce, AESGCM(self.material).encrypt(nonce, text.encode(), place)
 
-    def open(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
+    def decrypt(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
         """Decrypt; InvalidTag unless nonce, text, associated data and key all match."""
-        return self.unsealed(nonce, sealed, place).decode()
+        return self.decrypt_bytes(nonce, sealed, place).decode()
 
-    def unsealed(self, nonce: bytes, sealed: bytes, place: bytes) -> bytes:
+    def decrypt_bytes(self, nonce: bytes, sealed: bytes, place: bytes) -> bytes:
         return AESGCM(self.material).decrypt(nonce, sealed, place)
 
-    def derived(self, purpose: bytes) -> bytes:
+    def derive(self, purpose: bytes) -> bytes:
         """Derive a key for another purpose; it reveals nothing about this key or other derived
         keys."""
         return HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose).derive(self.material)
@@ -266,7 +266,7 @@ class MasterKeys:
     def sealing(self) -> MasterKey | None:
         return self.following or self.current
 
-    def named(self, key_id: str) -> MasterKey | None:
+    def find(self, key_id: str) -> MasterKey | None:
         """Return the key with this id, if it is one of these."""
         there = (self.current, self.following, self.earlier)
         return next((key for key in there if key is not None and key.id == key_id), None)
@@ -281,7 +281,7 @@ class Keyring:
     _found: MasterKeys | None = field(default=None, repr=False)
 
     @property
-    def following_file(self) -> Path:
+    def next_key_file(self) -> Path:
         """The file of the next key during a rotation."""
         return self.file.with_name(f"{self.file.name}.next")
 
@@ -303,7 +303,7 @@ class Keyring:
 
     def _read(self, before: MasterKeys | None) -> MasterKeys:
         marks = self._marks()
-        in_file, following = read_key(self.file), read_key(self.following_file)
+        in_file, following = read_key(self.file), read_key(self.next_key_file)
         if self.command is not None:
             return MasterKeys(ask_command(self.command), following, in_file, marks)
         # A key file deleted under a running process stays cached.
@@ -311,7 +311,7 @@ class Keyring:
         return MasterKeys(in_file or kept, following, None, marks)
 
     def _marks(self) -> FileMarks:
-        return tuple(_mark(path) for path in (self.file, self.following_file))
+        return tuple(_mark(path) for path in (self.file, self.next_key_file))
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

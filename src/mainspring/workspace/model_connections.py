@@ -209,7 +209,7 @@ class ModelConnection:
     updated_at: datetime
 
     @property
-    def drawer(self) -> SecretScope:
+    def secret_scope(self) -> SecretScope:
         """The secret scope that holds its API key."""
         return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
@@ -266,7 +266,7 @@ async def connect(
         row = await tx.fetchrow(_CHANGE, space, before.id, kind, url, list(offers), usual, has_key)
     made = _build_connection(row)
     if spec.key is not None:
-        await vault.put(tx, made.drawer, API_KEY, spec.key)
+        await vault.put(tx, made.secret_scope, API_KEY, spec.key)
     return made, before is None
 
 

@@ -52,10 +52,10 @@ def decrypt_secret(
 ) -> str:
     """Decrypt a value; InvalidTag or ValueError when it does not belong here."""
     try:
-        return key.open(nonce, sealed, build_associated_data(scope, secret_id, name))
+        return key.decrypt(nonce, sealed, build_associated_data(scope, secret_id, name))
     except InvalidTag:
         # Secrets stored before owners existed belong to the first member.
         if scope.kind != "automation" or scope.owner_id != FIRST_MEMBER:
             raise
         earlier = _EARLIER_PURPOSE + scope.workspace_id.bytes + secret_id.bytes + name.encode()
-        return key.open(nonce, sealed, earlier)
+        return key.decrypt(nonce, sealed, earlier)

@@ -46,7 +46,7 @@ async def encrypt_state(
     key = (await vault.keyring.keys()).sealing
     assert key is not None
     place = _build_associated_data(workspace_id, member_id, hashed)
-    nonce, sealed = key.seal(orjson.dumps(dict(kept)).decode(), place)
+    nonce, sealed = key.encrypt(orjson.dumps(dict(kept)).decode(), place)
     return SignInState(state, hashed, nonce, sealed, key.id)
 
 
@@ -54,12 +54,12 @@ async def decrypt_state(
     vault: Vault, workspace_id: UUID, member_id: UUID, hashed: bytes, row: Any
 ) -> Mapping[str, Any]:
     """Decrypt the stored state of a consumed row; Expired when it took too long."""
-    key = (await vault.keyring.keys()).named(row["key_id"])
+    key = (await vault.keyring.keys()).find(row["key_id"])
     if key is None or not row["in_time"]:
         raise _state_expired_error()
     try:
         place = _build_associated_data(workspace_id, member_id, hashed)
-        kept: Mapping[str, Any] = orjson.loads(key.open(row["nonce"], row["verifier"], place))
+        kept: Mapping[str, Any] = orjson.loads(key.decrypt(row["nonce"], row["verifier"], place))
     except InvalidTag:
         raise _state_expired_error() from None
     return kept

@@ -90,9 +90,9 @@ class VaultHealth:
 
     total: int
     # The names of secrets that do not decrypt.
-    closed: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     # How many secrets a rotation has not reached.
-    behind: int = 0
+    pending_rotation: int = 0
 
 
 class DatabaseRow(Protocol):
@@ -122,21 +122,26 @@ class Vault:
             return await self.put(tx, scope, name, value, description)
 
     async def put(
-        self, tx: Transaction, drawer: SecretScope, name: str, value: str, description: str = ""
+        self,
+        tx: Transaction,
+        secret_scope: SecretScope,
+        name: str,
+        value: str,
+        description: str = "",
     ) -> StoredSecret:
         """Encrypt a value under a name, replacing an earlier one.
 
         An omitted description is not changed.
         """
-        self._check(drawer.kind, name, value, description)
+        self._check(secret_scope.kind, name, value, description)
         await tx.execute(HOLD_KEYS)
-        await tx.execute(_HOLD_NAME, str(drawer.workspace_id), name)
-        await _check_case(tx, drawer, name)
+        await tx.execute(_HOLD_NAME, str(secret_scope.workspace_id), name)
+        await _check_case(tx, secret_scope, name)
         key = await self._sealing_key()
-        whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+        whose = (secret_scope.workspace_id, secret_scope.kind, secret_scope.owner_id)
         found = await tx.fetchrow(_FIND, *whose, name)
         secret_id = found["id"] if found else generate_id()
-        nonce, sealed = key.seal(value, build_associated_data(drawer, secret_id, name))
+        nonce, sealed = key.encrypt(value, build_associated_data(secret_scope, secret_id, name))
         row = await tx.fetchrow(
             _CHANGE if found else _ADD,
             *whose,
@@ -208,9 +213,9 @@ class Vault:
     async def derived_key(self, purpose: bytes) -> bytes:
         """Derive a signing key; the master key is created if needed."""
         keys = await self.keyring.keys()
-        return (keys.current or await self._first_key()).derived(purpose)
+        return (keys.current or await self._first_key()).derive(purpose)
 
-    async def check_opens(self) -> None:
+    async def check_readable(self) -> None:
         """Fail at startup when there are secrets and the key decrypts none of them."""
         there = False
         async for _, opens in self._tried(await self.keyring.keys(anew=True)):
@@ -227,7 +232,7 @@ class Vault:
                 retryable=False,
             )
 
-    async def condition(self) -> VaultHealth:
+    async def check_health(self) -> VaultHealth:
         """Decrypt every secret and report which ones fail."""
         keys = await self.keyring.keys(anew=True)
         closed: list[str] = []
@@ -325,10 +330,10 @@ def get_secret_scope(row: DatabaseRow) -> SecretScope:
     return SecretScope(row["workspace_id"], row["owner_id"], row["kind"])
 
 
-def read(keys: MasterKeys, drawer: SecretScope, row: DatabaseRow) -> str:
+def read(keys: MasterKeys, secret_scope: SecretScope, row: DatabaseRow) -> str:
     """Decrypt a row; raises Clash or Fault when that fails."""
     name = str(row["name"])
-    key = keys.named(row["key_id"])
+    key = keys.find(row["key_id"])
     if key is None:
         raise Conflict(
             f"The secret {name} was sealed with another master key.",
@@ -336,7 +341,7 @@ def read(keys: MasterKeys, drawer: SecretScope, row: DatabaseRow) -> str:
             suggestion="Put the earlier key file back, or set the secret again.",
         )
     try:
-        return decrypt_secret(key, drawer, row["id"], name, row["nonce"], row["ciphertext"])
+        return decrypt_secret(key, secret_scope, row["id"], name, row["nonce"], row["ciphertext"])
     except (InvalidTag, ValueError):
         raise InternalError(
             f"The secret {name} was changed outside the vault and does not open.",
@@ -399,7 +404,7 @@ async def _check_case(tx: Transaction, scope: SecretScope, name: str) -> None:
 
 
 def _are_all_keys_known(rows: dict[str, DatabaseRow], keys: MasterKeys) -> bool:
-    return all(keys.named(row["key_id"]) is not None for row in rows.values())
+    return all(keys.find(row["key_id"]) is not None for row in rows.values())
 
 
 def _build_stored_secret(row: DatabaseRow) -> StoredSecret:

@@ -165,10 +165,10 @@ async def test_an_overlap_says_when_the_other_one_last_ran(rows: Rows) -> None:
         (rows.ran, BEGAN.isoformat()),
     ]
     assert [one.about for one in found] == ["goal 2", "goal 1", "new goal"]
-    own = found[0].told(found[0].owner_id, strict=True)
+    own = found[0].describe(found[0].owner_id, strict=True)
     assert (own["is_self"], own["strict_overlap"]) == (True, True)
-    assert found[2].told(generate_id(), strict=False)["last_run_at"] == BEGAN.isoformat()
-    assert not found[2].told(generate_id(), strict=False)["is_self"]
+    assert found[2].describe(generate_id(), strict=False)["last_run_at"] == BEGAN.isoformat()
+    assert not found[2].describe(generate_id(), strict=False)["is_self"]
 
 
 def _living(**value: Any) -> ExistingAutomation:

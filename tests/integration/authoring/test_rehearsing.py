@@ -248,7 +248,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
     with pytest.raises(PermissionDenied):
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
-    await bench.house.vault.set(bench.drawer, "token", "s3cr3t-value-42")
+    await bench.house.vault.set(bench.secret_scope, "token", "s3cr3t-value-42")
     leak = step(
         "leak",
         "http_fetch",

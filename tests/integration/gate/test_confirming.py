@@ -194,9 +194,9 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
         )
     }
     (post,), nudge = await here.posts("you"), await here.nudge()
-    vault, drawer = here.bench.house.vault, here.bench.drawer
+    vault, secret_scope = here.bench.house.vault, here.bench.secret_scope
     for name in ("slack_bot_token", "telegram_bot_token"):
-        await vault.delete(drawer, name)
+        await vault.delete(secret_scope, name)
     for draft, code in {**held, post: "secret_missing", nudge: "secret_missing"}.items():
         for _ in range(2):
             with pytest.raises(Problem) as refused:
@@ -211,8 +211,8 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
     async with here.bench.house.database.transaction() as tx:
         assert (await waiting_for(tx, here.owner.actor))["drafts"] == len(held) + 2
 
-    await vault.set(drawer, "slack_bot_token", slack.TOKEN)
-    await vault.set(drawer, "telegram_bot_token", telegram.TOKEN)
+    await vault.set(secret_scope, "slack_bot_token", slack.TOKEN)
+    await vault.set(secret_scope, "telegram_bot_token", telegram.TOKEN)
     for draft in (post, nudge):
         assert (await here.confirm(draft))["outcome"] == "sent"
         assert (await here.row(draft))["error"] is None

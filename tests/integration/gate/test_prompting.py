@@ -177,7 +177,7 @@ async def test_an_old_button_does_not_send_what_was_changed_since(world: World) 
 async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: World) -> None:
     application = world.bench.house
     for name, value in (("telegram_bot_token", TOKEN), ("telegram_chat_id", CHAT)):
-        await application.vault.set(world.bench.drawer, name, value)
+        await application.vault.set(world.bench.secret_scope, name, value)
     link = await world.call("link_telegram")
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     direct = await world.call("telegram_push", text="For my chat")

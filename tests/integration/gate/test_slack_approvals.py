@@ -555,7 +555,9 @@ async def test_a_bot_without_the_scope_is_reported_and_not_tried_for_ever(world:
 
 async def test_the_signing_secret_is_sent_nowhere(world: World) -> None:
     with pytest.raises(Problem) as refused:
-        await world.bench.house.vault.lend(world.bench.drawer, ["publisher.SLACK_SIGNING_SECRET"])
+        await world.bench.house.vault.lend(
+            world.bench.secret_scope, ["publisher.SLACK_SIGNING_SECRET"]
+        )
     assert refused.value.code == "secret_not_sendable"
 
 

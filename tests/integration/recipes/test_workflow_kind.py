@@ -49,7 +49,7 @@ async def _refuses(bench: Bench, kind: WorkflowHandler) -> None:
     for wrong, place in mistakes:
         async with _inside(bench) as ctx:
             with pytest.raises(Invalid) as refused:
-                await kind.make(ctx, {**TEMPLATE, **wrong})
+                await kind.create(ctx, {**TEMPLATE, **wrong})
         assert place in [one.pointer for one in refused.value.findings]
 
 
@@ -64,7 +64,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     own = await bench.save(document(step("echo", "transform_data", {"output": 1}), name="own"))
     content = {**TEMPLATE, "automations": [*TEMPLATE["automations"], str(own.automation_id)]}
     async with _inside(bench) as ctx:
-        made = await kind.make(ctx, content)
+        made = await kind.create(ctx, content)
     assert made.content == normalize_workflow(content)
     known = {"workflow_id": str(made.id)}
     told = await desk.call("set_workflow_status", **known, status="active")
@@ -89,7 +89,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
         {"name": "Calls", "target": 5},
     ]
     assert now["roster"] == [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
-    assert (now["status"], now["board_id"]) == ("active", made.told["board_id"])
+    assert (now["status"], now["board_id"]) == ("active", made.details["board_id"])
     states = {one["template"]: one["state"] for one in now["automations"]}
     assert states == {
         None: "active",
@@ -101,8 +101,8 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     assert len(waiting) == 3
 
     async with _inside(bench) as ctx:
-        await kind.put_away(ctx, made.id)
-        await kind.put_away(ctx, UUID(int=1))
+        await kind.archive(ctx, made.id)
+        await kind.archive(ctx, UUID(int=1))
         assert await kind.read(ctx, UUID(int=1)) is None
     away = await desk.call("get_workflow", **known)
     assert away["status"] == "archived"
@@ -113,8 +113,8 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     name = next(one["name"] for one in away["automations"] if one["template"] == "task_nudger")
     await bench.save({**taken, "name": name})
     async with _inside(bench) as ctx:
-        back = await kind.bring_back(ctx, made.id)
-    assert (back.content, back.told["status"]) == (normalize_workflow(newer), "paused")
+        back = await kind.restore(ctx, made.id)
+    assert (back.content, back.details["status"]) == (normalize_workflow(newer), "paused")
     shown = await desk.call("get_workflow", **known)
     assert {one["state"] for one in shown["automations"]} == {"paused"}
     assert f"{name} (2)" in {one["name"] for one in shown["automations"]}

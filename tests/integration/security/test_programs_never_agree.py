@@ -117,7 +117,7 @@ async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
             bench.house.script_runner,
         )
         here = Bench(application, bench.outside)
-        await application.vault.set(here.drawer, "hook_token", SECRET)
+        await application.vault.set(here.secret_scope, "hook_token", SECRET)
         async with served(application, own_app=True) as api:
             token = await token_of(
                 application.database, application.workspace_id, FIRST_MEMBER, role=Role.EDITOR

@@ -119,8 +119,8 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     [kept] = (home / "artifacts").glob("*/*/*")
     assert kept.read_bytes() == KEPT
     async with open_application(Settings(home=home)) as application:
-        condition = await application.vault.condition()
-        assert (condition.total, condition.closed) == (1, ())
+        condition = await application.vault.check_health()
+        assert (condition.total, condition.unreadable) == (1, ())
 
     # A second time there is something in the way, and a restore that fails puts it back.
     with pytest.raises(Conflict) as occupied:

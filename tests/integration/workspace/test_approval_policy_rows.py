@@ -141,10 +141,10 @@ def test_what_a_workspace_does_not_say_is_as_usual() -> None:
 def test_the_named_roles_approve_and_where_none_is_named_all_that_may_decide() -> None:
     assert Role.VIEWER not in DECIDERS
     assert {Role.EDITOR, Role.ADMIN, Role.OWNER} <= set(DECIDERS)
-    assert [role for role in Role if ApprovalPolicy().takes(role)] == list(DECIDERS)
+    assert [role for role in Role if ApprovalPolicy().accepts(role)] == list(DECIDERS)
     owners = ApprovalPolicy(roles=(Role.OWNER,))
-    assert [role for role in Role if owners.takes(role)] == [Role.OWNER]
-    assert not ApprovalPolicy().takes(None)
+    assert [role for role in Role if owners.accepts(role)] == [Role.OWNER]
+    assert not ApprovalPolicy().accepts(None)
 
 
 @pytest.mark.parametrize(

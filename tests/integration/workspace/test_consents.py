@@ -143,7 +143,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert [told["status"] for told in await waiting(desk)] == ["waiting"]
     assert len(await unread(bench)) == 1
     async with application.database.transaction() as tx:
-        await application.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
+        await application.vault.put(tx, bench.secret_scope, "stripe_key", "a value of eight")
     done = await desk.call("answer_consent", {**answer, "activate": True})
     assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
     assert await waiting(desk) == []

@@ -41,15 +41,15 @@ async def _fill(
         theirs: {"key_1": "another's"},
         publisher_scope(workspace_id): {"PUBLISHED": "the workspace's"},
     }
-    for drawer, values in kept.items():
+    for secret_scope, values in kept.items():
         for name, value in values.items():
-            await vault.set(drawer, name, value)
+            await vault.set(secret_scope, name, value)
     return kept
 
 
 async def _check_all(vault: Vault, kept: dict[SecretScope, dict[str, str]]) -> None:
-    for drawer, values in kept.items():
-        assert await vault.reveal(drawer, values) == values
+    for secret_scope, values in kept.items():
+        assert await vault.reveal(secret_scope, values) == values
 
 
 async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
@@ -79,7 +79,7 @@ async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
     done.retired.unlink()
     await _check_all(other_process, kept)
     await other_process.set(SecretScope(workspace_id, FIRST_MEMBER), "later", "v")
-    assert (await Vault(database, path, LIMITS).condition()).closed == ()
+    assert (await Vault(database, path, LIMITS).check_health()).unreadable == ()
     assert await other_process.derived_key(b"links") != links
 
 
@@ -88,7 +88,7 @@ async def test_a_rotation_that_broke_off_goes_on_where_it_was(
 ) -> None:
     vault = Vault(database, tmp_path / "master.key", LIMITS)
     kept = await _fill(vault, workspace_id)
-    following = create_key(vault.keyring.following_file)
+    following = create_key(vault.keyring.next_key_file)
     damaged = "UPDATE secrets SET ciphertext = '\\x00' WHERE name = 'key_11'"
     sound = await database.fetchval("SELECT ciphertext FROM secrets WHERE name = 'key_11'")
     await database.execute(damaged)
@@ -97,12 +97,16 @@ async def test_a_rotation_that_broke_off_goes_on_where_it_was(
     with pytest.raises(Conflict, match="key_11") as refused:
         await rotate(database, vault.keyring, batch=7)
     assert refused.value.code == "secrets_closed"
-    assert vault.keyring.following_file.exists()
-    condition = await vault.condition()
-    assert (condition.total, condition.closed, condition.behind) == (14, ("key_11",), 1)
+    assert vault.keyring.next_key_file.exists()
+    condition = await vault.check_health()
+    assert (condition.total, condition.unreadable, condition.pending_rotation) == (
+        14,
+        ("key_11",),
+        1,
+    )
     ours = {
-        drawer: {n: v for n, v in values.items() if n != "key_11"}
-        for drawer, values in kept.items()
+        secret_scope: {n: v for n, v in values.items() if n != "key_11"}
+        for secret_scope, values in kept.items()
     }
     await _check_all(Vault(database, vault.keyring.file, LIMITS), ours)
 
@@ -155,8 +159,8 @@ async def test_nobody_notices_a_rotation_while_reading_and_writing(
 
     fresh = Vault(database, path, LIMITS)
     assert await fresh.reveal(mine, written) == written
-    condition = await fresh.condition()
-    assert (condition.closed, condition.behind) == ((), 0)
+    condition = await fresh.check_health()
+    assert (condition.unreadable, condition.pending_rotation) == ((), 0)
 
 
 async def test_only_one_rotation_at_a_time_and_none_without_a_key(
@@ -206,5 +210,5 @@ async def test_a_key_that_a_command_keeps_is_rotated_by_giving_the_new_one(
     service.write_bytes(base64.b64encode(second.material))
     ended = await rotate(database, vault.keyring)
     assert (ended.resealed, ended.command_is_behind) == (0, False)
-    assert not vault.keyring.following_file.exists()
+    assert not vault.keyring.next_key_file.exists()
     await _check_all(Vault(database, path, LIMITS, key_command=command), kept)

@@ -129,12 +129,14 @@ async def test_a_secret_that_verifies_requests_is_lent_to_nobody(
 
 
 async def test_a_secret_that_is_missing_is_named_with_what_to_do(vault: Vault) -> None:
-    for drawer, name, says, remedy in (
+    for secret_scope, name, says, remedy in (
         (SecretScope(HERE, ADMIN), "gone", "no secret called gone", "mainspring secrets set gone`"),
         (publisher_scope(HERE), "GONE", "no publisher secret called GONE", "GONE --publisher`"),
     ):
         with pytest.raises(NotFound) as missing:
-            await vault.reveal(drawer, ["key" if drawer.kind == "automation" else "OURS", name])
+            await vault.reveal(
+                secret_scope, ["key" if secret_scope.kind == "automation" else "OURS", name]
+            )
         assert says in missing.value.detail
         assert missing.value.suggestion is not None
         assert remedy in missing.value.suggestion
@@ -188,16 +190,18 @@ async def test_a_key_command_that_answers_another_key_is_asked_again(
 ) -> None:
     """No file shows that the key has changed."""
     del vault
-    drawer, first, second = SecretScope(HERE, ADMIN), tmp_path / "first", tmp_path / "second"
+    secret_scope, first, second = SecretScope(HERE, ADMIN), tmp_path / "first", tmp_path / "second"
     kept = []
     for path, name in ((first, "sealed_first"), (second, "sealed_second")):
         create_key(path)
         with_command = Vault(database, tmp_path / "none", Limits(), key_command=f"cat {path}")
-        await with_command.set(drawer, name, name)
+        await with_command.set(secret_scope, name, name)
         kept.append(with_command)
-    assert await kept[0].reveal(drawer, ["sealed_first"]) == {"sealed_first": "sealed_first"}
+    assert await kept[0].reveal(secret_scope, ["sealed_first"]) == {"sealed_first": "sealed_first"}
     first.write_bytes(second.read_bytes())
-    assert await kept[0].reveal(drawer, ["sealed_second"]) == {"sealed_second": "sealed_second"}
+    assert await kept[0].reveal(secret_scope, ["sealed_second"]) == {
+        "sealed_second": "sealed_second"
+    }
 
 
 async def test_what_does_not_open_is_not_read(

@@ -65,50 +65,50 @@ def test_what_cannot_be_an_email_is_refused(text: str) -> None:
 @pytest.mark.parametrize("password", ["", "eleven char", "x" * 1025, "aaaaaaaaaaaaaaaa"])
 async def test_a_password_that_is_too_short_long_or_plain_is_refused(password: str) -> None:
     with pytest.raises(Invalid) as refused:
-        await cheap().hashed(password)
+        await cheap().hash(password)
     assert refused.value.findings[0].pointer == "/password"
     assert password == "" or password not in refused.value.detail
 
 
 async def test_a_password_is_kept_as_argon2_and_fits_itself_alone() -> None:
     passwords = cheap()
-    hashed = await passwords.hashed("Käsekuchen mit Ä")
+    hashed = await passwords.hash("Käsekuchen mit Ä")
 
     assert hashed.startswith("$argon2id$")
-    assert await passwords.fits(hashed, "Käsekuchen mit Ä")
+    assert await passwords.verify(hashed, "Käsekuchen mit Ä")
     # The same to the eye, typed on another keyboard.
-    assert await passwords.fits(hashed, "Ka\u0308sekuchen mit A\u0308")
+    assert await passwords.verify(hashed, "Ka\u0308sekuchen mit A\u0308")
     for other in ("Käsekuchen mit A", "käsekuchen mit Ä", "", "Käsekuchen mit Ä ", "x" * 5_000):
-        assert not await passwords.fits(hashed, other)
-    assert not await passwords.fits("not a hash", "Käsekuchen mit Ä")
+        assert not await passwords.verify(hashed, other)
+    assert not await passwords.verify("not a hash", "Käsekuchen mit Ä")
 
 
 async def test_nobody_costs_as_much_as_somebody() -> None:
     hasher = Counting(**CHEAP)
     passwords = PasswordVerifier(hasher)
-    hashed = await passwords.hashed(PASSWORD)
+    hashed = await passwords.hash(PASSWORD)
     costs = []
     for known in (hashed, None, hashed, None):
         before = hasher.work
-        assert not await passwords.fits(known, "not the password")
+        assert not await passwords.verify(known, "not the password")
         costs.append(hasher.work - before)
 
     assert costs[1:] == [1, 1, 1]
-    assert not await passwords.fits(None, "nobody has this password")
+    assert not await passwords.verify(None, "nobody has this password")
 
 
 async def test_a_crowd_is_told_to_come_back_instead_of_filling_the_memory() -> None:
     passwords = cheap()
-    hashed = await passwords.hashed(PASSWORD)
+    hashed = await passwords.hash(PASSWORD)
     answers = await asyncio.gather(
-        *(passwords.fits(hashed, PASSWORD) for _ in range(200)), return_exceptions=True
+        *(passwords.verify(hashed, PASSWORD) for _ in range(200)), return_exceptions=True
     )
 
     refused = [answer for answer in answers if isinstance(answer, LimitExceeded)]
     assert len(refused) == 200 - 64
     assert refused[0].retry_after
     assert all(answer is True for answer in answers if not isinstance(answer, LimitExceeded))
-    assert await passwords.fits(hashed, PASSWORD)
+    assert await passwords.verify(hashed, PASSWORD)
 
 
 async def test_everybody_has_a_workspace_of_their_own_that_they_may_change(bench: Bench) -> None:

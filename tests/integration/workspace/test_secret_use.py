@@ -191,7 +191,7 @@ async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_
     assert [(entry.pointer, entry.code) for entry in made.warnings] == [
         ("/plan/0/config/headers/X-Both", "secret_missing")
     ] * 2
-    await application.vault.set(bench.drawer, "second", "2")
+    await application.vault.set(bench.secret_scope, "second", "2")
     # Somebody else's secret of that name is not the owner's.
     await application.vault.set(SecretScope(application.workspace_id, OTHER), "first", "x")
     with pytest.raises(Conflict, match="first") as refused:
@@ -201,7 +201,7 @@ async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_
     assert [entry.pointer for entry in refused.value.findings] == ["/plan/0/config/headers/X-Both"]
     assert (await application.database.fetchval("SELECT state FROM automations")) == "paused"
 
-    await application.vault.set(bench.drawer, "first", "1")
+    await application.vault.set(bench.secret_scope, "first", "1")
     assert await _activate(bench, made) == "active"
     assert (await _update(bench, made, {**both, "goal": "Another."}, FIRST_MEMBER)).warnings == ()
 

@@ -162,10 +162,10 @@ SEALED = "nonce = b.nonce, ciphertext = b.ciphertext"
 async def test_a_row_that_was_moved_or_changed_does_not_open(
     vault: Vault, database: Database, workspaces: tuple[SecretScope, SecretScope], swap: str
 ) -> None:
-    for drawer in workspaces:
+    for secret_scope in workspaces:
         for name in ("one", "two"):
-            await vault.set(drawer, name, f"value {name} of {drawer}")
-    values = [drawer.workspace_id for drawer in workspaces][: 2 if "$2" in swap else 1]
+            await vault.set(secret_scope, name, f"value {name} of {secret_scope}")
+    values = [secret_scope.workspace_id for secret_scope in workspaces][: 2 if "$2" in swap else 1]
 
     assert await database.execute(swap, *values) == "UPDATE 1"
 
@@ -209,14 +209,14 @@ async def test_a_worker_whose_key_opens_nothing_does_not_begin(
     database: Database, workspaces: tuple[SecretScope, SecretScope], tmp_path: Path
 ) -> None:
     right, other = tmp_path / "right.key", tmp_path / "other.key"
-    await Vault(database, right, Limits()).check_opens()
+    await Vault(database, right, Limits()).check_readable()
     await Vault(database, right, Limits()).set(workspaces[0], "key", "value")
-    await Vault(database, right, Limits()).check_opens()
+    await Vault(database, right, Limits()).check_readable()
     for there in (False, True):
         if there:
             create_key(other)
         with pytest.raises(InternalError) as caught:
-            await Vault(database, other, Limits()).check_opens()
+            await Vault(database, other, Limits()).check_readable()
         assert caught.value.code == "no_secret_opens"
 
 

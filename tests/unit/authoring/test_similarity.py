@@ -81,12 +81,12 @@ def test_one_moment_can_wake_two_when_their_kinds_and_types_meet() -> None:
         TriggerSelector("page_ingested", frozenset({"email"})),
     )
     note = TriggerSelector("page_ingested", frozenset({"note"}))
-    assert any_page.meets(mail)
-    assert mail.meets(any_page)
-    assert mail.meets(mail)
-    assert not mail.meets(note)
-    assert not TriggerSelector("cron").meets(any_page)
-    assert TriggerSelector("cron").meets(TriggerSelector("cron"))
+    assert any_page.overlaps(mail)
+    assert mail.overlaps(any_page)
+    assert mail.overlaps(mail)
+    assert not mail.overlaps(note)
+    assert not TriggerSelector("cron").overlaps(any_page)
+    assert TriggerSelector("cron").overlaps(TriggerSelector("cron"))
 
 
 def test_a_trigger_keeps_its_name_when_another_is_put_before_it() -> None:

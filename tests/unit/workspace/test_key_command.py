@@ -116,4 +116,4 @@ async def test_a_command_stands_before_the_file_which_still_opens_what_it_sealed
     keys = await ring.keys()
 
     assert (keys.current, keys.sealing) == (KEY, KEY)
-    assert keys.named(earlier.id) == earlier
+    assert keys.find(earlier.id) == earlier

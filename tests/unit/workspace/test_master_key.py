@@ -135,9 +135,9 @@ def test_two_keys_have_two_ids() -> None:
 
 def test_what_is_sealed_opens_in_its_place_and_nowhere_else() -> None:
     key = MasterKey(b"k" * KEY_BYTES)
-    nonce, sealed = key.seal("välue", b"here")
+    nonce, sealed = key.encrypt("välue", b"here")
 
-    assert key.open(nonce, sealed, b"here") == "välue"
+    assert key.decrypt(nonce, sealed, b"here") == "välue"
     assert "välue".encode() not in sealed
     other = MasterKey(b"j" * KEY_BYTES)
     for opener, used, data, place in (
@@ -148,10 +148,10 @@ def test_what_is_sealed_opens_in_its_place_and_nowhere_else() -> None:
         (other, nonce, sealed, b"here"),
     ):
         with pytest.raises(InvalidTag):
-            opener.open(used, data, place)
+            opener.decrypt(used, data, place)
 
 
 def test_no_nonce_is_used_twice() -> None:
     key = MasterKey(b"k" * KEY_BYTES)
 
-    assert len({key.seal("x", b"")[0] for _ in range(20_000)}) == 20_000
+    assert len({key.encrypt("x", b"")[0] for _ in range(20_000)}) == 20_000

@@ -71,14 +71,14 @@ def test_the_master_key_speaks_aes_256_gcm_as_published(
     master = MasterKey(bytes.fromhex(key))
     whole = bytes.fromhex(sealed + tag)
 
-    found = master.unsealed(bytes.fromhex(nonce), whole, bytes.fromhex(bound))
+    found = master.decrypt_bytes(bytes.fromhex(nonce), whole, bytes.fromhex(bound))
 
     assert found == bytes.fromhex(text)
     for bit in (0, len(whole) * 8 - 1):
         broken = bytearray(whole)
         broken[bit // 8] ^= 1 << (bit % 8)
         with pytest.raises(InvalidTag):
-            master.unsealed(bytes.fromhex(nonce), bytes(broken), bytes.fromhex(bound))
+            master.decrypt_bytes(bytes.fromhex(nonce), bytes(broken), bytes.fromhex(bound))
 
 
 WORKSPACE, OTHER_WORKSPACE = generate_id(), generate_id()
@@ -105,7 +105,7 @@ PLACES: list[tuple[SecretScope, UUID, str]] = [
 def test_a_seal_opens_in_its_own_place_and_in_no_other() -> None:
     for mine, theirs in combinations(PLACES, 2):
         for sealed_at, tried_at in ((mine, theirs), (theirs, mine)):
-            nonce, sealed = KEY.seal("the value", build_associated_data(*sealed_at))
+            nonce, sealed = KEY.encrypt("the value", build_associated_data(*sealed_at))
             assert decrypt_secret(KEY, *sealed_at, nonce, sealed) == "the value"
             with pytest.raises(InvalidTag):
                 decrypt_secret(KEY, *tried_at, nonce, sealed)
@@ -118,7 +118,7 @@ def test_no_two_places_are_spelt_alike() -> None:
 def _sealed_as_before(scope: SecretScope, secret_id: UUID, name: str) -> tuple[bytes, bytes]:
     """As the release without owners did it."""
     bound = scope.workspace_id.bytes + secret_id.bytes + name.encode()
-    return KEY.seal("an old value", b"mainspring secret v1\0" + bound)
+    return KEY.encrypt("an old value", b"mainspring secret v1\0" + bound)
 
 
 def test_a_seal_from_before_there_were_owners_opens_for_the_first_member_alone() -> None:
@@ -126,7 +126,7 @@ def test_a_seal_from_before_there_were_owners_opens_for_the_first_member_alone()
     nonce, sealed = _sealed_as_before(first, SECRET, "key")
 
     assert decrypt_secret(KEY, first, SECRET, "key", nonce, sealed) == "an old value"
-    for drawer, secret_id, name in [
+    for secret_scope, secret_id, name in [
         (HOME, SECRET, "key"),
         (replace(first, kind="publisher"), SECRET, "key"),
         (replace(first, workspace_id=OTHER_WORKSPACE), SECRET, "key"),
@@ -134,11 +134,11 @@ def test_a_seal_from_before_there_were_owners_opens_for_the_first_member_alone()
         (first, SECRET, "other"),
     ]:
         with pytest.raises(InvalidTag):
-            decrypt_secret(KEY, drawer, secret_id, name, nonce, sealed)
+            decrypt_secret(KEY, secret_scope, secret_id, name, nonce, sealed)
 
 
 def _row(key: MasterKey) -> dict[str, object]:
-    nonce, sealed = key.seal("the value", build_associated_data(HOME, SECRET, "key"))
+    nonce, sealed = key.encrypt("the value", build_associated_data(HOME, SECRET, "key"))
     return {"id": SECRET, "name": "key", "nonce": nonce, "ciphertext": sealed, "key_id": key.id}
 
 
@@ -178,18 +178,18 @@ async def test_a_keyring_notices_that_the_files_have_changed(tmp_path: Path) -> 
     before = create_key(ring.file)
     assert (await ring.keys()).sealing == before
 
-    after = create_key(ring.following_file)
+    after = create_key(ring.next_key_file)
     during = await ring.keys()
     assert (during.current, during.sealing) == (before, after)
-    assert during.named(before.id) == before
+    assert during.find(before.id) == before
 
-    retire_key(ring.file, ring.following_file)
+    retire_key(ring.file, ring.next_key_file)
     ended = await ring.keys()
-    assert (ended.current, ended.sealing, ended.named(before.id)) == (after, after, None)
+    assert (ended.current, ended.sealing, ended.find(before.id)) == (after, after, None)
 
 
 def _check_nonces(count: int) -> None:
-    seen = {KEY.seal("x", b"")[0] for _ in range(count)}
+    seen = {KEY.encrypt("x", b"")[0] for _ in range(count)}
     assert len(seen) == count
     assert {len(nonce) for nonce in seen} == {12}
 

@@ -403,7 +403,7 @@ class _Forecaster:
     workspace_id: UUID
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
-    words: Vocabulary
+    vocabulary: Vocabulary
     automation_id: UUID | None
 
     async def forecast(self) -> CostForecast:
@@ -416,7 +416,7 @@ class _Forecaster:
             talks = await self._talks(tx, steps, now)
             measured, spent = await self._measured(tx, steps, bounds)
         known = await self._known(steps, bounds, talks)
-        costs = [cost_of(step, bounds, self.words, known) for step in steps]
+        costs = [cost_of(step, bounds, self.vocabulary, known) for step in steps]
         notes = list(dict.fromkeys(step.note for step in costs if step.note))
         run = cost_of_run(costs, bounds, may_do_nothing=all_conditional(self.document))
         if measured is not None and (run.basis != "free" or measured.cost_money):
@@ -429,8 +429,8 @@ class _Forecaster:
     def _steps(
         self, document: Mapping[str, Any], bounds: ExecutionBounds
     ) -> list[PricedStep | StepFrequency]:
-        places = count_step_frequencies(document, bounds, self.words, self.parts.limits)
-        return paying_of(places, bounds, self.words, self.grants)
+        places = count_step_frequencies(document, bounds, self.vocabulary, self.parts.limits)
+        return paying_of(places, bounds, self.vocabulary, self.grants)
 
     async def _rate(self, tx: Transaction, space: WorkspaceBudget, now: datetime) -> RunRate:
         triggers = entries(self.document.get("triggers"))[: self.parts.limits.triggers]

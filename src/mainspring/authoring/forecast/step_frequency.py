@@ -50,7 +50,7 @@ class StepFrequency:
 
 @dataclass(frozen=True, slots=True)
 class _StepFrequencyWalk:
-    words: Vocabulary
+    vocabulary: Vocabulary
     limits: Limits
     retries: int
 
@@ -79,7 +79,7 @@ class _StepFrequencyWalk:
         )
 
     def _nested(self, action: str) -> str | None:
-        known = self.words.actions.get(action)
+        known = self.vocabulary.actions.get(action)
         return None if known is None else known.nested
 
     def _loop(self, place: StepFrequency) -> StepFrequency:

@@ -36,10 +36,10 @@ class GenerationContext:
     ask: Ask
     # Empty: the default model.
     model: str
-    words: Vocabulary
+    vocabulary: Vocabulary
     resources: WorkspaceResources
     # The validator for this workspace.
-    judge: Judge
+    validate: Judge
     # The budget of all calls through ``ask``, including earlier ones.
     max_usd: Decimal
     # After this time no further call is made; a pending one is finished.

@@ -69,7 +69,7 @@ _TOO_MANY: Final = f"Only the first {_MOST_CALLS} calls of one turn are answered
 class GenerationConversation:
     """A conversation with a model."""
 
-    desk: GenerationContext
+    context: GenerationContext
     hands: SubmissionReviewer
     looking: ModelLookup
     marks: QuoteMarkers
@@ -98,9 +98,9 @@ class GenerationConversation:
         return self._nothing()
 
     def _is_exhausted(self) -> bool:
-        if self.desk.clock.monotonic() >= self.end:
+        if self.context.clock.monotonic() >= self.end:
             self.gave_up = "The time for it was over before the model came to a definition."
-        elif self.desk.left <= 0:
+        elif self.context.left <= 0:
             self.gave_up = "The money for it was spent before the model came to a definition."
         return bool(self.gave_up)
 
@@ -109,15 +109,15 @@ class GenerationConversation:
             last = self.messages[-1]
             told = f"{last.content}\n{_LAST}".strip()
             self.messages[-1] = replace(last, content=told)
-        reply = await self.desk.ask(
+        reply = await self.context.ask(
             ModelRequest(
-                model=self.desk.model,
+                model=self.context.model,
                 messages=tuple(self.messages),
                 system=self.system,
                 max_tokens=_MAX_TOKENS,
                 tools=TOOLS,
                 choice="any",
-                max_usd=self.desk.left,
+                max_usd=self.context.left,
             )
         )
         self.model = tidy(reply.model, _NAME) or self.model
@@ -173,7 +173,7 @@ class GenerationConversation:
         return found or LookupResult(format_unknown_tool(call.name, _NAMES), failed=True)
 
     async def _handed_in(self, call: ToolCall) -> ProposalSketch | LookupResult:
-        verdict = await self.hands.take(call.arguments)
+        verdict = await self.hands.review(call.arguments)
         if verdict.sketch is not None:
             return verdict.sketch
         self.refused.append(verdict.summary)
@@ -182,7 +182,9 @@ class GenerationConversation:
                 f"The model handed in {MOST_ROUNDS} definitions, and none of them could be taken."
             )
         head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
-        return LookupResult(f"{head}\n{self.marks.around('verdict', verdict.told)}", failed=True)
+        return LookupResult(
+            f"{head}\n{self.marks.around('verdict', verdict.feedback)}", failed=True
+        )
 
     def _tell(self, reply: ModelReply, results: Sequence[LookupResult], text: str = "") -> None:
         """Append the model's turn and our reply."""
@@ -217,14 +219,14 @@ async def generate(
         return GenerationResult(None, 0, (), model, _TOO_LONG)
     marks = QuoteMarkers(f"data-{secrets.token_hex(8)}", _SHOWN)
     read = read_schedule(request)
-    known = KnownNames.of(request, talk, context.resources, context.words)
+    known = KnownNames.of(request, talk, context.resources, context.vocabulary)
     begun = opening(request, talk, read, marks)
     return await GenerationConversation(
-        desk=context,
+        context=context,
         hands=SubmissionReviewer(context, request, read, known),
-        looking=ModelLookup(context.resources, context.words, marks),
+        looking=ModelLookup(context.resources, context.vocabulary, marks),
         marks=marks,
-        system=system_text(context.words, marks.mark),
+        system=system_text(context.vocabulary, marks.mark),
         messages=[ModelMessage("user", begun)],
         model=model,
         end=context.clock.monotonic() + context.seconds,

@@ -113,7 +113,7 @@ class ModelLookup:
     """Answers the model's lookups."""
 
     resources: WorkspaceResources
-    words: Vocabulary
+    vocabulary: Vocabulary
     marks: QuoteMarkers
 
     def answer(self, name: str, arguments: Mapping[str, Any] | str) -> LookupResult | None:
@@ -134,24 +134,24 @@ class ModelLookup:
             return LookupResult(
                 f"There is no kind called {kind[:100]!r}. There are: {there}.", failed=True
             )
-        found = _KINDS[kind](self.resources, self.words)
+        found = _KINDS[kind](self.resources, self.vocabulary)
         if not found:
             return LookupResult(f"There are no {kind.replace('_', ' ')} here.")
         return LookupResult(self.marks.around(kind, dump_json(found)))
 
     def _found(self, text: str) -> LookupResult:
-        found = find(text, self.words)
+        found = find(text, self.vocabulary)
         if not found:
             return LookupResult("Nothing was found. Try other words, or do without it.")
         lines = (f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found)
         return LookupResult(self.marks.around("capabilities", "\n".join(lines)))
 
     def _describe_name(self, name: str) -> LookupResult:
-        known = self.words.capabilities.get(name)
+        known = self.vocabulary.capabilities.get(name)
         if known is None or not known.grantable:
-            if name in self.words.actions:
+            if name in self.vocabulary.actions:
                 return LookupResult(f"{name} is an action, and its config is described above.")
-            names = [one.id for one in self.words.capabilities.values() if one.grantable]
+            names = [one.id for one in self.vocabulary.capabilities.values() if one.grantable]
             way = suggest_capability(name, names) or f"{FIND} finds what there is."
             message = f"There is no capability called {name[:100]!r}.\n"
             return LookupResult(message + self.marks.around("names", way), failed=True)

@@ -166,7 +166,7 @@ class KnownNames:
     # Everything a person has said or saved before, case-folded.
     said: str
     resources: WorkspaceResources
-    words: Vocabulary
+    vocabulary: Vocabulary
     # Every text of the previous definition.
     kept: frozenset[str] = frozenset()
 
@@ -184,7 +184,7 @@ class KnownNames:
         kept = frozenset(text for _, _, text in texts(request.before or {}))
         return cls("\n".join(said).casefold(), resources, vocabulary, kept)
 
-    def heard(self, name: str) -> bool:
+    def is_mentioned(self, name: str) -> bool:
         """Report whether a person mentioned it, as a whole word."""
         wanted = name.casefold()
         if not wanted or wanted not in self.said:
@@ -194,7 +194,7 @@ class KnownNames:
     def is_choice(self, value: str) -> bool:
         """Report whether a text may be offered as an answer: names in it must exist."""
         named = value.startswith("#") or "@" in value or "://" in value
-        return not has_syntax(value) and (not named or self.heard(value.strip("#")))
+        return not has_syntax(value) and (not named or self.is_mentioned(value.strip("#")))
 
 
 def find_invented_names(document: Mapping[str, Any], known: KnownNames) -> Iterator[Finding]:
@@ -206,9 +206,9 @@ def _find_invented(document: Mapping[str, Any], known: KnownNames) -> Iterator[F
     built = 0
     for pointer, key, text in texts(document):
         for name in sorted(_secrets_in(document, pointer, key, text)):
-            if name not in known.resources.secrets and not known.heard(f"secrets.{name}"):
+            if name not in known.resources.secrets and not known.is_mentioned(f"secrets.{name}"):
                 yield _unknown(pointer, "secret", name)
-        unsaid = [one for one in _addresses(text) if not known.heard(one)]
+        unsaid = [one for one in _addresses(text) if not known.is_mentioned(one)]
         yield from (_unknown(pointer, "address", one) for one in unsaid)
         kind = None if unsaid or text in known.kept else kind_of(pointer, key, text)
         if kind is not None:
@@ -244,7 +244,7 @@ def _led_elsewhere(
     document: Mapping[str, Any], pointer: str, kind: str, text: str, known: KnownNames
 ) -> Iterator[Finding]:
     """A destination built from more than given names and run-time values."""
-    if not is_given(kind, text, known.heard):
+    if not is_given(kind, text, known.is_mentioned):
         detail = f"The {kind} {tidy(text, _SHOWN)!r} is built out of what nobody has said."
         yield Finding(pointer, detail, f"invented_{kind}", _BARE)
     elif has_syntax(text):
@@ -256,10 +256,10 @@ def _led_elsewhere(
 def _is_known(kind: str, text: str, known: KnownNames) -> bool:
     """Report whether a text that becomes a destination is a given name."""
     if has_syntax(text) or kind == "address":
-        return is_given(kind, text, known.heard)
+        return is_given(kind, text, known.is_mentioned)
     if kind == "host":
-        return all(known.heard(host) for host in _HOST.findall(text) or [text])
-    return known.heard(text.strip("#"))
+        return all(known.is_mentioned(host) for host in _HOST.findall(text) or [text])
+    return known.is_mentioned(text.strip("#"))
 
 
 def _find_named_kind(document: Mapping[str, Any], pointer: str, key: str) -> str | None:
@@ -283,19 +283,19 @@ def _caller(document: Mapping[str, Any], pointer: str) -> Any:
 
 def _is_event(name: str, known: KnownNames) -> bool:
     own = known.resources.event_types or {}
-    return name in known.words.events or name in own or known.heard(name)
+    return name in known.vocabulary.events or name in own or known.is_mentioned(name)
 
 
 _CHECKS: Final[Mapping[str, Callable[[str, KnownNames], bool]]] = {
     "board": lambda name, known: (
-        any(board.id == name for board in known.resources.boards) or known.heard(name)
+        any(board.id == name for board in known.resources.boards) or known.is_mentioned(name)
     ),
     "board name": lambda name, known: (
-        any(board.name == name for board in known.resources.boards) or known.heard(name)
+        any(board.name == name for board in known.resources.boards) or known.is_mentioned(name)
     ),
-    "channel": lambda name, known: known.heard(name.strip("#")),
+    "channel": lambda name, known: known.is_mentioned(name.strip("#")),
     "event type": _is_event,
-    "secret": lambda name, known: name in known.resources.secrets or known.heard(name),
+    "secret": lambda name, known: name in known.resources.secrets or known.is_mentioned(name),
 }
 
 
@@ -313,7 +313,7 @@ def remarks(document: Mapping[str, Any], known: KnownNames) -> list[str]:
 def _remarks(document: Mapping[str, Any], known: KnownNames) -> Iterator[str]:
     for pointer, key, text in texts(document):
         for host in _HOST.findall(text):
-            if not known.heard(host):
+            if not known.is_mentioned(host):
                 yield f"It speaks of {tidy(host, _SHOWN)}, which the request does not name."
         missing = not has_syntax(text) and text not in known.resources.page_types
         if missing and _is_page_type(document, pointer, key):

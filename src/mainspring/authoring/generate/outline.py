@@ -35,7 +35,7 @@ class SchemaOutline:
         defs = root.get("$defs")
         self._defs: Mapping[str, Any] = defs if isinstance(defs, Mapping) else {}
 
-    def spell(self, schema: Any, depth: int = 0) -> str:
+    def render_type(self, schema: Any, depth: int = 0) -> str:
         """Render a schema as a type."""
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return "any"
@@ -43,7 +43,7 @@ class SchemaOutline:
         if isinstance(reference, str):
             if reference == _FILTER:
                 return "Filter"
-            return self.spell(self._defs.get(reference.rpartition("/")[2]), depth + 1)
+            return self.render_type(self._defs.get(reference.rpartition("/")[2]), depth + 1)
         if "const" in schema:
             return _value(schema["const"])
         if isinstance(schema.get("enum"), list):
@@ -59,7 +59,7 @@ class SchemaOutline:
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, depth)
         if kind == "array":
-            item = self.spell(schema.get("items"), depth + 1)
+            item = self.render_type(schema.get("items"), depth + 1)
             return f"({item})[]" if " | " in item else f"{item}[]"
         if kind == "string":
             return _text(schema)
@@ -67,7 +67,7 @@ class SchemaOutline:
             return _number(_TYPES[kind], schema)
         options = schema.get("anyOf") or schema.get("oneOf")
         if isinstance(options, list):
-            told = (self.spell(one, depth + 1) for one in options[:_MOST_OPTIONS])
+            told = (self.render_type(one, depth + 1) for one in options[:_MOST_OPTIONS])
             return " | ".join(dict.fromkeys(told))
         return "any"
 
@@ -76,7 +76,11 @@ class SchemaOutline:
         if lines:
             return "{ " + "; ".join(lines) + " }" + _either(schema)
         rest = schema.get("additionalProperties")
-        return f"{{ [key]: {self.spell(rest, depth + 1)} }}" if isinstance(rest, Mapping) else "{}"
+        return (
+            f"{{ [key]: {self.render_type(rest, depth + 1)} }}"
+            if isinstance(rest, Mapping)
+            else "{}"
+        )
 
     def keys(self, schema: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
         """Render the keys of an object, with descriptions at the top level."""
@@ -86,7 +90,7 @@ class SchemaOutline:
         needed = schema.get("required")
         needed = needed if isinstance(needed, list) else []
         for name, one in list(properties.items())[:_MOST_KEYS]:
-            message = f"{name}{'' if name in needed else '?'}: {self.spell(one, depth + 1)}"
+            message = f"{name}{'' if name in needed else '?'}: {self.render_type(one, depth + 1)}"
             if isinstance(one, Mapping):
                 if "default" in one and one["default"] not in (None, {}, []):
                     message += f" = {_value(one['default'])}"
@@ -260,7 +264,7 @@ def filters() -> str:
 
 
 def _gives(schema: Mapping[str, Any]) -> str:
-    return f"gives {SchemaOutline(schema).spell(schema, 1)}"
+    return f"gives {SchemaOutline(schema).render_type(schema, 1)}"
 
 
 def _one_line(text: str) -> str:

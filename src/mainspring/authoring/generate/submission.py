@@ -136,7 +136,7 @@ def _question(
     document: Mapping[str, Any], pointer: str, text: str, known: KnownNames, choices: Any
 ) -> ProposalQuestion:
     """Build a question for the value at a pointer, with known choices."""
-    schema = schema_at(document, pointer, known.words)
+    schema = schema_at(document, pointer, known.vocabulary)
     shape = {"type": "string", "minLength": 1} if schema is None else schema
     offered = _there(pointer, known, document) or _offered(choices, shape, known)
     return ProposalQuestion(_name(document, pointer), "value", pointer, text, shape, tuple(offered))
@@ -173,7 +173,7 @@ def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list
         ]
     owner = value_at(document, parent_of(parent_of(pointer)))
     action = owner.get("action") if isinstance(owner, Mapping) else None
-    called = known.words.capabilities.get(action) if isinstance(action, str) else None
+    called = known.vocabulary.capabilities.get(action) if isinstance(action, str) else None
     if called is not None and key in called.annotations.secret_arguments:
         return [
             QuestionChoice(name, f"{{{{ secrets.{name} }}}}")
@@ -387,7 +387,7 @@ class SubmissionVerdict:
         return tidy(told, _SUMMARY) + (f" (and {more} more)" if more > 0 else "")
 
     @property
-    def told(self) -> str:
+    def feedback(self) -> str:
         """The problems, for the model."""
         lines = []
         for one in self.findings[:_MOST_TOLD]:
@@ -415,12 +415,12 @@ class _Submission:
 class SubmissionReviewer:
     """Reviews the submissions for one request."""
 
-    desk: GenerationContext
-    wish: AutomationRequest
+    context: GenerationContext
+    request: AutomationRequest
     read: ScheduleAnswer
     known: KnownNames
 
-    async def take(self, arguments: Mapping[str, Any] | str) -> SubmissionVerdict:
+    async def review(self, arguments: Mapping[str, Any] | str) -> SubmissionVerdict:
         """Review a submission."""
         # In a thread: a definition of a megabyte is slow to traverse.
         made = await asyncio.to_thread(self._made, arguments)
@@ -431,7 +431,7 @@ class SubmissionReviewer:
         if wrong:
             return SubmissionVerdict(findings=wrong)
         told = [*made.notes, *await asyncio.to_thread(remarks, document, self.known)]
-        if "grants" in (self.wish.before or {}) and "grants" not in document:
+        if "grants" in (self.request.before or {}) and "grants" not in document:
             told.append("Its grants were written down; now they follow from the plan.")
         return SubmissionVerdict(
             ProposalSketch(document, tuple(made.questions), tuple(dict.fromkeys(told)))
@@ -445,10 +445,10 @@ class SubmissionReviewer:
         except Invalid as problem:
             return SubmissionVerdict(findings=problem.findings)
         definition = given["definition"]
-        document, notes = normalize_definition(definition, self.wish)
+        document, notes = normalize_definition(definition, self.request)
         asked, wrong = take(document, given.get("questions"), self.known)
         timed = reconcile_triggers(
-            document, self.wish, self.read, self.desk.words, self.desk.resources
+            document, self.request, self.read, self.context.vocabulary, self.context.resources
         )
         if timed.changed:
             document["triggers"] = timed.triggers
@@ -464,13 +464,13 @@ class SubmissionReviewer:
     async def _judged(self, made: _Submission) -> tuple[dict[str, Any], list[Finding]]:
         """Validate the document with minimal grants, and return its problems."""
         document, questions = made.document, made.questions
-        before = (self.wish.before or {}).get("grants")
+        before = (self.request.before or {}).get("grants")
         written = [] if made.grants is None else [made.grants]
         ways = [None, *written] if before is None else [before, *written, None]
         best, least = document, None
         for grants in ways:
             tried = document if grants is None else {**document, "grants": deepcopy(grants)}
-            report = await self.desk.judge(tried)
+            report = await self.context.validate(tried)
             found = [
                 one
                 for one in report.findings
@@ -484,15 +484,15 @@ class SubmissionReviewer:
 
     def _was_open(self, finding: Finding, document: Mapping[str, Any]) -> bool:
         """Report whether a value was already missing: then a question exists for it."""
-        if finding.code != "required" or self.wish.before is None:
+        if finding.code != "required" or self.request.before is None:
             return False
         above = parent_of(finding.pointer)
-        was, now = (value_at(one, parent_of(above)) for one in (self.wish.before, document))
+        was, now = (value_at(one, parent_of(above)) for one in (self.request.before, document))
         if not isinstance(was, Mapping) or not isinstance(now, Mapping):
             return False
         same = all(was.get(key) == now.get(key) for key in ("step_id", "action", "type"))
-        lacked = isinstance(value_at(self.wish.before, above), Mapping)
-        return same and lacked and value_at(self.wish.before, finding.pointer) is NOT_THERE
+        lacked = isinstance(value_at(self.request.before, above), Mapping)
+        return same and lacked and value_at(self.request.before, finding.pointer) is NOT_THERE
 
 
 def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class OpenItems:
 class LookupContext:
     """Where missing values are looked up."""
 
-    words: Vocabulary
+    vocabulary: Vocabulary
     resources: WorkspaceResources
     limits: Limits
 
@@ -168,7 +168,7 @@ def _question(
 ) -> ProposalQuestion:
     parts = split_pointer(finding.pointer)
     name = parts[-1] if parts else "value"
-    schema = schema_at(document, finding.pointer, around.words) or _ANYTHING
+    schema = schema_at(document, finding.pointer, around.vocabulary) or _ANYTHING
     where = _holder(document, finding.pointer)
     described = schema.get("description")
     said = f" {described}" if isinstance(described, str) else ""
@@ -289,12 +289,12 @@ _NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
 class ProposalBuilder:
     """The context of building one proposal; the vocabulary is loaded once."""
 
-    studio: AuthoringService
+    service: AuthoringService
     ctx: CallContext
-    words: Vocabulary
+    vocabulary: Vocabulary
     resources: WorkspaceResources
-    till: ProposalBudget
-    wanted: Wanted
+    budget: ProposalBudget
+    maker: Wanted
     model: str
     automation_id: UUID | None = None
     # The validation report of the last document.
@@ -305,23 +305,23 @@ class ProposalBuilder:
         return self.ctx.actor.workspace_id
 
     @property
-    def around(self) -> LookupContext:
-        return LookupContext(self.words, self.resources, self.studio.limits)
+    def lookup_context(self) -> LookupContext:
+        return LookupContext(self.vocabulary, self.resources, self.service.limits)
 
-    def desk(self) -> GenerationContext:
+    def build_generation_context(self) -> GenerationContext:
         """The context of a model conversation about it."""
 
         async def judge(document: Any) -> Any:
-            return await self.studio.judge(self.space, document, self.automation_id)
+            return await self.service.validate(self.space, document, self.automation_id)
 
         return GenerationContext(
-            ask=self.till,
+            ask=self.budget,
             model=self.model,
-            words=self.words,
+            vocabulary=self.vocabulary,
             resources=self.resources,
-            judge=judge,
-            max_usd=self.till.cap,
-            seconds=float(self.studio.limits.authoring_seconds),
+            validate=judge,
+            max_usd=self.budget.cap,
+            seconds=float(self.service.limits.authoring_seconds),
             clock=self.ctx.clock,
         )
 
@@ -337,9 +337,9 @@ async def build_proposal_builder(
     usd = arguments.get("max_usd")
     cap = DEFAULT_USD if usd is None else Decimal(str(usd))
     resources = await read_workspace_resources(
-        studio.inside(space), space, ctx.actor.id, studio.models
+        studio.open_workspace(space), space, ctx.actor.id, studio.models
     )
-    words = await studio.words(space, None)
+    words = await studio.load_vocabulary(space, None)
     till = ProposalBudget(ctx, studio.models, cap)
     return ProposalBuilder(
         studio,
@@ -357,20 +357,20 @@ async def make(
     bench: ProposalBuilder, wish: AutomationRequest, talk: Sequence[ConversationEntry] = ()
 ) -> tuple[ProposalSketch, ProposalOrigin]:
     """Build a proposal from a request, with its origin."""
-    if bench.wanted == "rules":
+    if bench.maker == "rules":
         return await _by_rules(bench, wish, _NOT_WANTED)
-    if not bench.resources.has_model and bench.wanted == "auto" and not bench.model:
+    if not bench.resources.has_model and bench.maker == "auto" and not bench.model:
         return await _by_rules(bench, wish, _NO_MODEL)
     turns = [RequestTurn(one.by, one.text) for one in talk]
     try:
-        made = await generate(bench.desk(), wish, turns)
+        made = await generate(bench.build_generation_context(), wish, turns)
     except Problem as problem:
-        if bench.wanted == "model":
+        if bench.maker == "model":
             raise
         note = f"The model could not be asked, so rules made this: {problem.detail}"
         found, making = await _by_rules(bench, wish, note)
-        return found, replace(making, cost_usd=_usd(bench.till.spent))
-    spent = _usd(bench.till.spent)
+        return found, replace(making, cost_usd=_usd(bench.budget.spent))
+    spent = _usd(bench.budget.spent)
     if made.sketch is None:
         found, making = await _by_rules(bench, wish, f"{made.note} Rules made this instead.")
         return found, replace(making, rounds=made.rounds, refused=made.refused, cost_usd=spent)
@@ -382,7 +382,7 @@ async def _by_rules(
     bench: ProposalBuilder, request: AutomationRequest, note: str
 ) -> tuple[ProposalSketch, ProposalOrigin]:
     # In a thread: adversarial text is slow to parse.
-    made = await asyncio.to_thread(sketch, request, bench.words, bench.resources)
+    made = await asyncio.to_thread(sketch, request, bench.vocabulary, bench.resources)
     return made, ProposalOrigin("rules", note)
 
 
@@ -397,14 +397,14 @@ async def validate_body(
     asked: Sequence[ProposalQuestion],
 ) -> ProposalBody:
     """Validate a body's document; return its open questions and other problems."""
-    report = await bench.studio.judge(
+    report = await bench.service.validate(
         bench.space, document, bench.automation_id, bench.ctx.actor.id
     )
     # Findings that block every run are errors here: the proposal is not ready.
     blocked = [one for one in report.warnings if one.code in REFUSED]
     doubts = tuple(one for one in report.warnings if one not in blocked)
     bench.report = replace(report, warnings=(*doubts, *await _lacking(bench, document, report)))
-    found = still_open(document, (*report.findings, *blocked), asked, bench.around)
+    found = still_open(document, (*report.findings, *blocked), asked, bench.lookup_context)
     return replace(
         body,
         document=document,
@@ -418,8 +418,8 @@ async def _lacking(
     bench: ProposalBuilder, document: dict[str, Any], report: ValidationReport
 ) -> list[Finding]:
     """Find unset secrets and other missing dependencies of an unfinished document."""
-    studio, space, author = bench.studio, bench.space, bench.ctx.actor.id
-    async with studio.inside(space).acquire() as tx:
+    studio, space, author = bench.service, bench.space, bench.ctx.actor.id
+    async with studio.open_workspace(space).acquire() as tx:
         kept = None
         if bench.automation_id is not None:
             kept = await tx.fetchrow(_OWNER, space, bench.automation_id)
@@ -429,6 +429,6 @@ async def _lacking(
         # The validator checks these only for a complete document. A rejected address is an error of
         # the complete one.
         whose = DefinitionOwner(space, bench.automation_id, author)
-        early = await studio.lacking(document, whose, bench.words)
+        early = await studio.run_preflight(document, whose, bench.vocabulary)
         found += [one for one in early if one.code not in REFUSED]
     return found

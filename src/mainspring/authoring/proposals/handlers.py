@@ -90,19 +90,19 @@ async def review(
     bench: ProposalBuilder, subject: ReviewSubject, *, by_model: bool
 ) -> dict[str, Any]:
     """Build the review of a definition."""
-    studio, space, words = bench.studio, bench.space, bench.words
+    studio, space, words = bench.service, bench.space, bench.vocabulary
     document = subject.document
     grants = subject.grants or await asyncio.to_thread(grants_of, document, words)
     parts = ForecastDependencies(
-        studio.inside(space), studio.models, bench.ctx.clock, studio.limits
+        studio.open_workspace(space), studio.models, bench.ctx.clock, studio.limits
     )
     priced = await forecast(
         parts, space, document, grants, words, automation_id=bench.automation_id
     )
     cost = priced.as_dict()
-    async with studio.inside(space).acquire() as tx:
+    async with studio.open_workspace(space).acquire() as tx:
         used, hosts = await read_review_facts(tx, space, bench.automation_id)
-        others = await living(tx, space, studio.natives)
+        others = await living(tx, space, studio.native_vocabulary)
         accounts = await account_names(tx, space, await _owner(tx, bench))
     facts = ReviewFacts(
         subject.request,
@@ -151,13 +151,15 @@ async def _overlaps(
     bench: ProposalBuilder, subject: ReviewSubject, others: Sequence[ExistingAutomation]
 ) -> dict[str, Any]:
     """Find overlapping and similar automations."""
-    query = build_overlap_query(subject.document, bench.automation_id, bench.studio.natives)
+    query = build_overlap_query(
+        subject.document, bench.automation_id, bench.service.native_vocabulary
+    )
     rest = [one for one in others if one.id != bench.automation_id]
-    strict = [one for one in rest if query.strictly(one)]
+    strict = [one for one in rest if query.overlaps_strictly(one)]
     same = [one for one in rest if query.shares_board(one) and one not in strict]
     known = {one.id for one in (*strict, *same)}
     fresh = [one for one in rest if one.id not in known]
-    like, by = await alike(bench.studio.likeness, bench.space, subject.request, fresh)
+    like, by = await alike(bench.service.likeness, bench.space, subject.request, fresh)
     shown = [
         *(_match(bench, one, "strict") for one in strict),
         *(_match(bench, one, "board") for one in same),
@@ -172,7 +174,7 @@ def _match(bench: ProposalBuilder, one: ExistingAutomation, how: str) -> dict[st
         "name": one.name,
         "state": one.state,
         "how": how,
-        "admin_url": bench.studio.admin_url(one.id),
+        "admin_url": bench.service.admin_url(one.id),
     }
 
 
@@ -200,12 +202,16 @@ async def _with_model(
 ) -> dict[str, Any]:
     facts = [result["forecast"]["sentence"], *(flag["text"] for flag in result["flags"])]
     found = await ask_reviewer(
-        bench.desk(), subject.document, subject.request, result["explained"], facts
+        bench.build_generation_context(),
+        subject.document,
+        subject.request,
+        result["explained"],
+        facts,
     )
     if found.problem:
         note = f"A model was asked for a review and gave none: {found.problem}"
         return {**result, "reviewed_by": {"by": "rules", "model": None, "note": note}}
-    by = {"by": "model", "model": bench.till.model, "note": "Rules and a model reviewed this."}
+    by = {"by": "model", "model": bench.budget.model, "note": "Rules and a model reviewed this."}
     flags = [*result["flags"], *(one.as_dict() for one in found.flags)]
     return {**result, "opinion": found.summary, "flags": flags, "reviewed_by": by}
 
@@ -219,7 +225,7 @@ def propose_handler(studio: AuthoringService) -> CapabilityHandler:
         space = ctx.actor.workspace_id
         changed = arguments.get("automation_id")
         automation_id = None if changed is None else UUID(changed)
-        async with studio.inside(space).acquire() as connection:
+        async with studio.open_workspace(space).acquire() as connection:
             await check_proposal_limit(connection, space)
         bench = await build_proposal_builder(studio, ctx, arguments, automation_id)
         start = await _start(studio, space, automation_id)
@@ -233,13 +239,13 @@ def propose_handler(studio: AuthoringService) -> CapabilityHandler:
         )
         found, making = await make(bench, request)
         body = ProposalBody(
-            text, zone, found.document, (), (), found.notes, making, wanted=bench.wanted
+            text, zone, found.document, (), (), found.notes, making, maker=bench.maker
         )
         body = body.saying(ConversationEntry("person", text))
         body = await validate_body(bench, body, found.document, found.questions)
         body = _not_idle(await _add_review(bench, body, start))
         base = None if start is None else start.base
-        async with studio.inside(space).transaction() as tx:
+        async with studio.open_workspace(space).transaction() as tx:
             kept = await store_proposal(tx, space, ctx.actor.id, body.as_dict(), base)
             return await _describe_kept_proposal(studio, tx, space, kept)
 
@@ -254,20 +260,20 @@ def refine_handler(studio: AuthoringService) -> CapabilityHandler:
             raise Invalid(
                 detail, code="nothing_to_change", findings=[Finding("", detail, "missing")]
             )
-        async with studio.inside(space).acquire() as connection:
+        async with studio.open_workspace(space).acquire() as connection:
             kept = await read_proposal(connection, space, UUID(arguments["proposal_id"]))
         check_open(kept)
         if arguments.get("revision", kept.revision) != kept.revision:
             raise stale_proposal_error()
         body = ProposalBody.read(kept.body)
-        wanted = arguments.get("by", body.wanted)
+        wanted = arguments.get("by", body.maker)
         bench = await build_proposal_builder(
             studio, ctx, {**arguments, "by": wanted}, kept.automation_id
         )
         start = await _start(studio, space, kept.automation_id, kept.base_version)
         body = await refine_body(bench, body, arguments, None if start is None else start.document)
         body = _not_idle(await _add_review(bench, body, start))
-        async with studio.inside(space).transaction() as tx:
+        async with studio.open_workspace(space).transaction() as tx:
             changed = await change_proposal(tx, space, kept, body.as_dict())
             return await _describe_kept_proposal(studio, tx, space, changed)
 
@@ -364,7 +370,7 @@ async def _start(
     """Load the automation to edit, in its current or a given version."""
     if automation_id is None:
         return None
-    async with studio.inside(space).acquire() as connection:
+    async with studio.open_workspace(space).acquire() as connection:
         found = await read_automation(connection, space, automation_id)
         if version is None or version == found["version"]:
             base = ProposalBase(automation_id, found["version"])
@@ -385,9 +391,9 @@ async def _add_review(
     subject = ReviewSubject(
         body.document, body.request, report.grants, report.warnings, was, could, places
     )
-    by_model = bench.wanted != "rules" and (bench.resources.has_model or bool(bench.model))
+    by_model = bench.maker != "rules" and (bench.resources.has_model or bool(bench.model))
     seen = await review(bench, subject, by_model=by_model and not body.questions)
-    cost = bench.till.spent
+    cost = bench.budget.spent
     making = replace(body.making, cost_usd=f"{cost.normalize():f}") if cost else body.making
     return replace(body, review=seen, making=making)
 

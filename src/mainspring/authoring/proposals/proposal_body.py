@@ -41,7 +41,7 @@ class ProposalBody:
     # The capabilities that a run may call, from the validator; empty while incomplete.
     grants: tuple[Mapping[str, Any], ...] = ()
     # The requested maker: a model or the rules.
-    wanted: Wanted = "auto"
+    maker: Wanted = "auto"
     # The answers so far, by question id.
     answers: Mapping[str, Any] = field(default_factory=dict)
     talk: tuple[ConversationEntry, ...] = ()
@@ -70,7 +70,7 @@ class ProposalBody:
             "notes": list(self.notes),
             "making": self.making.as_dict(),
             "grants": [dict(one) for one in self.grants],
-            "wanted": self.wanted,
+            "wanted": self.maker,
             "answers": dict(self.answers),
             "talk": [one.as_dict() for one in self.talk],
             "review": dict(self.review),
@@ -89,7 +89,7 @@ class ProposalBody:
             making=ProposalOrigin(**{**making, "refused": tuple(making["refused"])}),
             # A proposal stored by an earlier release.
             grants=tuple(kept.get("grants", ())),
-            wanted=kept.get("wanted", "auto"),
+            maker=kept.get("wanted", "auto"),
             answers=kept.get("answers", {}),
             talk=tuple(ConversationEntry(one["by"], one["text"]) for one in kept["talk"]),
             review=_review(kept["review"]),

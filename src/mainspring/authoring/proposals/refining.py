@@ -310,7 +310,7 @@ async def refine_body(
 
 def _place(bench: ProposalBuilder, body: ProposalBody) -> AnswerContext:
     boards = {one.name: one.id for one in bench.resources.boards}
-    return AnswerContext(bench.ctx.clock.now(), body.timezone, bench.studio.limits, boards)
+    return AnswerContext(bench.ctx.clock.now(), body.timezone, bench.service.limits, boards)
 
 
 def _by_hand(
@@ -338,7 +338,7 @@ def _by_hand(
         document = made
     if findings:
         raise Invalid(findings[0].detail, code="edit_unusable", findings=findings)
-    check_value(document, bench.studio.limits)
+    check_value(document, bench.service.limits)
     return document
 
 

@@ -105,7 +105,7 @@ def _of_steps(view: ReviewView) -> Iterator[ReviewFlag]:
 
 
 def _below(view: ReviewView, step: Mapping[str, Any], at: str) -> list[tuple[str, Any]]:
-    known = view.words.actions.get(text_of(step.get("action")))
+    known = view.vocabulary.actions.get(text_of(step.get("action")))
     if known is None or known.nested is None:
         return []
     nested = mapping(step.get("config")).get(known.nested)
@@ -134,7 +134,7 @@ _HOLE: Final = re.compile(r"\{\{[^{}]{0,500}\}\}")
 
 
 def flags_of_agents(view: ReviewView) -> Iterator[ReviewFlag]:
-    known = view.words.capabilities
+    known = view.vocabulary.capabilities
     sending = [
         ask
         for ask in view.asks
@@ -189,7 +189,7 @@ def _relays(step: StepView, prompt: str, tool: str, view: ReviewView) -> bool:
     """
     if RELAYING.match(prompt) is None:
         return False
-    known = view.words.capabilities.get(tool)
+    known = view.vocabulary.capabilities.get(tool)
     only_writes = (
         known is not None
         and known.annotations.reach is None
@@ -230,7 +230,7 @@ def _patterns(view: ReviewView, sending: list[CapabilityUse]) -> Iterator[Review
             if name is None or not is_pattern(name) or told >= _MOST_PATTERNS:
                 continue
             told += 1
-            many = len(matched(name, view.words))
+            many = len(matched(name, view.vocabulary))
             sends = sum(1 for ask in sending if ask.pattern == name and ask.step is step)
             of = f", {sends} of which send something outside" if sends else ""
             yield ReviewFlag(
@@ -329,7 +329,7 @@ def _little(view: ReviewView) -> str:
 
 def _is_message(name: str, view: ReviewView) -> bool:
     """Report whether a write only sends a message."""
-    known = view.words.capabilities.get(name)
+    known = view.vocabulary.capabilities.get(name)
     family = "" if known is None or known.write is None else known.write.family
     return name in _MESSAGES or family in ("email", "message")
 

@@ -260,7 +260,7 @@ def _find_known_hosts(view: ReviewView) -> frozenset[str] | None:
     known, before = view.facts.known_hosts, view.facts.before
     if known is None or before is None:
         return known
-    old = view_of(before, (), view.words, ReviewFacts())
+    old = view_of(before, (), view.vocabulary, ReviewFacts())
     return known | {host for _, host in _hosts(old)}
 
 

@@ -95,7 +95,7 @@ def _flag_unused_grants(view: ReviewView) -> Iterator[ReviewFlag]:
     used = {ask.capability for ask in view.asks}
     for place, entry in enumerate(listing(view.document.get("grants"))[:200]):
         name = mapping(entry).get("capability")
-        known = view.words.capabilities.get(name) if isinstance(name, str) else None
+        known = view.vocabulary.capabilities.get(name) if isinstance(name, str) else None
         if known is None or name in used or known.annotations.effect is not Effect.SEND:
             continue
         yield ReviewFlag(
@@ -112,7 +112,7 @@ def _flag_unrequested_sends(view: ReviewView) -> Iterator[ReviewFlag]:
     if not purpose.strip():
         return
     for ask in _first_of_each(view):
-        known = view.words.capabilities.get(ask.capability)
+        known = view.vocabulary.capabilities.get(ask.capability)
         if known is None or ask.effect is not Effect.SEND or speaks_of(purpose, known):
             continue
         yield ReviewFlag(
@@ -137,10 +137,12 @@ def _first_use(view: ReviewView) -> Iterator[ReviewFlag]:
     if used is None:
         return
     before = mapping(view.facts.before)
-    earlier = {ask.capability for ask in asks_in(read_all_steps(before, view.words), view.words)}
+    earlier = {
+        ask.capability for ask in asks_in(read_all_steps(before, view.vocabulary), view.vocabulary)
+    }
     inside: list[CapabilityUse] = []
     for ask in _first_of_each(view):
-        known = view.words.capabilities.get(ask.capability)
+        known = view.vocabulary.capabilities.get(ask.capability)
         if known is None or ask.capability in used | earlier | _PLUMBING:
             continue
         if ask.effect is Effect.SEND or known.annotations.pin:
@@ -170,7 +172,7 @@ def _alone(view: ReviewView) -> Iterator[ReviewFlag]:
     safe = [
         plain(ask.capability, 80)
         for ask in _first_of_each(view)
-        if (known := view.words.capabilities.get(ask.capability)) is not None
+        if (known := view.vocabulary.capabilities.get(ask.capability)) is not None
         and known.write is not None
         and known.write.safe
     ]

@@ -83,14 +83,14 @@ class InjectionSign:
     weight: int
     words: tuple[str, ...]
     pattern: re.Pattern[str]
-    told: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionFinding:
     """The gravest match of a text above the threshold, with its context."""
 
-    told: str
+    message: str
     near: str
 
 
@@ -487,7 +487,7 @@ def _weighed(low: str, least: int) -> InjectionFinding | None:
         weight += sign.weight
         if first is None or sign.weight == GRAVE:
             near = low[max(0, found.start() - _AROUND) : found.end() + _AROUND]
-            first = InjectionFinding(sign.told, near)
+            first = InjectionFinding(sign.message, near)
         if weight >= least:
             return first
     return None
@@ -639,7 +639,7 @@ def _orders(text: str, at: str, key: str = "", of: str = "This text") -> Iterato
         yield ReviewFlag(
             at,
             "instruction_like",
-            f"{of} {found.told}: {quote_text(found.near, 100)}.",
+            f"{of} {found.message}: {quote_text(found.near, 100)}.",
             suggestion="Take it out, unless it is yours and meant.",
         )
 
@@ -669,7 +669,7 @@ def _of_tools(view: ReviewView) -> Iterator[ReviewFlag]:
     """Tool descriptions, which a model reads."""
     seen: set[str] = set()
     for ask in view.asks:
-        tool = view.words.capabilities.get(ask.capability)
+        tool = view.vocabulary.capabilities.get(ask.capability)
         if tool is None or not tool.annotations.pin or tool.id in seen or len(seen) >= _MOST_TOOLS:
             continue
         seen.add(tool.id)

@@ -64,7 +64,7 @@ def writes_in(view: ReviewView, accounts: Mapping[str, str]) -> list[dict[str, A
     """
     by_step: dict[str, list[CapabilityUse]] = {}
     for ask in view.asks:
-        known = view.words.capabilities.get(ask.capability)
+        known = view.vocabulary.capabilities.get(ask.capability)
         sends = known is not None and known.write is not None and ask.effect is not Effect.READ
         if sends and ask.step is not NO_STEP:
             kept = by_step.setdefault(ask.step.pointer, [])
@@ -94,7 +94,7 @@ def _write(
     view: ReviewView,
     accounts: Mapping[str, str],
 ) -> dict[str, Any]:
-    known = view.words.capabilities[ask.capability]
+    known = view.vocabulary.capabilities[ask.capability]
     waits = waits_for_person(
         known, ask.step, safe_go=may_go_alone(view.document), effect=ask.effect
     )
@@ -243,7 +243,7 @@ def _calls(view: ReviewView) -> dict[str, tuple[set[Effect], bool]]:
 
 
 def _waits(ask: CapabilityUse, view: ReviewView, alone: bool) -> bool:
-    known = view.words.capabilities.get(ask.capability)
+    known = view.vocabulary.capabilities.get(ask.capability)
     return waits_for_person(known, ask.step, safe_go=alone, effect=ask.effect)
 
 
@@ -256,7 +256,7 @@ def _outside(view: ReviewView) -> list[dict[str, Any]]:
     """Return what the grants reach, with the steps that need it, if known."""
     found: dict[tuple[str, str], list[tuple[CapabilityUse, tuple[str, ...]]]] = {}
     for ask in view.reach:
-        known = view.words.capabilities.get(ask.capability)
+        known = view.vocabulary.capabilities.get(ask.capability)
         system = system_of(ask.capability, known)
         if system is not None:
             reach = _reached(ask, view)
@@ -275,7 +275,7 @@ def _outside(view: ReviewView) -> list[dict[str, Any]]:
 
 
 def _reached(ask: CapabilityUse, view: ReviewView) -> tuple[str, ...]:
-    known = view.words.capabilities.get(ask.capability)
+    known = view.vocabulary.capabilities.get(ask.capability)
     fixed = None if known is None else known.annotations.hosts
     if fixed:
         return tuple(host_name(one) for one in fixed)
@@ -305,7 +305,7 @@ _FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
 def _grant(
     grant: Grant, view: ReviewView, calls: Mapping[str, tuple[set[Effect], bool]]
 ) -> dict[str, Any]:
-    known = view.words.capabilities.get(grant.capability)
+    known = view.vocabulary.capabilities.get(grant.capability)
     effects, waits = calls.get(grant.capability, (set(), False))
     effect = Effect.READ if effects == {Effect.READ} else effect_of(known)
     return {
@@ -366,7 +366,9 @@ def _secrets(view: ReviewView) -> list[dict[str, Any]]:
     found: dict[str, dict[str, dict[str, None]]] = {}
     for use in view.secrets:
         entry = found.setdefault(use.name, {"hosts": {}, "capabilities": {}})
-        entry["hosts"].update(dict.fromkeys(host_name(one) for one in hosts_of(use, view.words)))
+        entry["hosts"].update(
+            dict.fromkeys(host_name(one) for one in hosts_of(use, view.vocabulary))
+        )
         entry["capabilities"][plain(use.step.action, 120)] = None
     for name, _ in signing_secrets(listing(view.document.get("triggers"))[:20]):
         entry = found.setdefault(plain(name, 64), {"hosts": {}, "capabilities": {}})
@@ -403,7 +405,7 @@ def _people(view: ReviewView) -> list[dict[str, Any]]:
     return [
         {
             "capability": plain(name, 200),
-            "label": plain(view.words.capabilities[name].label, 120),
+            "label": plain(view.vocabulary.capabilities[name].label, 120),
             "why": _steps_of(asks),
         }
         for name, asks in list(waiting.items())[:MOST_ENTRIES]

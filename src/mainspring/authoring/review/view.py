@@ -94,7 +94,7 @@ class ReviewView:
 
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
-    words: Vocabulary
+    vocabulary: Vocabulary
     facts: ReviewFacts
     steps: tuple[StepView, ...]
     triggers: tuple[TriggerView, ...]

@@ -42,7 +42,7 @@ class OuterScope:
 class SketchBuilder:
     """Builds one sketch."""
 
-    words: Vocabulary
+    vocabulary: Vocabulary
     resources: WorkspaceResources
     steps: list[dict[str, Any]] = field(default_factory=list)
     questions: list[ProposalQuestion] = field(default_factory=list)
@@ -202,10 +202,10 @@ class SketchBuilder:
 
     def argument(self, action: str, name: str) -> Mapping[str, Any]:
         """Return the schema of an argument of an action or capability."""
-        if action in self.words.actions:
-            schema = self.words.actions[action].config_schema
-        elif action in self.words.capabilities:
-            schema = self.words.capabilities[action].input_schema
+        if action in self.vocabulary.actions:
+            schema = self.vocabulary.actions[action].config_schema
+        elif action in self.vocabulary.capabilities:
+            schema = self.vocabulary.capabilities[action].input_schema
         else:
             return {}
         found = schema.get("properties", {}).get(name)
@@ -213,9 +213,9 @@ class SketchBuilder:
 
     def knows(self, action: str) -> bool:
         """Report whether a step may use it here."""
-        if action in self.words.actions:
+        if action in self.vocabulary.actions:
             return True
-        found = self.words.capabilities.get(action)
+        found = self.vocabulary.capabilities.get(action)
         return found is not None and found.grantable
 
 

@@ -110,7 +110,7 @@ def _plain(text: str) -> str:
 class ChosenRequest:
     """One of several requests, and the others."""
 
-    wish: AutomationRequest
+    request: AutomationRequest
     others: tuple[str, ...]
 
 
@@ -202,7 +202,7 @@ def _read(
         else None
     )
     if chosen is not None:
-        made = _read(chosen.wish, foreign, vocabulary, resources)
+        made = _read(chosen.request, foreign, vocabulary, resources)
         return replace(made, notes=(*made.notes, other_note(chosen.others)))
     if parts := parts_of(request):
         first = _sketched(

@@ -200,7 +200,7 @@ class MatchedTool:
 
 def find_tool(bench: SketchBuilder, intent: Intent) -> MatchedTool | None:
     """Find a tool for a clause that names a connection, or that no rule covers."""
-    clause, known = intent.clause, bench.words.capabilities
+    clause, known = intent.clause, bench.vocabulary.capabilities
     if any(one.where in {"wait", "automation"} for one in intent.targets):
         return None
     named = sorted(aliases(known) & set(clause.words))
@@ -226,7 +226,7 @@ def find_tool(bench: SketchBuilder, intent: Intent) -> MatchedTool | None:
 
 def absent_service(bench: SketchBuilder, clause: Clause) -> str:
     """Return an external service that a clause names and that is not connected."""
-    there = aliases(bench.words.capabilities)
+    there = aliases(bench.vocabulary.capabilities)
     named = [one for one in clause.words if one in OUTSIDE]
     return next((one for one in named if not any(one in alias for alias in there)), "")
 
@@ -235,10 +235,10 @@ def find_reading(
     bench: SketchBuilder, intent: Intent, tokens: tuple[Token, ...]
 ) -> MatchedTool | None:
     """Find an external read tool whose name matches nearly all of some words."""
-    outside = aliases(bench.words.capabilities)
+    outside = aliases(bench.vocabulary.capabilities)
     reading = {
         name: one
-        for name, one in bench.words.capabilities.items()
+        for name, one in bench.vocabulary.capabilities.items()
         if name.partition(".")[0] in outside and one.annotations.effect is Effect.READ
     }
     clause = Clause(tokens[1:], intent.clause.source)

@@ -142,7 +142,7 @@ def _meant_event(bench: SketchBuilder, happening: TriggerEvent) -> str | None:
 
 
 def _event(bench: SketchBuilder, happening: TriggerEvent) -> None:
-    known = {**(bench.resources.event_types or {}), **dict.fromkeys(bench.words.events, "")}
+    known = {**(bench.resources.event_types or {}), **dict.fromkeys(bench.vocabulary.events, "")}
     for one in happening.tokens:
         if EVENT_TYPE.fullmatch(one.low):
             if one.low not in known:
@@ -164,7 +164,7 @@ def _event(bench: SketchBuilder, happening: TriggerEvent) -> None:
         "event",
         join_pointer(at, "config", "event_type"),
         "Which event does it listen for?",
-        schema=bench.words.triggers["event"].config_schema["properties"]["event_type"],
+        schema=bench.vocabulary.triggers["event"].config_schema["properties"]["event_type"],
         choices=tuple(
             QuestionChoice(name, name)
             for name in known

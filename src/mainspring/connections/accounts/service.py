@@ -245,7 +245,7 @@ class AccountConnectionService:
             row = await rows.lock_account(tx, row.workspace_id, row.id)
             await rows.delete_secrets(tx, row)
             for name, value in fields.secrets.items():
-                await parts.vault.put(tx, row.drawer, name, value)
+                await parts.vault.put(tx, row.secret_scope, name, value)
             await rows.mark_connected(
                 tx, row, label=label, account=account, auth="token", settings=fields.settings
             )
@@ -433,7 +433,7 @@ class AccountConnectionService:
     async def _last_token(self, row: AccountRow) -> str | None:
         for name in (REFRESH, TOKEN):
             try:
-                return (await self.parts.vault.reveal(row.drawer, [name]))[name]
+                return (await self.parts.vault.reveal(row.secret_scope, [name]))[name]
             except NotFound:
                 continue
             except Problem:

@@ -156,7 +156,7 @@ class AccountTokenManager:
     ) -> dict[str, str]:
         """What lets a connection in; nothing there means that somebody has to connect again."""
         try:
-            return await self._vault.reveal(row.drawer, names)
+            return await self._vault.reveal(row.secret_scope, names)
         except NotFound:
             raise reconnect_error(integration, row, "nothing lets it in any more.") from None
 
@@ -195,7 +195,7 @@ class AccountTokenManager:
                     return now
                 put = {name: value for name, value in sealed.items() if value is not None}
                 for name, value in put.items():
-                    await self._vault.put(tx, row.drawer, name, value)
+                    await self._vault.put(tx, row.secret_scope, name, value)
                 if renewal:
                     await rows.mark_renewed(tx, row, ends, granted.scopes)
                 else:
@@ -255,7 +255,7 @@ class AccountTokenManager:
         self, integration: Integration, row: AccountRow
     ) -> tuple[OAuthClient, str | None, str]:
         """As whom a renewal is asked for, and with what; without either nobody is asked."""
-        there = {secret.name for secret in await self._vault.names(row.drawer)}
+        there = {secret.name for secret in await self._vault.names(row.secret_scope)}
         client = None
         if row.client_id is not None:
             client = await clients.find(self._database, row.client_id)

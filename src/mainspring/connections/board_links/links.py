@@ -238,7 +238,7 @@ async def _schedule_refresh(
 ) -> UUID:
     """The automation that refreshes it, active because somebody has just asked for it."""
     name = arguments["dataset_name"]
-    return await automations.keep(
+    return await automations.create(
         ctx.tx,
         ctx.actor.workspace_id,
         ctx.actor,

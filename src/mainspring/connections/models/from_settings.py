@@ -83,7 +83,7 @@ async def _same(vault: Vault, before: ModelConnection, url: str, key: str | None
     if key is None or not before.has_key:
         return key is None
     try:
-        return (await vault.reveal(before.drawer, [API_KEY]))[API_KEY] == key
+        return (await vault.reveal(before.secret_scope, [API_KEY]))[API_KEY] == key
     except Problem:
         # It does not open any more; the one that is given takes its place.
         return False

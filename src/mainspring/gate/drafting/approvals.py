@@ -107,7 +107,7 @@ def check_can_approve(
 
 def check_approver(policy: ApprovalPolicy, actor: Actor) -> None:
     """Refuses a role that does not answer drafts here."""
-    if not policy.takes(actor.role):
+    if not policy.accepts(actor.role):
         roles = ", ".join(role.value for role in policy.roles)
         raise PermissionDenied(
             f"In this workspace drafts are approved by these roles: {roles}.",
@@ -147,6 +147,6 @@ async def count_approvals(
     counted = {actor.id}
     for one in rows:
         is_author = one["member_id"] in authors and not policy.author_may_approve
-        if policy.takes(Role(one["role"])) and not is_author:
+        if policy.accepts(Role(one["role"])) and not is_author:
             counted.add(one["member_id"])
     return len(counted)

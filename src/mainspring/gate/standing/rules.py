@@ -292,7 +292,7 @@ def refusal(
             code="rule_needs_one_approver",
             suggestion="Leave it: each draft waits in the inbox as before.",
         )
-    if not policy.takes(role):
+    if not policy.accepts(role):
         return PermissionDenied(
             "A rule is accepted by whoever may approve drafts here: "
             f"{', '.join(one.value for one in policy.roles)}.",

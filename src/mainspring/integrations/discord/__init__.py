@@ -25,7 +25,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     discord = Discord(*resolve_base_address(addresses, "discord", "https://discord.com/api/v10"))
 
     async def account(ctx: CallContext) -> str:
-        return await discord.who(ctx.http)
+        return await discord.get_identity(ctx.http)
 
     return Integration(
         manifest={

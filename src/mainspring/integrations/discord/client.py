@@ -68,7 +68,7 @@ class Discord:
         self._base = base
         self.hosts = frozenset({host})
 
-    async def who(self, http: HttpClient) -> str:
+    async def get_identity(self, http: HttpClient) -> str:
         """Return the bot's name."""
         found = read_object(await self._sent(http, "GET", "/users/@me"), NAME)
         if not isinstance(found.get("username"), str):

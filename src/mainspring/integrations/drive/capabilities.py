@@ -36,7 +36,7 @@ def create_file(drive: Drive) -> Capability:
             raise Invalid(first.detail, code=first.code, findings=found, unsent=True)
         mark = hashlib.sha256(ctx.key.encode()).hexdigest()[:40]
         try:
-            before = await drive.made_by(ctx.http, mark)
+            before = await drive.find_created(ctx.http, mark)
         except Problem as problem:
             problem.unsent = True
             raise

@@ -109,18 +109,18 @@ class Drive:
             _optional(found, "newStartPageToken"),
         )
 
-    async def exported(self, http: HttpClient, file_id: str, kind: str) -> bytes:
+    async def export(self, http: HttpClient, file_id: str, kind: str) -> bytes:
         """Export a Google document in another format."""
         path = f"files/{quote(file_id, safe='')}/export"
         return (await self._answer(http, path, {"mimeType": kind}, TEXT_BYTES)).body
 
-    async def content(self, http: HttpClient, file_id: str) -> bytes:
+    async def download(self, http: HttpClient, file_id: str) -> bytes:
         """Download a file."""
         path = f"files/{quote(file_id, safe='')}"
         asked = {"alt": "media", "supportsAllDrives": "true"}
         return (await self._answer(http, path, asked, TEXT_BYTES)).body
 
-    async def made_by(self, http: HttpClient, mark: str) -> str | None:
+    async def find_created(self, http: HttpClient, mark: str) -> str | None:
         """Find the file that an earlier attempt created, by its marker property.
 
         A false negative would create a duplicate: the search covers shared drives, follows empty

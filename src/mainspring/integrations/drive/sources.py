@@ -347,9 +347,9 @@ async def _text(drive: Drive, ctx: CallContext, found: Mapping[str, Any]) -> str
         return TOO_LARGE
     try:
         if way.export_as is None:
-            data = await drive.content(ctx.http, own)
+            data = await drive.download(ctx.http, own)
         else:
-            data = await drive.exported(ctx.http, own, way.export_as)
+            data = await drive.export(ctx.http, own, way.export_as)
     except Problem as problem:
         if problem.code == "response_too_large":
             return TOO_LARGE

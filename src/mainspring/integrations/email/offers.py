@@ -1,7 +1,7 @@
 """``send_email`` for act_on_integration, with the field names of mail programs.
 
 The text is ``body``, and ``thread_id`` names the conversation. The operator's mail server knows no
-conversations, which the approver is told.
+conversations, which the preview says.
 """
 
 from __future__ import annotations

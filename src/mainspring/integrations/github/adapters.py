@@ -241,7 +241,7 @@ def _operation(github: GitHub, told: _OperationSpec) -> Operation:
     ) -> Sequence[Mapping[str, Any]]:
         owner, repo = normalize_repository_ref(ref).values()
         most = int(params.get("limit", told.usual or MOST_ROWS))
-        found, more = await github.listed(
+        found, more = await github.list_all(
             ctx,
             build_repository_path(owner, repo, told.part),
             {**told.fixed, **_query(params)},

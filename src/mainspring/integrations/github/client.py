@@ -265,7 +265,7 @@ class GitHub:
         url = self._base + path + (f"?{urlencode(query)}" if query else "")
         return await self._fitting(ctx, url, asked, etag)
 
-    async def listed(
+    async def list_all(
         self,
         ctx: CallContext,
         path: str,

@@ -101,7 +101,7 @@ async def _before_sending(
     try:
         if ctx.repeated:
             search = build_sent_search(ctx.key, arguments)
-            sent = await gmail.sent_with(ctx.http, search, CALL_HEADER, call)
+            sent = await gmail.find_sent(ctx.http, search, CALL_HEADER, call)
             if sent is not None:
                 return sent, None
         if thread_id is None:

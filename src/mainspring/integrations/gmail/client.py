@@ -132,7 +132,7 @@ class Gmail:
             raise malformed_response_error(NAME)
         return data
 
-    async def sent_with(self, http: HttpClient, query: str, header: str, value: str) -> str | None:
+    async def find_sent(self, http: HttpClient, query: str, header: str, value: str) -> str | None:
         """Find the message with this header among search results."""
         asked = {"q": query, "maxResults": str(_MOST_SENT)}
         for one in list_in(await self._get(http, "messages", asked), "messages", NAME):

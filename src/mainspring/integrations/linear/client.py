@@ -218,16 +218,14 @@ class Linear:
             raise malformed_response_error(NAME)
         return f"{email} ({name})"
 
-    async def changed(
+    async def list_changed(
         self, ctx: CallContext, since: str | None, after: str | None, size: int
     ) -> IssuePage:
         """List issues changed since a time, latest first."""
         wanted = {"updatedAt": {"gte": since}} if since else None
         return await self._page(ctx, _CHANGED, "issues", {"after": after, "filter": wanted}, size)
 
-    async def searched(
-        self, ctx: CallContext, term: str, after: str | None, size: int
-    ) -> IssuePage:
+    async def search(self, ctx: CallContext, term: str, after: str | None, size: int) -> IssuePage:
         """List issues by Linear's search."""
         return await self._page(
             ctx, _SEARCHED, "searchIssues", {"after": after, "term": term}, size

@@ -153,9 +153,9 @@ def build_search_source(linear: Linear) -> Source:
         brought = int(cursor["brought"]) if cursor else 0
         size = min(_PAGE, limit - brought)
         if query is None:
-            page = await linear.changed(ctx, None, after, size)
+            page = await linear.list_changed(ctx, None, after, size)
         else:
-            page = await linear.searched(ctx, query, after, size)
+            page = await linear.search(ctx, query, after, size)
         nodes = page.nodes[: limit - brought]
         at = [f"linear:search:{brought + n}" for n in range(len(nodes))]
         items = [
@@ -182,12 +182,12 @@ def build_issues_poll(linear: Linear) -> Poll:
         looked = parse_time(place.get("looked")) or now
         after = place.get("after") if isinstance(place.get("after"), str) else None
         try:
-            page = await linear.changed(ctx, _format_time(since), after, _PAGE)
+            page = await linear.list_changed(ctx, _format_time(since), after, _PAGE)
         except Invalid:
             # The cursor expired: the poll starts again.
             if after is None:
                 raise
-            page = await linear.changed(ctx, _format_time(since), None, _PAGE)
+            page = await linear.list_changed(ctx, _format_time(since), None, _PAGE)
         at = f"linear:{_format_time(since)}:{after or ''}"
         items = [
             read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))

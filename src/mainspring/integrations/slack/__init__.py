@@ -28,7 +28,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
     post = build_post_capability(slack)
 
     async def account(ctx: CallContext) -> str:
-        return await slack.who(ctx.http)
+        return await slack.get_identity(ctx.http)
 
     return Integration(
         manifest={

@@ -141,7 +141,7 @@ class Slack:
         """Update a message of the connection's bot."""
         await self._call(http, CONNECTED, "chat.update", message)
 
-    async def who(self, http: HttpClient) -> str:
+    async def get_identity(self, http: HttpClient) -> str:
         """Return the connection's identity as bot @ workspace."""
         answer = await self._read(http, "auth.test", {})
         user, team = answer.get("user"), answer.get("team")
@@ -149,7 +149,7 @@ class Slack:
             _not_slack()
         return format_one_line(f"{user} @ {team}")
 
-    async def channel_named(self, http: HttpClient, name: str) -> str:
+    async def find_channel(self, http: HttpClient, name: str) -> str:
         """Return a channel's id by name; ``Missing`` when the bot sees none of that name."""
         following: str | None = ""
         for _ in range(_CHANNEL_PAGES):

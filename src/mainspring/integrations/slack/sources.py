@@ -91,7 +91,7 @@ async def find_channel_id(ctx: CallContext, slack: Slack, channel: str) -> str:
     """Return the id of a channel given by id or name."""
     if CHANNEL_ID.fullmatch(channel):
         return channel
-    return await slack.channel_named(ctx.http, channel.removeprefix("#"))
+    return await slack.find_channel(ctx.http, channel.removeprefix("#"))
 
 
 def parse_request(request: str, at: datetime) -> Mapping[str, Any]:

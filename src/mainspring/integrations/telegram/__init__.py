@@ -37,10 +37,10 @@ def _prompter(telegram: Telegram) -> Prompter:
     async def send(ctx: CallContext, message: PromptMessage) -> Mapping[str, Any]:
         chat = get_linked_chat({} if ctx.account is None else ctx.account.settings)
         text = f"{message.text}\n\n{message.link}"
-        number = await telegram.show(ctx, chat, text, message.buttons)
+        number = await telegram.send_prompt(ctx, chat, text, message.buttons)
         return {"chat_id": chat, "message_id": number}
 
     async def close(ctx: CallContext, place: Mapping[str, Any], text: str) -> None:
-        await telegram.rewrite(ctx, place["chat_id"], place["message_id"], text)
+        await telegram.edit_message(ctx, place["chat_id"], place["message_id"], text)
 
     return Prompter(send, close, fits)

@@ -111,7 +111,7 @@ class Telegram:
     async def push(self, ctx: CallContext, text: str) -> int:
         """Send a message to the owner's chat; return its id."""
         if ctx.account is not None:
-            return await self.show(ctx, get_linked_chat(ctx.account.settings), text, ())
+            return await self.send_prompt(ctx, get_linked_chat(ctx.account.settings), text, ())
         try:
             response = await ctx.http.send(
                 HttpRequest(
@@ -149,7 +149,7 @@ class Telegram:
             _not_telegram()
         return said
 
-    async def show(
+    async def send_prompt(
         self, ctx: CallContext, chat: int | str, text: str, buttons: Sequence[Button]
     ) -> int:
         """Send a message with a row of buttons."""
@@ -159,7 +159,9 @@ class Telegram:
             arguments["reply_markup"] = {"inline_keyboard": [row]}
         return _number(await self._ask(ctx, "sendMessage", arguments))
 
-    async def rewrite(self, ctx: CallContext, chat: int | str, message: int, text: str) -> None:
+    async def edit_message(
+        self, ctx: CallContext, chat: int | str, message: int, text: str
+    ) -> None:
         """Edit a message's text and remove its buttons."""
         given = {"chat_id": chat, "message_id": message, "text": text}
         await self._ask(ctx, "editMessageText", given)

@@ -144,7 +144,7 @@ class ProviderModels:
 
         async def reveal(names: frozenset[str]) -> Mapping[str, str]:
             try:
-                values = await self._vault.reveal(connection.drawer, names)
+                values = await self._vault.reveal(connection.secret_scope, names)
             except NotFound:
                 raise Conflict(
                     f"The key of the connection {connection.name} is gone.",

@@ -197,8 +197,8 @@ def _import(dependencies: WorkflowDependencies) -> Capability:
 def _build_export_handler(dependencies: WorkflowDependencies) -> CapabilityHandler:
     async def export(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         limits = dependencies.limits
-        words = await dependencies.words.words(ctx.actor.workspace_id, {})
-        carried = await WorkspaceExport(ctx, limits).take(
+        words = await dependencies.validator.load_vocabulary(ctx.actor.workspace_id, {})
+        carried = await WorkspaceExport(ctx, limits).run(
             words, rows=bool(arguments.get("rows", False))
         )
         files = await asyncio.to_thread(to_files, carried)
@@ -223,7 +223,7 @@ def _build_import_handler(dependencies: WorkflowDependencies) -> CapabilityHandl
     async def bring(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         carried = await asyncio.to_thread(read_files, arguments["files"], dependencies.limits)
         dry_run = bool(arguments.get("dry_run", False))
-        told = await WorkspaceImport(ctx, dependencies).bring(
+        told = await WorkspaceImport(ctx, dependencies).run(
             carried, arguments.get("on_clash", "refuse"), dry_run=dry_run
         )
         idle = all(one["what"] == "unchanged" for one in told["things"])

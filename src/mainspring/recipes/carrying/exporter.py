@@ -63,7 +63,7 @@ class WorkspaceExport:
         # The id of each exported resource.
         self.ids: dict[tuple[ResourceKind, str], UUID] = {}
 
-    async def take(
+    async def run(
         self, vocabulary: Vocabulary | None = None, *, rows: bool = False
     ) -> WorkspaceContent:
         """Export everything with references instead of ids; with a vocabulary, also what it
@@ -206,7 +206,7 @@ def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
             "foreign_id",
             "Say what is meant by a name, or change it after the import.",
         )
-        for thing in carried.things
+        for thing in carried.resources
         if thing.kind != "prompt"
         for at, one in find_remaining_ids(thing.inside)
     ]

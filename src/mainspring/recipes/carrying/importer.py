@@ -65,9 +65,9 @@ def as_written(written: WorkspaceContent, whole: WorkspaceContent) -> WorkspaceC
         )
         if one.kind == "board"
         else one
-        for one in whole.things
+        for one in whole.resources
     ]
-    return replace(whole, things=tuple(things))
+    return replace(whole, resources=tuple(things))
 
 
 def filter_described(here: WorkspaceContent, coming: WorkspaceContent) -> WorkspaceContent:
@@ -79,9 +79,9 @@ def filter_described(here: WorkspaceContent, coming: WorkspaceContent) -> Worksp
         _select_datasets(one, orders[one.name])
         if one.kind == "board" and one.name in orders
         else one
-        for one in here.things
+        for one in here.resources
     ]
-    return replace(here, things=tuple(things))
+    return replace(here, resources=tuple(things))
 
 
 def _select_datasets(board: WorkspaceResource, order: Sequence[str]) -> WorkspaceResource:
@@ -134,8 +134,8 @@ ImportAction = Literal["made", "unchanged", "changed", "renamed"]
 class PlannedResource:
     """A resource and its planned action."""
 
-    thing: WorkspaceResource
-    what: ImportAction
+    resource: WorkspaceResource
+    action: ImportAction
     # Its id, if it exists here.
     id: UUID | None = None
 
@@ -215,23 +215,25 @@ class ImportState:
 class WorkspaceImport:
     """An import into one workspace."""
 
-    def __init__(self, ctx: CallContext, house: WorkflowDependencies) -> None:
-        self._ctx, self._house, self._limits = ctx, house, house.limits
+    def __init__(self, ctx: CallContext, dependencies: WorkflowDependencies) -> None:
+        self._ctx, self._dependencies, self._limits = ctx, dependencies, dependencies.limits
         self._space: UUID = ctx.actor.workspace_id
-        self._boards = BoardHandler(house.limits)
+        self._boards = BoardHandler(dependencies.limits)
         self._done = ImportState()
 
-    async def bring(
+    async def run(
         self, carried: WorkspaceContent, on_clash: OnClash, *, dry_run: bool = False
     ) -> dict[str, Any]:
         """Import everything, or report what would be imported."""
         documents = [dict(one.content) for one in carried.of("automation")]
-        words = await self._house.words.words(self._space, {"automations": documents})
+        words = await self._dependencies.validator.load_vocabulary(
+            self._space, {"automations": documents}
+        )
         whole = await asyncio.to_thread(validate_content, carried, words, self._limits)
         coming = as_written(carried, whole)
         await lock_names(self._ctx.tx, self._space)
         taking = WorkspaceExport(self._ctx, self._limits)
-        here = await taking.take()
+        here = await taking.run()
         planned = await asyncio.to_thread(plan, here, taking.ids, coming, on_clash)
         self._stand_in(planned)
         automations = _select_changing(planned, "automation")
@@ -248,8 +250,8 @@ class WorkspaceImport:
 
     def _stand_in(self, planned: Sequence[PlannedResource]) -> None:
         for one in planned:
-            if one.thing.kind != "prompt":
-                self._done.ids[one.thing.reference] = str(one.id or generate_id())
+            if one.resource.kind != "prompt":
+                self._done.ids[one.resource.reference] = str(one.id or generate_id())
 
     def _leave(self, coming: WorkspaceContent) -> None:
         for name, why in _LEFT.items():
@@ -259,8 +261,8 @@ class WorkspaceImport:
     def _keep(self, here: WorkspaceContent, planned: Sequence[PlannedResource]) -> None:
         boards = {one.name: one for one in here.of("board")}
         for one in planned:
-            if one.thing.kind == "board" and one.id is not None:
-                self._done.left += list_kept_datasets(boards[one.thing.name], one.thing)
+            if one.resource.kind == "board" and one.id is not None:
+                self._done.left += list_kept_datasets(boards[one.resource.name], one.resource)
 
     def _filled(self, thing: WorkspaceResource) -> dict[str, Any]:
         found, _ = fill_all(thing.inside, self._done.ids.get)
@@ -268,22 +270,22 @@ class WorkspaceImport:
 
     async def _boards_in(self, planned: Sequence[PlannedResource]) -> None:
         for one in _select_changing(planned, "board"):
-            content = self._filled(one.thing)
+            content = self._filled(one.resource)
             try:
                 if one.id is not None:
                     made = await self._boards.rebuild(self._ctx, one.id, content)
                 else:
-                    made = await self._boards.make(self._ctx, content)
+                    made = await self._boards.create(self._ctx, content)
             except Problem as problem:
-                raise _attribute_to_file(problem, one.thing) from None
-            self._done.ids[one.thing.reference] = str(made.id)
-            self._done.boards[one.thing.slug] = content
+                raise _attribute_to_file(problem, one.resource) from None
+            self._done.ids[one.resource.reference] = str(made.id)
+            self._done.boards[one.resource.slug] = content
             name = made.name
-            if name != one.thing.name and one.what == "made":
+            if name != one.resource.name and one.action == "made":
                 # Two boards of the folder share a name, as in the source workspace.
-                name = one.thing.name
+                name = one.resource.name
                 await self._rename(made.id, name)
-            self._done.names["board", one.thing.slug] = name
+            self._done.names["board", one.resource.slug] = name
 
     async def _rename(self, board_id: UUID, name: str) -> None:
         update = update_handler(self._limits)
@@ -294,20 +296,20 @@ class WorkspaceImport:
         for one in _select_changing(planned, "workflow"):
             if one.id is not None:
                 continue
-            content = self._filled(one.thing)
+            content = self._filled(one.resource)
             given = {key: content[key] for key in _PLANNED if key in content}
-            if one.what == "renamed":
-                taken = {each.thing.name for each in planned if each.thing.kind == "workflow"}
+            if one.action == "renamed":
+                taken = {each.resource.name for each in planned if each.resource.kind == "workflow"}
                 given["title"] = choose_free_name(given["title"], taken)
             board = {"board_id": content["board"]} if content.get("board") else {}
             try:
                 made = await management.make(
-                    self._ctx, self._house, {**given, "make_board": False, **board}
+                    self._ctx, self._dependencies, {**given, "make_board": False, **board}
                 )
             except Problem as problem:
-                raise _attribute_to_file(problem, one.thing) from None
-            self._done.ids[one.thing.reference] = str(made)
-            self._done.names["workflow", one.thing.slug] = given["title"]
+                raise _attribute_to_file(problem, one.resource) from None
+            self._done.ids[one.resource.reference] = str(made)
+            self._done.names["workflow", one.resource.slug] = given["title"]
 
     async def _automations_in(
         self, going: Sequence[PlannedResource], vocabulary: Vocabulary, on_clash: OnClash
@@ -318,16 +320,16 @@ class WorkspaceImport:
         before = await schedules.list_waiting_schedules(
             self._ctx.tx, [(self._space, one) for one in held]
         )
-        first = {one.thing.slug: self._filled(one.thing) for one in going}
+        first = {one.resource.slug: self._filled(one.resource) for one in going}
         await self._store(going, vocabulary, on_clash)
         again = [
             one
             for one in going
-            if not is_same_value(first[one.thing.slug], self._filled(one.thing))
+            if not is_same_value(first[one.resource.slug], self._filled(one.resource))
         ]
         if again:
             await self._store(again, vocabulary, "new_version")
-        await self._house.record(self._ctx.tx, before, self._limits)
+        await self._dependencies.record(self._ctx.tx, before, self._limits)
 
     async def _store(
         self, going: Sequence[PlannedResource], vocabulary: Vocabulary, on_clash: OnClash
@@ -344,71 +346,73 @@ class WorkspaceImport:
                 on_clash,
             )
         except Problem as problem:
-            raise _map_problem_to_files(problem, [one.thing for one in going]) from None
+            raise _map_problem_to_files(problem, [one.resource for one in going]) from None
         for one, imported in zip(going, made, strict=True):
-            slug = one.thing.slug
+            slug = one.resource.slug
             earlier = self._done.imported.get(slug)
             renamed = imported.renamed_from if earlier is None else earlier.renamed_from
             self._done.imported[slug] = replace(imported, renamed_from=renamed)
-            self._done.ids[one.thing.reference] = str(imported.saved.automation_id)
+            self._done.ids[one.resource.reference] = str(imported.saved.automation_id)
             self._done.names["automation", slug] = imported.name
 
     async def _judged(
         self, going: Sequence[PlannedResource], vocabulary: Vocabulary
     ) -> list[ImportCandidate]:
-        documents = [self._filled(one.thing) for one in going]
+        documents = [self._filled(one.resource) for one in going]
         for one, document in zip(going, documents, strict=True):
-            document["name"] = self._done.names.get(("automation", one.thing.slug), one.thing.name)
+            document["name"] = self._done.names.get(
+                ("automation", one.resource.slug), one.resource.name
+            )
         bundle = {"format": FORMAT, "version": VERSION, "automations": documents}
         try:
             return await validate_import(bundle, vocabulary, self._limits)
         except Problem as problem:
-            raise _map_problem_to_files(problem, [one.thing for one in going]) from None
+            raise _map_problem_to_files(problem, [one.resource for one in going]) from None
 
     async def _settle(self, planned: Sequence[PlannedResource]) -> None:
         """Resolve forward references, and import saved prompts."""
         for one in _select_changing(planned, "board"):
-            content = self._filled(one.thing)
-            if not is_same_value(content, self._done.boards[one.thing.slug]):
-                name = self._done.names["board", one.thing.slug]
-                board_id = UUID(self._done.ids[one.thing.reference])
+            content = self._filled(one.resource)
+            if not is_same_value(content, self._done.boards[one.resource.slug]):
+                name = self._done.names["board", one.resource.slug]
+                board_id = UUID(self._done.ids[one.resource.reference])
                 await self._boards.rebuild(self._ctx, board_id, {**content, "name": name})
         for one in _select_changing(planned, "workflow"):
             await self._complete(one)
-        taken = {one.thing.name for one in planned if one.thing.kind == "prompt"}
+        taken = {one.resource.name for one in planned if one.resource.kind == "prompt"}
         for one in _select_changing(planned, "prompt"):
-            name = one.thing.name
-            if one.what == "renamed":
+            name = one.resource.name
+            if one.action == "renamed":
                 name = choose_free_name(name, taken)
                 taken.add(name)
-            text = str(one.thing.content["text"])
+            text = str(one.resource.content["text"])
             await save_prompt(self._ctx.tx, self._space, self._ctx.actor.id, name, text)
-            self._done.names["prompt", one.thing.slug] = name
+            self._done.names["prompt", one.resource.slug] = name
 
     async def _rows_in(self, planned: Sequence[PlannedResource], *, dry_run: bool) -> None:
         for one in planned:
-            if one.thing.kind != "board" or not one.thing.rows:
+            if one.resource.kind != "board" or not one.resource.rows:
                 continue
-            own = one.id if dry_run else UUID(self._done.ids[one.thing.reference])
-            found = await bring_rows(self._ctx, self._limits, own, one.thing, dry_run=dry_run)
+            own = one.id if dry_run else UUID(self._done.ids[one.resource.reference])
+            found = await bring_rows(self._ctx, self._limits, own, one.resource, dry_run=dry_run)
             self._done.rows += found
             self._done.left += [why for each in found for why in each.reasons()]
 
     async def _complete(self, one: PlannedResource) -> None:
-        content = self._filled(one.thing)
+        content = self._filled(one.resource)
         given = {key: content[key] for key in _PLANNED if key in content}
-        given["title"] = self._done.names.get(("workflow", one.thing.slug), given["title"])
+        given["title"] = self._done.names.get(("workflow", one.resource.slug), given["title"])
         board = {"board_id": content["board"]} if content.get("board") else {}
         asked = {
-            "workflow_id": self._done.ids[one.thing.reference],
+            "workflow_id": self._done.ids[one.resource.reference],
             "automation_ids": list(content.get("automations", [])),
             **given,
             **board,
         }
         try:
-            await management.update(self._ctx, self._house, asked)
+            await management.update(self._ctx, self._dependencies, asked)
         except Problem as problem:
-            raise _attribute_to_file(problem, one.thing) from None
+            raise _attribute_to_file(problem, one.resource) from None
 
     def _told(self, planned: Sequence[PlannedResource], *, dry_run: bool) -> dict[str, Any]:
         return {
@@ -419,7 +423,7 @@ class WorkspaceImport:
         }
 
     def _one(self, one: PlannedResource, *, dry_run: bool) -> dict[str, Any]:
-        thing = one.thing
+        thing = one.resource
         name = self._done.names.get((thing.kind, thing.slug), thing.name)
         there = thing.kind != "prompt" and (one.id is not None or not dry_run)
         imported = self._done.imported.get(thing.slug) if thing.kind == "automation" else None
@@ -436,16 +440,16 @@ class WorkspaceImport:
 
     def _what(self, one: PlannedResource) -> str:
         """Imported rows change a board, even if it is otherwise equal."""
-        own = one.thing.beside.values()
+        own = one.resource.beside.values()
         added = any(each.added and each.path in own for each in self._done.rows)
-        return "changed" if added and one.what == "unchanged" else one.what
+        return "changed" if added and one.action == "unchanged" else one.action
 
 
 def _select_changing(
     planned: Sequence[PlannedResource], kind: ResourceKind
 ) -> list[PlannedResource]:
     """Select resources of a kind that change."""
-    return [one for one in planned if one.thing.kind == kind and one.what != "unchanged"]
+    return [one for one in planned if one.resource.kind == kind and one.action != "unchanged"]
 
 
 def _map_problem_to_files(problem: Problem, things: Sequence[WorkspaceResource]) -> Problem:

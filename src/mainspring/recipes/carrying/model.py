@@ -136,7 +136,7 @@ class WorkspaceResource:
 class WorkspaceContent:
     """Everything in a folder."""
 
-    things: tuple[WorkspaceResource, ...] = ()
+    resources: tuple[WorkspaceResource, ...] = ()
     # Workspace settings, exported for information and never imported.
     settings: Mapping[str, Any] = field(default_factory=dict)
     # The recipes that resources were installed from.
@@ -145,7 +145,7 @@ class WorkspaceContent:
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def of(self, kind: ResourceKind) -> tuple[WorkspaceResource, ...]:
-        return tuple(one for one in self.things if one.kind == kind)
+        return tuple(one for one in self.resources if one.kind == kind)
 
 
 def assign_slugs(things: Iterable[WorkspaceResource]) -> list[tuple[str, WorkspaceResource]]:
@@ -175,7 +175,7 @@ def normalize_slugs(carried: WorkspaceContent) -> WorkspaceContent:
                 names[replace(after, slug=before).reference] = after.reference
     return replace(
         carried,
-        things=tuple(
+        resources=tuple(
             one if one.kind == "prompt" else one.with_inside(rename_all(one.inside, names))
             for one in things
         ),

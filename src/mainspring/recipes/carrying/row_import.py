@@ -241,10 +241,10 @@ def _check(
     checks = RowValidator(dataset.columns, limits, dataset.dedupe_key_field)
     for number in adding:
         at = join_pointer("", "rows", dataset.name, number)
-        checks.values(rows[number], at)
-        checks.whole(rows[number], at)
+        checks.check_values(rows[number], at)
+        checks.encode(rows[number], at)
     try:
-        checks.settle()
+        checks.raise_findings()
     except Invalid as problem:
         problem.findings = tuple(
             replace(one, pointer=thing.place(one.pointer)) for one in problem.findings

@@ -38,7 +38,7 @@ def validate_content(
     """Return everything normalized, or raise ``Invalid`` with all problems."""
     findings: list[Finding] = []
     things: list[WorkspaceResource] = []
-    for one in carried.things:
+    for one in carried.resources:
         found: list[Finding] = []
         if one.kind == "board":
             found = _validate_board(one, limits)
@@ -52,7 +52,7 @@ def validate_content(
             code="invalid_import",
             findings=findings,
         )
-    return replace(carried, things=tuple(things))
+    return replace(carried, resources=tuple(things))
 
 
 def _normalize_resource(

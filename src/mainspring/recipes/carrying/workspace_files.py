@@ -424,7 +424,7 @@ class _WorkspaceFileReader:
                 seen.add(thing.name)
 
     def _follow(self, carried: WorkspaceContent) -> None:
-        for thing in carried.things:
+        for thing in carried.resources:
             if thing.kind == "prompt":
                 continue
             _, lost = fill_all(thing.inside, self._known)

@@ -115,7 +115,7 @@ class RecipeCatalog:
             return _build_starter_recipe(starter)
         return self._published(rows[0]) if rows else None
 
-    async def needed(
+    async def find_dependency(
         self, tx: Transaction, workspace_id: UUID, recipe: Recipe, slug: str
     ) -> Recipe | None:
         """Resolve a dependency's slug: the same publisher's recipe first."""
@@ -136,7 +136,7 @@ class RecipeCatalog:
         rows = await self._rows(tx, _BY_ID, workspace_id, recipe_id)
         return self._published(rows[0]) if rows else None
 
-    async def all(self, tx: Transaction, workspace_id: UUID) -> list[Recipe]:
+    async def list_all(self, tx: Transaction, workspace_id: UUID) -> list[Recipe]:
         """List each slug once, as it would be resolved."""
         rows = await self._rows(tx, _ALL, workspace_id)
         found = {row["slug"]: self._published(row) for row in rows if row["own"]}
@@ -195,7 +195,7 @@ class RecipeCatalog:
             detail, hint, at = "There is no recipe with this id.", None, "/id"
         else:
             detail, at = f"There is no recipe called {arguments['slug'][:64]!r}.", "/slug"
-            known = [one.slug for one in await self.all(tx, workspace_id)]
+            known = [one.slug for one in await self.list_all(tx, workspace_id)]
             close = find_nearest(arguments["slug"], known)
             hint = None if close is None else f"Did you mean {close!r}?"
         hint = hint or "list_starter_recipes shows what there is."

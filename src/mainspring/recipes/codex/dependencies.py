@@ -67,7 +67,7 @@ class UnmetRequirement:
     needed_by: str
     code: str
     says: str
-    way_out: str | None = None
+    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ class InstallStage:
     # The id of the install, existing or new.
     id: UUID
     recipe: Recipe | None = None
-    there: RecipeInstall | None = None
+    existing: RecipeInstall | None = None
     recovers: bool = False
     # The slug of the recipe that requires it; None for the target.
     needed_by: str | None = None
 
     @property
     def fresh(self) -> bool:
-        return self.there is None
+        return self.existing is None
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class InstallPlan:
     """All stages of an install, dependencies first."""
 
     stages: list[InstallStage] = field(default_factory=list)
-    lacks: list[UnmetRequirement] = field(default_factory=list)
+    unmet: list[UnmetRequirement] = field(default_factory=list)
     by_slug: dict[str, InstallStage] = field(default_factory=dict)
 
     def add(self, stage: InstallStage) -> None:
@@ -106,13 +106,13 @@ class InstallPlan:
 
     def check(self) -> None:
         """Reject unmet requirements, each by name."""
-        if self.lacks:
-            names = ", ".join(dict.fromkeys(one.need.slug for one in self.lacks))
+        if self.unmet:
+            names = ", ".join(dict.fromkeys(one.need.slug for one in self.unmet))
             raise Conflict(
                 f"Not everything that it needs can be had: {names}.",
                 code="dependencies_missing",
-                findings=[Finding("/slug", one.says, one.code, one.way_out) for one in self.lacks],
-                suggestion=self.lacks[0].way_out,
+                findings=[Finding("/slug", one.says, one.code, one.remedy) for one in self.unmet],
+                suggestion=self.unmet[0].remedy,
             )
 
 
@@ -152,7 +152,7 @@ class InstallPlanner:
         known: Mapping[str, RecipeInstall] | None = None,
         own_boards: bool = False,
     ) -> None:
-        self._shelf = shelf
+        self._catalog = shelf
         self._tx = tx
         self._space = workspace_id
         self._since = now - RECOVERY
@@ -180,7 +180,7 @@ class InstallPlanner:
             if len(path) >= _DEEPEST:
                 raise _too_deep_error(path)
             settled = self.plan.by_slug.get(need.slug)
-            found = await self._shelf.needed(self._tx, self._space, recipe, need.slug)
+            found = await self._catalog.find_dependency(self._tx, self._space, recipe, need.slug)
             if settled is None:
                 await self._meet(need, found, recipe, path, own)
             elif found and settled.recipe and settled.recipe.id != found.id:
@@ -260,9 +260,11 @@ class InstallPlanner:
         return parent is not None and parent.kind == "bundle"
 
     def _check_enough(self, need: RecipeRequirement, settled: InstallStage, recipe: Recipe) -> None:
-        if settled.there is not None:
-            if settled.there.semver < need.lowest:
-                self._lack(need, recipe, "dependency_too_old", *_upgrade_first(need, settled.there))
+        if settled.existing is not None:
+            if settled.existing.semver < need.lowest:
+                self._lack(
+                    need, recipe, "dependency_too_old", *_upgrade_first(need, settled.existing)
+                )
         elif settled.recipe is not None and settled.recipe.semver < need.lowest:
             says = f"{recipe.slug!r} needs {need.slug!r} {need.lowest} or newer."
             self._lack(need, recipe, "dependency_too_old", says, None)
@@ -270,7 +272,7 @@ class InstallPlanner:
     def _lack(
         self, need: RecipeRequirement, recipe: Recipe, code: str, says: str, way_out: str | None
     ) -> None:
-        self.plan.lacks.append(UnmetRequirement(need, recipe.slug, code, says, way_out))
+        self.plan.unmet.append(UnmetRequirement(need, recipe.slug, code, says, way_out))
 
 
 def _index_bundle_members(recipe: Recipe) -> dict[str, str]:

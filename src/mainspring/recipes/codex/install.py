@@ -117,7 +117,7 @@ async def _find_content_problems(
         return problem.findings or (Finding("", problem.detail, problem.code),)
     if "definition" not in content:
         return ()
-    return (await judge.judge(workspace_id, content["definition"])).findings
+    return (await judge.validate(workspace_id, content["definition"])).findings
 
 
 def apply_handler(services: CodexServices) -> CapabilityHandler:
@@ -125,16 +125,18 @@ def apply_handler(services: CodexServices) -> CapabilityHandler:
         check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
         await lock_codex(tx, space)
-        recipe = await services.shelf.find(tx, space, arguments)
+        recipe = await services.catalog.find(tx, space, arguments)
         overrides = arguments.get("overrides", {})
         own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
-        planner = InstallPlanner(services.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
+        planner = InstallPlanner(
+            services.catalog, tx, space, ctx.clock.now(), own_boards=own_boards
+        )
         plan = await planner.plan_for(recipe)
         plan.check()
         wishes = distribute_overrides([*plan.fresh], recipe.slug, overrides)
         work = InstallExecution(services, ctx, await get_install_owner(ctx), plan)
-        await work.carry_out(wishes)
-        return work.told(recipe)
+        await work.execute(wishes)
+        return work.describe(recipe)
 
     return apply
 
@@ -147,28 +149,28 @@ async def get_install_owner(ctx: CallContext) -> InstallOwner:
 class InstallExecution:
     """Executes the stages of a plan in the caller's transaction."""
 
-    desk: CodexServices
+    services: CodexServices
     ctx: CallContext
     owner: InstallOwner
     plan: InstallPlan
     # The slug and install that the plan is for, if it already exists.
-    above: tuple[str, UUID] | None = None
+    target: tuple[str, UUID] | None = None
     # The install of each slug so far.
-    standing: dict[str, RecipeInstall] = field(default_factory=dict)
-    told_of: dict[str, dict[str, Any]] = field(default_factory=dict)
+    installed: dict[str, RecipeInstall] = field(default_factory=dict)
+    descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     used: list[dict[str, Any]] = field(default_factory=list)
     recovered: list[dict[str, Any]] = field(default_factory=list)
 
-    async def carry_out(self, overrides: Mapping[str, Mapping[str, Any]]) -> None:
+    async def execute(self, overrides: Mapping[str, Mapping[str, Any]]) -> None:
         for stage in self.plan.stages:
             if stage.recovers:
-                assert stage.there is not None
-                back = await recover_install(self.desk, self.ctx, stage.there)
-                self.recovered += [one.told for one in back]
-                self.standing[stage.slug] = back[-1].install
-            elif stage.there is not None:
-                self.standing[stage.slug] = stage.there
-                self.used.append(stage.there.told())
+                assert stage.existing is not None
+                back = await recover_install(self.services, self.ctx, stage.existing)
+                self.recovered += [one.details for one in back]
+                self.installed[stage.slug] = back[-1].install
+            elif stage.existing is not None:
+                self.installed[stage.slug] = stage.existing
+                self.used.append(stage.existing.describe())
             else:
                 await self._make(stage, overrides.get(stage.slug, {}))
 
@@ -179,27 +181,29 @@ class InstallExecution:
             return
         entity_kind = get_entity_kind(stage.recipe.kind)
         package = stage.recipe.package
-        filling = self.filling(package, wishes)
+        filling = self.build_reference_values(package, wishes)
         try:
             content = build_content(package, filling, wishes)
-            await check_filled(self.desk, self.ctx, package, filling, "/overrides/settings")
-            made = await self.desk.kind(entity_kind).make(self.ctx, content)
+            await check_filled(self.services, self.ctx, package, filling, "/overrides/settings")
+            made = await self.services.kind(entity_kind).create(self.ctx, content)
         except Invalid as problem:
             space = self.ctx.actor.workspace_id
             raise await attribute_to_settings(
-                self.desk.words, space, package, filling, problem
+                self.services.validator, space, package, filling, problem
             ) from None
         await self._keep(stage, stage.recipe, wishes, made)
-        self.told_of[stage.slug] = {
+        self.descriptions[stage.slug] = {
             **describe_entity(made, entity_kind),
             **_build_provenance(stage.recipe),
         }
 
-    def filling(self, package: RecipePackage, overrides: Mapping[str, Any]) -> ReferenceValues:
+    def build_reference_values(
+        self, package: RecipePackage, overrides: Mapping[str, Any]
+    ) -> ReferenceValues:
         """The values for a recipe's references."""
         installs_here = {
             one.name: InstalledReference(
-                str(self.standing[one.slug].entity_id), self.standing[one.slug].name
+                str(self.installed[one.slug].entity_id), self.installed[one.slug].name
             )
             for one in package.dependencies
         }
@@ -208,21 +212,21 @@ class InstallExecution:
     def dependencies(self, package: RecipePackage) -> dict[str, str]:
         """The installs that a recipe was created with, by slug."""
         slugs = [one.slug for one in list_requirements(package)]
-        return {slug: str(self.standing[slug].id) for slug in slugs}
+        return {slug: str(self.installed[slug].id) for slug in slugs}
 
     async def _keep_bundle(
         self, stage: InstallStage, recipe: Recipe, overrides: Mapping[str, Any]
     ) -> None:
         name = str(overrides.get("name", recipe.package.name))
-        members = [self.standing[one.slug] for one in list_bundle_requirements(recipe.package)]
+        members = [self.installed[one.slug] for one in list_bundle_requirements(recipe.package)]
         base = {"members": {one.slug: one.version for one in members}}
         await self._add(stage, recipe, overrides, (stage.id, name, base))
-        self.told_of[stage.slug] = {
+        self.descriptions[stage.slug] = {
             "kind": "bundle",
             "id": str(stage.id),
             "name": name,
             **_build_provenance(recipe),
-            "members": [self.told_of.get(one.slug, one.told()) for one in members],
+            "members": [self.descriptions.get(one.slug, one.describe()) for one in members],
         }
 
     async def _keep(
@@ -260,25 +264,29 @@ class InstallExecution:
             None,
         )
         await add_install(self.ctx.tx, self.ctx.actor.workspace_id, install)
-        self.standing[stage.slug] = install
+        self.installed[stage.slug] = install
 
     def _brought_by(self, stage: InstallStage) -> UUID | None:
         if stage.needed_by is None:
             return None
-        if self.above is not None and self.above[0] == stage.needed_by:
-            return self.above[1]
+        if self.target is not None and self.target[0] == stage.needed_by:
+            return self.target[1]
         return self.plan.by_slug[stage.needed_by].id
 
-    def told(self, recipe: Recipe) -> dict[str, Any]:
-        created = self.told_of.pop(recipe.slug)
-        return {"recipe": summarize_recipe(recipe), "created": created, **self.beside()}
+    def describe(self, recipe: Recipe) -> dict[str, Any]:
+        created = self.descriptions.pop(recipe.slug)
+        return {
+            "recipe": summarize_recipe(recipe),
+            "created": created,
+            **self.describe_dependencies(),
+        }
 
-    def beside(self) -> dict[str, Any]:
+    def describe_dependencies(self) -> dict[str, Any]:
         """What was reused, recovered and created along the way."""
         found = {
             "dependencies_used": self.used,
             "recovered": self.recovered,
-            "cascade_installed": list(self.told_of.values()),
+            "cascade_installed": list(self.descriptions.values()),
         }
         return {name: entries for name, entries in found.items() if entries}
 
@@ -294,8 +302,8 @@ def build_dependencies_handler(services: CodexServices) -> CapabilityHandler:
     async def check(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         check_brain(ctx, arguments)
         space, tx = ctx.actor.workspace_id, ctx.tx
-        recipe = await services.shelf.find(tx, space, arguments)
-        plan = await InstallPlanner(services.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
+        recipe = await services.catalog.find(tx, space, arguments)
+        plan = await InstallPlanner(services.catalog, tx, space, ctx.clock.now()).plan_for(recipe)
         return await _check_dependencies(services, ctx, recipe, plan)
 
     return check
@@ -311,10 +319,12 @@ async def _check_dependencies(
             entry["reason"] = need.reason
         declared.append(entry)
         stage = plan.by_slug.get(need.slug)
-        if stage is not None and stage.there is not None and not stage.recovers:
-            satisfied.append({**entry, "installed": stage.there.told()})
+        if stage is not None and stage.existing is not None and not stage.recovers:
+            satisfied.append({**entry, "installed": stage.existing.describe()})
             continue
-        found = await services.shelf.needed(ctx.tx, ctx.actor.workspace_id, recipe, need.slug)
+        found = await services.catalog.find_dependency(
+            ctx.tx, ctx.actor.workspace_id, recipe, need.slug
+        )
         latest = None if found is None else found.version
         missing.append(
             {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}
@@ -325,16 +335,16 @@ async def _check_dependencies(
         "satisfied": satisfied,
         "missing": missing,
         "chain": [_describe_stage(one) for one in plan.stages],
-        "problems": [one.says for one in plan.lacks],
+        "problems": [one.says for one in plan.unmet],
     }
 
 
 def _describe_stage(stage: InstallStage) -> dict[str, Any]:
     way = "install" if stage.fresh else "recover" if stage.recovers else "use"
-    version = stage.recipe.version if stage.there is None and stage.recipe else None
+    version = stage.recipe.version if stage.existing is None and stage.recipe else None
     return {
         "slug": stage.slug,
-        "version": version or (stage.there.version if stage.there else None),
+        "version": version or (stage.existing.version if stage.existing else None),
         "needed_by": stage.needed_by,
         "way": way,
     }

@@ -49,7 +49,7 @@ async def may_of(
     while waiting and len(seen) <= _MOST:
         above = waiting.pop(0)
         for need in list_requirements(above.package):
-            found = await catalog.needed(tx, workspace_id, above, need.slug)
+            found = await catalog.find_dependency(tx, workspace_id, above, need.slug)
             if found is None or found.id in seen:
                 continue
             seen.add(found.id)
@@ -139,7 +139,9 @@ _OPERATOR: Final = re.compile(r"""["]|(?:^|\s)-|\bor\b""", re.IGNORECASE)
 def list_handler(services: CodexServices) -> CapabilityHandler:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        found = [one for one in await services.shelf.all(tx, space) if _is_match(one, arguments)]
+        found = [
+            one for one in await services.catalog.list_all(tx, space) if _is_match(one, arguments)
+        ]
         if "search" in arguments:
             words, text = [_build_search_text(one) for one in found], arguments["search"]
             rows = await tx.fetch(_SEARCH, words, text, _build_prefix_query(text))
@@ -156,10 +158,10 @@ def list_handler(services: CodexServices) -> CapabilityHandler:
 def get_handler(services: CodexServices) -> CapabilityHandler:
     async def get(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        recipe = await services.shelf.find(tx, space, given)
+        recipe = await services.catalog.find(tx, space, given)
         here = _group_by_recipe(await list_live_installs(tx, space, MOST_INSTALLS))
         whole = _describe_recipe(recipe, here.get(str(recipe.id), []))
-        may = await may_of(services.shelf, tx, space, recipe, services.limits)
+        may = await may_of(services.catalog, tx, space, recipe, services.limits)
         return {"recipe": {**whole, "may": may}}
 
     return get
@@ -172,7 +174,7 @@ def build_installs_handler(services: CodexServices) -> CapabilityHandler:
         newest: dict[str, Recipe | None] = {}
         for one in found:
             if str(one.recipe_id) not in newest:
-                newest[str(one.recipe_id)] = await services.shelf.by_id(tx, space, one.recipe_id)
+                newest[str(one.recipe_id)] = await services.catalog.by_id(tx, space, one.recipe_id)
         bundles = {one.id: one for one in found if one.kind == "bundle"}
         return {"installs": [_install(one, newest[str(one.recipe_id)], bundles) for one in found]}
 
@@ -192,7 +194,7 @@ def summarize_recipe(recipe: Recipe) -> dict[str, Any]:
 
 def describe_entity(made: RecipeEntity, entity_kind: str) -> dict[str, Any]:
     """Describe a created resource with the details of its kind."""
-    return {"kind": entity_kind, "id": str(made.id), "name": made.name, **made.told}
+    return {"kind": entity_kind, "id": str(made.id), "name": made.name, **made.details}
 
 
 def _install(
@@ -202,7 +204,7 @@ def _install(
     latest = None if recipe is None else recipe.version
     newer = recipe is not None and recipe.semver > install.semver
     return {
-        **install.told(),
+        **install.describe(),
         "recipe_kind": install.kind,
         "latest_version": latest,
         "update_available": newer,
@@ -261,7 +263,7 @@ def _describe_recipe(recipe: Recipe, here: Sequence[RecipeInstall]) -> dict[str,
         "digest": format_digest(recipe.package.digest),
         "signed": recipe.package.public_key is not None,
         "versions": list(recipe.versions),
-        "installs": [one.told() for one in here],
+        "installs": [one.describe() for one in here],
     }
 
 

@@ -59,7 +59,7 @@ def publish_handler(services: CodexServices) -> CapabilityHandler:
     async def publish(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
         package = await asyncio.to_thread(_read, arguments["package"], services)
-        words = await services.words.words(space, package.template)
+        words = await services.validator.load_vocabulary(space, package.template)
         _refuse(await asyncio.to_thread(validate_package, package, words, services.limits))
         await lock_codex(tx, space)
         await tx.execute(_HOLD_SHARED)
@@ -133,7 +133,7 @@ async def _check_slug(
     services: CodexServices, tx: Transaction, workspace_id: UUID, package: RecipePackage
 ) -> None:
     whose = None
-    if package.slug in await services.shelf.starters():
+    if package.slug in await services.catalog.starters():
         whose = "a starter that came with the house"
     elif await tx.fetchrow(_SHARED_ELSEWHERE, workspace_id, package.slug) is not None:
         whose = "a recipe that somebody else shares"

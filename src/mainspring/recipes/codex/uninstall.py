@@ -50,7 +50,7 @@ class RestoredInstall:
     """A recovered install and its description."""
 
     install: RecipeInstall
-    told: dict[str, Any]
+    details: dict[str, Any]
 
 
 def uninstall_handler(services: CodexServices) -> CapabilityHandler:
@@ -79,7 +79,7 @@ def uninstall_handler(services: CodexServices) -> CapabilityHandler:
             "cascade_count": len(leaving) - len(asked),
         }
         if needing:
-            result["still_needed_by"] = [one.told() for one in needing]
+            result["still_needed_by"] = [one.describe() for one in needing]
         return result
 
     return uninstall
@@ -113,7 +113,7 @@ def recover_handler(services: CodexServices) -> CapabilityHandler:
         install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         _check_recoverable(ctx, install)
         back = await recover_install(services, ctx, install)
-        return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
+        return {**back[-1].details, "recovered": [one.details for one in back[:-1]]}
 
     return recover
 
@@ -138,7 +138,9 @@ async def _bring_one(
         name, more = made.name, dict(made.told)
     await mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
     back = replace(install, uninstalled_at=None, name=name)
-    return RestoredInstall(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
+    return RestoredInstall(
+        back, {**back.describe(), "recoverable_until": until.isoformat(), **more}
+    )
 
 
 async def _list_removed_with(ctx: CallContext, install: RecipeInstall) -> list[RecipeInstall]:
@@ -255,7 +257,7 @@ def _describe_removed(install: RecipeInstall) -> dict[str, Any]:
     assert install.uninstalled_at is not None
     until = install.uninstalled_at + RECOVERY
     return {
-        **install.told(),
+        **install.describe(),
         "uninstalled_at": install.uninstalled_at.isoformat(),
         "expires_at": until.isoformat(),
     }

@@ -64,25 +64,27 @@ async def rebuild(
     install, recipe = outlook.install, outlook.recipe
     assert recipe is not None
     assert outlook.plan is not None
-    assert outlook.wishes is not None
+    assert outlook.overrides is not None
     assert outlook.current is not None
     work = InstallExecution(
-        services, ctx, _get_owner(install), outlook.plan, above=(recipe.slug, install.id)
+        services, ctx, _get_owner(install), outlook.plan, target=(recipe.slug, install.id)
     )
-    settings = {"settings": outlook.wishes.get("settings", {})}
-    await work.carry_out(
+    settings = {"settings": outlook.overrides.get("settings", {})}
+    await work.execute(
         distribute_overrides(
             [*outlook.plan.fresh], recipe.slug, _filter_known_settings(work, settings)
         )
     )
     named = {
         one.name: InstalledReference(
-            str(work.standing[one.slug].entity_id), work.standing[one.slug].name
+            str(work.installed[one.slug].entity_id), work.installed[one.slug].name
         )
         for one in recipe.package.dependencies
     }
-    content = fill_for_install(install, recipe.package, named, outlook.wishes, outlook.current.name)
-    filling = build_reference_values(install, named, outlook.wishes)
+    content = fill_for_install(
+        install, recipe.package, named, outlook.overrides, outlook.current.name
+    )
+    filling = build_reference_values(install, named, outlook.overrides)
     await check_filled(services, ctx, recipe.package, filling, "/settings")
     made = await services.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
     after = replace(
@@ -93,7 +95,7 @@ async def rebuild(
         base=_build_base(install, made, content),
         dependencies=work.dependencies(recipe.package),
         orphaned=outlook.orphaned,
-        overrides=outlook.wishes,
+        overrides=outlook.overrides,
     )
     await mark_upgraded(ctx.tx, ctx.actor.workspace_id, after)
     return _describe_upgrade(outlook, made, work)
@@ -125,17 +127,17 @@ async def rebuild_bundle(
     for one in left:
         await set_bundle(tx, space, one.id, None)
     upgraded = await _load_upgraded_members(ctx, install, members, wanted)
-    planner = InstallPlanner(services.shelf, tx, space, ctx.clock.now(), known=upgraded)
+    planner = InstallPlanner(services.catalog, tx, space, ctx.clock.now(), known=upgraded)
     plan = await planner.plan_below(recipe)
     plan.check()
     work = InstallExecution(
-        services, ctx, _get_owner(install), plan, above=(recipe.slug, install.id)
+        services, ctx, _get_owner(install), plan, target=(recipe.slug, install.id)
     )
     arguments = _filter_known_settings(work, {"settings": settings})
-    await work.carry_out(distribute_overrides([*plan.fresh], recipe.slug, arguments))
+    await work.execute(distribute_overrides([*plan.fresh], recipe.slug, arguments))
     base = {
         "members": {
-            one.slug: work.standing[one.slug].version
+            one.slug: work.installed[one.slug].version
             for one in list_bundle_requirements(recipe.package)
         }
     }
@@ -151,10 +153,10 @@ async def rebuild_bundle(
         ),
     )
     answer = _describe_versions(install, recipe, install.name)
-    answer |= {"members": told, **work.beside()}
+    answer |= {"members": told, **work.describe_dependencies()}
     answer.pop("dependencies_used", None)
     if left:
-        answer["left_behind"] = [one.told() for one in left]
+        answer["left_behind"] = [one.describe() for one in left]
     return answer
 
 
@@ -226,13 +228,13 @@ def _describe_upgrade(
     assert outlook.recipe is not None
     result = _describe_versions(outlook.install, outlook.recipe, made.name)
     for key in ("state", "asks_for", "warnings"):
-        if key in made.told:
-            result[key] = made.told[key]
+        if key in made.details:
+            result[key] = made.details[key]
     if outlook.orphaned:
         result["orphaned_datasets"] = list(outlook.orphaned)
     if outlook.conflicts:
         result["discarded"] = [one.as_dict() for one in outlook.conflicts]
-    return {**result, **work.beside()}
+    return {**result, **work.describe_dependencies()}
 
 
 def check_handler(services: CodexServices) -> CapabilityHandler:
@@ -240,14 +242,14 @@ def check_handler(services: CodexServices) -> CapabilityHandler:
         install = await _load_requested_install(ctx, arguments)
         bundle = await _find_bundle(ctx, install)
         outlook = await preview_upgrade(services, ctx, install, {}, lenient=True)
-        told = outlook.told()
-        told["bundle"] = None if bundle is None else bundle.told()
+        told = outlook.describe()
+        told["bundle"] = None if bundle is None else bundle.describe()
         if install.kind == "bundle":
             members = [
                 (one, await preview_upgrade(services, ctx, one, {}, lenient=True))
                 for one in await _list_present_members(ctx, install)
             ]
-            told["members"] = [{**one.told(), **each.told()} for one, each in members]
+            told["members"] = [{**one.describe(), **each.describe()} for one, each in members]
             told["has_upgrade"] = outlook.newer or any(each.newer for _, each in members)
             told["has_user_changes"] = any(each.conflicts for _, each in members)
         return told
@@ -353,7 +355,7 @@ def _check_untouched(outlooks: list[UpgradePreview]) -> None:
     findings = [
         Finding(
             change.place,
-            f"{install.name!r} was {change.way} here at {change.place}.",
+            f"{install.name!r} was {change.change_kind} here at {change.place}.",
             "user_change",
         )
         for install, change in touched

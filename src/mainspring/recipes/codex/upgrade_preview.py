@@ -56,13 +56,13 @@ class RecipeChange:
     """A changed place."""
 
     place: str
-    way: ChangeKind
+    change_kind: ChangeKind
     # For a scalar: the old and new value, shortened.
     was: str | None = field(default=None, compare=False)
     becomes: str | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, str]:
-        told = {"place": self.place, "change": str(self.way)}
+        told = {"place": self.place, "change": str(self.change_kind)}
         if self.was is not None and self.becomes is not None:
             told |= {"was": self.was, "becomes": self.becomes}
         return told
@@ -173,7 +173,7 @@ class UpgradePreview:
     current: RecipeEntity | None = None
     # Dependencies to be installed first.
     plan: InstallPlan | None = None
-    wishes: EntityContent | None = None
+    overrides: EntityContent | None = None
     # Changes of the newest version, and conflicting local changes.
     by_recipe: Sequence[RecipeChange] = ()
     conflicts: Sequence[RecipeChange] = ()
@@ -189,10 +189,10 @@ class UpgradePreview:
     @property
     def due(self) -> bool:
         """Whether there is something to do: a newer version, or a changed setting."""
-        if self.recipe is None or self.wishes is None:
+        if self.recipe is None or self.overrides is None:
             return self.newer
         kept: EntityContent = self.install.overrides.get("settings", {})
-        asked: EntityContent = self.wishes.get("settings", {})
+        asked: EntityContent = self.overrides.get("settings", {})
         return self.newer or any(asked[name] != kept.get(name, asked[name]) for name in asked)
 
     @property
@@ -200,7 +200,7 @@ class UpgradePreview:
         """What an upgrade would install first."""
         return [] if self.plan is None else [*self.plan.fresh]
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "installed": self.install.version,
             "latest": None if self.recipe is None else self.recipe.version,
@@ -229,7 +229,7 @@ async def preview_upgrade(
 
     When a new setting has no value yet, the preview is as complete as possible.
     """
-    recipe = await services.shelf.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
+    recipe = await services.catalog.by_id(ctx.tx, ctx.actor.workspace_id, install.recipe_id)
     if install.kind == "bundle":
         return UpgradePreview(install, recipe)
     current = await services.kind(install.entity_kind).read(ctx, install.entity_id)
@@ -247,7 +247,7 @@ async def preview_upgrade(
     if not lenient:
         filling = build_reference_values(install, named, overrides)
         await check_filled(services, ctx, recipe.package, filling, "/settings")
-    new = await services.normal(ctx, install.entity_kind, content, install.entity_id)
+    new = await services.normalize(ctx, install.entity_kind, content, install.entity_id)
     return UpgradePreview(
         install,
         recipe,
@@ -277,12 +277,12 @@ async def _find_new_authority(
 ) -> list[dict[str, str]]:
     if install.entity_kind != "automation" or recipe.semver <= install.semver:
         return []
-    found = await services.automations.foresee(ctx, install.entity_id, content)
+    found = await services.automations.preview_consent(ctx, install.entity_id, content)
     return [one.as_dict() for one in found]
 
 
 async def _plan(
-    desk: CodexServices, ctx: CallContext, install: RecipeInstall, recipe: Recipe
+    services: CodexServices, ctx: CallContext, install: RecipeInstall, recipe: Recipe
 ) -> InstallPlan:
     space, tx = ctx.actor.workspace_id, ctx.tx
     known: dict[str, RecipeInstall] = {}
@@ -290,7 +290,7 @@ async def _plan(
         found = await load_install(tx, space, UUID(one))
         if found is not None:
             known[slug] = found
-    planner = InstallPlanner(desk.shelf, tx, space, ctx.clock.now(), known=known)
+    planner = InstallPlanner(services.catalog, tx, space, ctx.clock.now(), known=known)
     return await planner.plan_below(recipe)
 
 
@@ -319,7 +319,7 @@ def _resolve_references(
     named = {}
     for one in recipe.package.dependencies:
         stage = plan.by_slug.get(one.slug)
-        there = None if stage is None else stage.there
+        there = None if stage is None else stage.existing
         if there is not None:
             named[one.name] = InstalledReference(str(there.entity_id), there.name)
         else:

@@ -51,7 +51,7 @@ _NOBODY = UUID(int=0)
 class AutomationJudge(Protocol):
     """Validates a definition with its workspace's vocabulary."""
 
-    async def judge(
+    async def validate(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
     ) -> ValidationReport: ...
 
@@ -62,10 +62,10 @@ class AutomationHandler:
     entity_kind: EntityKind = "automation"
 
     def __init__(self, judge: AutomationJudge, limits: Limits) -> None:
-        self._judge = judge
+        self._validator = judge
         self._limits = limits
 
-    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
+    async def create(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """Create a paused automation that waits for consent."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await lock_names(tx, space)
@@ -97,7 +97,7 @@ class AutomationHandler:
         await lock_names(tx, space)
         await lock_automations(tx, space, [entity_id])
         agreed = await load_agreed_authority(tx, space, entity_id)
-        report = await self._judge.judge(space, content["definition"], entity_id)
+        report = await self._validator.validate(space, content["definition"], entity_id)
         report.accepted()
         asked = await _find_report_additions(agreed, report)
         before = await schedules.list_waiting_schedules(tx, [(space, entity_id)])
@@ -110,30 +110,30 @@ class AutomationHandler:
             ctx.actor.id,
             traits=report.traits,
         )
-        await self._settle(ctx, saved, agreed, asked)
+        await self._update_consent(ctx, saved, agreed, asked)
         await record_overtaken(tx, before, self._limits)
         return await self._made(ctx, entity_id, report, asked, saved)
 
-    async def foresee(
+    async def preview_consent(
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> tuple[AuthorityAddition, ...]:
         """Return what a rebuild would ask consent for."""
         space = ctx.actor.workspace_id
-        report = await self._judge.judge(space, content["definition"], entity_id)
+        report = await self._validator.validate(space, content["definition"], entity_id)
         report.accepted()
         return await _find_report_additions(
             await load_agreed_authority(ctx.tx, space, entity_id), report
         )
 
-    async def normal(
+    async def normalize(
         self, ctx: CallContext, content: EntityContent, entity_id: UUID | None = None
     ) -> dict[str, Any]:
         """Normalize a content to what would be read back, for comparison."""
         space = ctx.actor.workspace_id
-        report = await self._judge.judge(space, content["definition"], entity_id)
+        report = await self._validator.validate(space, content["definition"], entity_id)
         return {"definition": report.accepted().as_dict()}
 
-    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+    async def archive(self, ctx: CallContext, entity_id: UUID) -> None:
         """Archive it: nothing starts it, and pending fire times are recorded as missed."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await lock_names(tx, space)
@@ -142,7 +142,7 @@ class AutomationHandler:
         await archive(tx, space, entity_id)
         await record_overtaken(tx, before, self._limits)
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
+    async def restore(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Restore it, paused; with a numeric suffix when its name is in use."""
         space, tx = ctx.actor.workspace_id, ctx.tx
         await lock_names(tx, space)
@@ -161,7 +161,7 @@ class AutomationHandler:
         found = await read_automation(tx, space, entity_id)
         document = {**found["definition"], "name": name}
         agreed = await load_agreed_authority(tx, space, entity_id)
-        report = await self._judge.judge(space, document, entity_id)
+        report = await self._validator.validate(space, document, entity_id)
         # A pattern may match more than it did at the time of consent.
         asked = await _find_report_additions(agreed, report)
         saved = await update(
@@ -174,9 +174,9 @@ class AutomationHandler:
             archived=True,
             traits=report.traits,
         )
-        await self._settle(ctx, saved, agreed, asked)
+        await self._update_consent(ctx, saved, agreed, asked)
 
-    async def _settle(
+    async def _update_consent(
         self,
         ctx: CallContext,
         saved: SavedAutomation,

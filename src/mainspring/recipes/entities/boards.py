@@ -67,7 +67,7 @@ class BoardHandler:
             part: set_part_handler(part, limits) for part in (*_PARTS, "dashboard")
         }
 
-    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
+    async def create(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """Create a board from the template, with its initial rows."""
         asked = {key: content[key] for key in ("name", "description", "datasets") if key in content}
         self._check(asked)
@@ -111,18 +111,22 @@ class BoardHandler:
         await self._keep_parts(ctx, board, content)
         return await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
 
-    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+    async def archive(self, ctx: CallContext, entity_id: UUID) -> None:
         board = await find_board(ctx, {"board_id": entity_id}, hold=True)
         if board.archived_at is None:
             await self._update(ctx, {"board_id": str(entity_id), "archived": True})
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
+    async def restore(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Restore an archived board; with a numeric suffix when its name is in use."""
         board = await find_board(ctx, {"board_id": entity_id}, hold=True)
         name = await _choose_name(ctx, board.name, board.id)
         await self._update(ctx, {"board_id": str(entity_id), "archived": False, "name": name})
         made = await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
-        told = dict(made.told) if name == board.name else {**made.told, "renamed_from": board.name}
+        told = (
+            dict(made.details)
+            if name == board.name
+            else {**made.details, "renamed_from": board.name}
+        )
         return RecipeEntity(made.id, made.name, made.content, told)
 
     def _check(self, asked: EntityContent) -> None:

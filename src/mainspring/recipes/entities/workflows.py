@@ -49,14 +49,14 @@ _IN_FORCE = """
 class _WorkflowJudge:
     """Validates a workflow's automations with its workspace's vocabulary."""
 
-    house: WorkflowDependencies
+    dependencies: WorkflowDependencies
 
-    async def judge(
+    async def validate(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
     ) -> ValidationReport:
         del automation_id
-        words = await self.house.words.words(workspace_id, document)
-        return await asyncio.to_thread(validate, document, words, self.house.limits)
+        words = await self.dependencies.validator.load_vocabulary(workspace_id, document)
+        return await asyncio.to_thread(validate, document, words, self.dependencies.limits)
 
 
 class WorkflowHandler:
@@ -64,20 +64,20 @@ class WorkflowHandler:
 
     entity_kind: EntityKind = "workflow"
 
-    def __init__(self, house: WorkflowDependencies) -> None:
-        self._house = house
-        self._shape = compile_schema(_SHAPE, house.limits)
-        self._automations = AutomationHandler(_WorkflowJudge(house), house.limits)
+    def __init__(self, dependencies: WorkflowDependencies) -> None:
+        self._dependencies = dependencies
+        self._shape = compile_schema(_SHAPE, dependencies.limits)
+        self._automations = AutomationHandler(_WorkflowJudge(dependencies), dependencies.limits)
 
-    async def make(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
+    async def create(self, ctx: CallContext, content: EntityContent) -> RecipeEntity:
         """Create a draft, with its own board where its templates need one and none is named."""
-        given = self._asked(content)
+        given = self._build_arguments(content)
         board = content.get("board")
         given["make_board"] = bool(given["templates"])
         if board is not None:
             given["board_id"] = board
-        workflow_id = await management.make(ctx, self._house, given)
-        return await self._settled(ctx, workflow_id, given, "install", frozenset())
+        workflow_id = await management.make(ctx, self._dependencies, given)
+        return await self._ask_consent(ctx, workflow_id, given, "install", frozenset())
 
     async def read(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity | None:
         try:
@@ -90,7 +90,7 @@ class WorkflowHandler:
         self, ctx: CallContext, entity_id: UUID, content: EntityContent
     ) -> RecipeEntity:
         """Update charter, KPIs and deadlines; new automations wait for consent."""
-        given = self._asked(content)
+        given = self._build_arguments(content)
         del given["roster"]
         space = ctx.actor.workspace_id
         rows = await automations.list_attached(ctx.tx, space, entity_id)
@@ -100,19 +100,19 @@ class WorkflowHandler:
         if content.get("board") is not None:
             given["board_id"] = content["board"]
         given["workflow_id"] = str(entity_id)
-        await management.update(ctx, self._house, given, starts=False)
-        return await self._settled(ctx, entity_id, given, "upgrade", frozenset(known))
+        await management.update(ctx, self._dependencies, given, starts=False)
+        return await self._ask_consent(ctx, entity_id, given, "upgrade", frozenset(known))
 
-    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+    async def archive(self, ctx: CallContext, entity_id: UUID) -> None:
         """Archive its automations and pause attached ones; nothing is deleted."""
         if await self.read(ctx, entity_id) is None:
             return
         await self._switch(ctx, entity_id, "archived")
         for row in await automations.list_attached(ctx.tx, ctx.actor.workspace_id, entity_id):
             if row["template"] is not None and row["state"] != "archived":
-                await self._automations.put_away(ctx, row["automation_id"])
+                await self._automations.archive(ctx, row["automation_id"])
 
-    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
+    async def restore(self, ctx: CallContext, entity_id: UUID) -> RecipeEntity:
         """Restore it, paused, with its roster and automations."""
         await self._switch(ctx, entity_id, "paused")
         space = ctx.actor.workspace_id
@@ -122,15 +122,15 @@ class WorkflowHandler:
             # Of several archived automations of one template, the newest is restored.
             if row["template"] is not None and row["template"] not in there:
                 there.add(row["template"])
-                await self._automations.bring_back(ctx, row["automation_id"])
+                await self._automations.restore(ctx, row["automation_id"])
         return await self._made(ctx, await find_workflow(ctx.tx, space, entity_id))
 
     async def _switch(self, ctx: CallContext, entity_id: UUID, status: str) -> None:
         found = await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id, hold=True)
         await roster.check_may_change(ctx, found)
-        await switching.switch(ctx, self._house, found, status)
+        await switching.switch(ctx, self._dependencies, found, status)
 
-    def _asked(self, content: EntityContent) -> dict[str, Any]:
+    def _build_arguments(self, content: EntityContent) -> dict[str, Any]:
         """The arguments for create_workflow."""
         given = {name: content[name] for name in _TAKEN if name in content}
         found = [*self._shape.findings(given, "/template"), *_find_automation_problems(content)]
@@ -150,7 +150,7 @@ class WorkflowHandler:
         given["automation_ids"] = [one for one in named if one not in TEMPLATES]
         return given
 
-    async def _settled(
+    async def _ask_consent(
         self,
         ctx: CallContext,
         workflow_id: UUID,
@@ -172,7 +172,7 @@ class WorkflowHandler:
         space = ctx.actor.workspace_id
         row = await ctx.tx.fetchrow(_IN_FORCE, space, automation_id)
         grants = read_grants(row["grants"])
-        after = read_authority(row["document"], grants, self._house.limits)
+        after = read_authority(row["document"], grants, self._dependencies.limits)
         new = find_additions(None, after)
         await ask_consent(ctx.tx, space, automation_id, row["version"], origin, new, ctx.actor)
 

@@ -483,8 +483,8 @@ def _validate_rows(template: Mapping[str, Any], limits: Limits) -> Iterator[Find
         columns = complete_columns(known[name].get("columns", []))
         check = RowValidator(columns, limits, known[name].get("dedupe_key_field"))
         for number, row in enumerate(rows):
-            check.values(row, join_pointer(at, number))
-            check.whole(row, join_pointer(at, number))
+            check.check_values(row, join_pointer(at, number))
+            check.encode(row, join_pointer(at, number))
         yield from check.findings
 
 

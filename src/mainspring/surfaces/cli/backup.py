@@ -133,7 +133,7 @@ async def restore(
 
 async def _refuse_wrong_key(settings: Settings, backup: BackupManifest) -> None:
     keys = await Keyring(settings.key_file, settings.master_key_command).keys()
-    lacking = [key_id for key_id in backup.keys if keys.named(key_id) is None]
+    lacking = [key_id for key_id in backup.keys if keys.find(key_id) is None]
     if lacking:
         here = f"the key here is {keys.current.id}" if keys.current else "there is no key here"
         raise Conflict(

@@ -206,24 +206,24 @@ def master_key(settings: Settings) -> DoctorCheck:
 
 def secrets(condition: VaultHealth) -> DoctorCheck:
     """Whether every secret opens with the keys that are here."""
-    if condition.closed:
-        shown = ", ".join(sorted(set(condition.closed))[:10])
+    if condition.unreadable:
+        shown = ", ".join(sorted(set(condition.unreadable))[:10])
         # Beside secrets that do not open none is sealed with another key, so all of them wait.
-        alone = len(condition.closed) == condition.total
+        alone = len(condition.unreadable) == condition.total
         return DoctorCheck(
             "secrets",
             "wrong",
-            f"Of {count(condition.total, 'secret')}, {len(condition.closed)} cannot be opened: "
+            f"Of {count(condition.total, 'secret')}, {len(condition.unreadable)} cannot be opened: "
             f"{shown}.",
             "Put the right key file back."
             if alone
             else "Put the right key file back, or set these secrets again.",
         )
-    if condition.behind:
+    if condition.pending_rotation:
         return DoctorCheck(
             "secrets",
             "doubtful",
-            f"{_all_open(condition.total)}, {condition.behind} with the key before.",
+            f"{_all_open(condition.total)}, {condition.pending_rotation} with the key before.",
             f"Finish the rotation with {hint('secrets', 'rotate')}",
         )
     told = f"{_all_open(condition.total)}." if condition.total else "There are none yet."

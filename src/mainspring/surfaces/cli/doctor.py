@@ -206,7 +206,7 @@ async def _database(
         seen.append(await read_database_facts(services.database, settings, services.limits))
         incomplete.append(await automation_parts(services))
         with contextlib.suppress(Problem):
-            opened.append(await services.vault.condition())
+            opened.append(await services.vault.check_health())
             connected.append(await _models(services))
     text = f"Postgres {release} answers and its tables are up to date"
     if apart > _CLOCK_SECONDS:
@@ -237,7 +237,7 @@ async def _models(services: ApplicationServices) -> DoctorCheck:
     closed: list[str] = []
     for one in found:
         try:
-            await services.vault.reveal(one.drawer, [API_KEY] if one.has_key else [])
+            await services.vault.reveal(one.secret_scope, [API_KEY] if one.has_key else [])
         except Problem:
             closed.append(one.name)
     return checks.model_connections(len(found), closed)

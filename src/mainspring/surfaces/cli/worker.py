@@ -33,7 +33,7 @@ async def work(
     settings = _settings(context.settings(), queues, slots)
     keep_logbook("worker", settings.log)
     async with context.doors.open(settings) as services:
-        await services.vault.check_opens()
+        await services.vault.check_readable()
         worker = services.hire(lambda moment: _tell(moment, screen))
         loop = asyncio.get_running_loop()
         stopping = _StopSignals(worker.stop)

@@ -182,7 +182,7 @@ def _automations_of(carried: WorkspaceContent) -> WorkspaceContent:
 
 
 def _has_rows(carried: WorkspaceContent) -> bool:
-    return any(one.rows for one in carried.things)
+    return any(one.rows for one in carried.resources)
 
 
 def _became(one: dict[str, Any], *, dry_run: bool) -> str:

@@ -65,7 +65,7 @@ class OAuthClient:
     updated_at: datetime
 
     @property
-    def drawer(self) -> SecretScope:
+    def secret_scope(self) -> SecretScope:
         """The secret scope that holds the client secret."""
         return connection_scope(self.workspace_id or FIRST_WORKSPACE, self.id)
 
@@ -73,7 +73,7 @@ class OAuthClient:
         """Return the client secret, or None for a public client."""
         if not self.has_secret:
             return None
-        return (await vault.reveal(self.drawer, [CLIENT_SECRET]))[CLIENT_SECRET]
+        return (await vault.reveal(self.secret_scope, [CLIENT_SECRET]))[CLIENT_SECRET]
 
     def method(self, auth: Mapping[str, Any]) -> dict[str, str]:
         """Return the client authentication in the method that the provider expects."""
@@ -127,7 +127,7 @@ async def put_client(
         row = await tx.fetchrow(_CHANGE, before.id, before.has_secret or secret is not None)
     made = _build_client(row)
     if secret is not None:
-        await vault.put(tx, made.drawer, CLIENT_SECRET, secret)
+        await vault.put(tx, made.secret_scope, CLIENT_SECRET, secret)
     return made
 
 
@@ -141,7 +141,7 @@ async def remove_client(tx: Transaction, workspace_id: UUID | None, provider: st
 
 
 async def _forget(tx: Transaction, client: OAuthClient) -> None:
-    await delete_secret(tx, client.drawer, CLIENT_SECRET)
+    await delete_secret(tx, client.secret_scope, CLIENT_SECRET)
     await tx.execute(_REMOVE, client.id)
 
 

@@ -193,7 +193,7 @@ class AccountRow:
     shared_at: datetime | None = None
 
     @property
-    def drawer(self) -> SecretScope:
+    def secret_scope(self) -> SecretScope:
         """The secret scope that holds its credentials."""
         return connection_scope(self.workspace_id, self.id)
 
@@ -398,9 +398,9 @@ async def delete_secrets(
     tx: Transaction, row: AccountRow, keep: frozenset[str] = frozenset()
 ) -> None:
     """Delete a connection's credentials except for the ones just written."""
-    for secret in await list_secrets(tx, row.drawer):
+    for secret in await list_secrets(tx, row.secret_scope):
         if secret.name not in keep:
-            await delete_secret(tx, row.drawer, secret.name)
+            await delete_secret(tx, row.secret_scope, secret.name)
 
 
 def _read(row: Any) -> AccountRow:

@@ -102,7 +102,7 @@ class RowValidator:
         self._key_field = key_field
         self.findings: list[Finding] = []
 
-    def values(self, row: Mapping[str, Any], at: str) -> None:
+    def check_values(self, row: Mapping[str, Any], at: str) -> None:
         """Record every value that its column rejects, and every reserved key."""
         if not SERVER_KEYS.isdisjoint(row):
             for key in row:
@@ -116,7 +116,7 @@ class RowValidator:
                 if fault is not None:
                     self._note(join_pointer(at, key), fault[0], "column_type", fault[1])
 
-    def whole(self, row: Mapping[str, Any], at: str) -> EncodedRow:
+    def encode(self, row: Mapping[str, Any], at: str) -> EncodedRow:
         """Encode the row; record what prevents it from being stored."""
         field = self._key_field
         if field is not None and row.get(field) is None:
@@ -148,7 +148,7 @@ class RowValidator:
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(Finding(pointer, detail, code, suggestion))
 
-    def settle(self) -> None:
+    def raise_findings(self) -> None:
         """Raise when any row has a problem: all rows are stored or none."""
         if self.findings:
             raise Invalid(

@@ -205,7 +205,7 @@ class IncomingRows:
     # The field that identifies rows when the recipe names none.
     key: str
     # Items of the source that could not be read as rows.
-    unread: Sequence[Problem] = ()
+    unreadable: Sequence[Problem] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +263,10 @@ async def write_refresh(
     total = dataset.live + len(plan.inserts) + len(plan.restores) - len(plan.deletes)
     doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
     left = [(number, problem) for number, _, problem in judged.broken]
-    left += enumerate(incoming.unread, len(rows))
-    problem = _summarize_row_problems([one for _, one in left], len(rows) + len(incoming.unread))
+    left += enumerate(incoming.unreadable, len(rows))
+    problem = _summarize_row_problems(
+        [one for _, one in left], len(rows) + len(incoming.unreadable)
+    )
     await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
     result = _format_refresh(board, recipe, plan, left, doubles, total)
     return {**result, "renamed": names}, made or plan.changes
@@ -372,9 +374,9 @@ def _validate_incoming(
         check.findings.clear()
         try:
             check_value(row, limits)
-            check.values(row, "")
-            written = check.whole(row, "")
-            check.settle()
+            check.check_values(row, "")
+            written = check.encode(row, "")
+            check.raise_findings()
         except Problem as problem:
             judged.broken.append((number, row, problem))
             continue

@@ -102,9 +102,9 @@ def _validate_rows(
     written = []
     for number, row in enumerate(rows):
         at = f"/rows/{number}"
-        checks.values(row, at)
-        written.append(checks.whole(row, at))
-    checks.settle()
+        checks.check_values(row, at)
+        written.append(checks.encode(row, at))
+    checks.raise_findings()
     return written
 
 
@@ -250,12 +250,12 @@ def update_handler(limits: Limits) -> CapabilityHandler:
         changed: dict[UUID, tuple[dict[str, Any], EncodedRow]] = {}
         for number, (row_id, patch) in enumerate(patches.items()):
             at = f"/rows/{number}"
-            checks.values(patch, at)
+            checks.check_values(patch, at)
             data = before[row_id]["data"]
             merged = {**data, **patch}
             if not is_same_value(merged, data):
-                changed[row_id] = merged, checks.whole(merged, at)
-        checks.settle()
+                changed[row_id] = merged, checks.encode(merged, at)
+        checks.raise_findings()
         told = {
             "board_id": str(board.id),
             "dataset": dataset.name,

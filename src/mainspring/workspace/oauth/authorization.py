@@ -283,11 +283,11 @@ async def grant_authorization(
     who = workspace_id, member_id, waiting.client_id
     before = await find_client_consent(tx, *who)
     most = list_role_choices(waiting.limit, own)[-1]
-    stands = merge_agreed_role(role, most, None if before is None else before.role)
+    agreed_role = merge_agreed_role(role, most, None if before is None else before.role)
     # A larger earlier role was given for the redirect URI of that time.
-    where = waiting.redirect_uri if before is None or stands is role else before.redirect_uri
-    await tx.execute(_AGREE, *who, stands.value, where)
-    await narrow_tokens_of_client(tx, *who, stands)
+    where = waiting.redirect_uri if before is None or agreed_role is role else before.redirect_uri
+    await tx.execute(_AGREE, *who, agreed_role.value, where)
+    await narrow_tokens_of_client(tx, *who, agreed_role)
     await tx.execute(_TIDY_CODES)
     await tx.execute(
         _ADD_CODE,

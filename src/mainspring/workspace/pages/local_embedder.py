@@ -157,9 +157,9 @@ class LocalEmbedder:
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in order, computed in a thread."""
         del workspace_id
-        return await asyncio.to_thread(self.computed, texts)
+        return await asyncio.to_thread(self.compute, texts)
 
-    def computed(self, texts: Sequence[str]) -> list[list[float]]:
+    def compute(self, texts: Sequence[str]) -> list[list[float]]:
         """Compute the vectors in the calling thread."""
         with self._one_at_a_time:
             if self._net is None:

@@ -31,34 +31,34 @@ class PasswordVerifier:
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._waiting = 0
-        self._nobodys: str | None = None
+        self._dummy_hash: str | None = None
 
-    async def hashed(self, password: str, pointer: str = "/password") -> str:
+    async def hash(self, password: str, pointer: str = "/password") -> str:
         """Hash a new password; too simple or too long ones are rejected."""
         return await self._apart(self._hasher.hash, _validate_password(password, pointer))
 
-    async def fits(self, hashed: str | None, password: str) -> bool:
+    async def verify(self, hashed: str | None, password: str) -> bool:
         """Verify a password. A missing hash takes as long and never matches."""
         return await self._apart(self._compare, hashed, _normalize_password(password))
 
-    def is_dated(self, hashed: str) -> bool:
+    def needs_rehash(self, hashed: str) -> bool:
         """Whether a hash was made with a lower cost than the current one."""
         return self._hasher.check_needs_rehash(hashed)
 
     def _compare(self, hashed: str | None, password: str) -> bool:
-        nobodys = self._hash_of_nobody()
+        nobodys = self._load_dummy_hash()
         try:
             self._hasher.verify(hashed or nobodys, password)
         except (VerificationError, InvalidHashError):
             return False
         return hashed is not None
 
-    def _hash_of_nobody(self) -> str:
-        if self._nobodys is None:
-            self._nobodys = self._hasher.hash("nobody has this password")
-        return self._nobodys
+    def _load_dummy_hash(self) -> str:
+        if self._dummy_hash is None:
+            self._dummy_hash = self._hasher.hash("nobody has this password")
+        return self._dummy_hash
 
     async def _apart(self, work: Callable[[*Given], Made], *given: *Given) -> Made:
         if self._waiting >= _WAITING:
@@ -67,7 +67,7 @@ class PasswordVerifier:
             )
         self._waiting += 1
         try:
-            async with self._turns:
+            async with self._slots:
                 return await asyncio.to_thread(work, *given)
         finally:
             self._waiting -= 1

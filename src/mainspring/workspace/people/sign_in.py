@@ -103,12 +103,12 @@ async def sign_in(
     )
     await count_tries(database, keys)
     user_id, hashed = await load_password_hash(database, email)
-    if not await passwords.fits(hashed, password) or user_id is None:
+    if not await passwords.verify(hashed, password) or user_id is None:
         await note_failure(database, visit, user_id, "password")
         raise wrong_password_error()
     renewed = None
-    if hashed is not None and passwords.is_dated(hashed):
-        renewed = await passwords.hashed(password)
+    if hashed is not None and passwords.needs_rehash(hashed):
+        renewed = await passwords.hash(password)
     async with database.transaction() as tx:
         if await load_own_password_hash(tx, user_id) != hashed:
             # The password was changed concurrently, which revoked everything.
@@ -160,7 +160,7 @@ async def check_own_password(
         return True
     key = f"{_PERSON}{user_id}"
     await count_tries(database, (key,))
-    if password is None or not await passwords.fits(hashed, password):
+    if password is None or not await passwords.verify(hashed, password):
         return False
     await clear_bucket(database, key)
     return True

@@ -106,9 +106,9 @@ class DefinitionJudge(Protocol):
     @property
     def limits(self) -> Limits: ...
 
-    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
+    async def load_vocabulary(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
 
-    async def doubts(
+    async def find_warnings(
         self,
         workspace_id: UUID,
         document: Mapping[str, Any],
@@ -121,13 +121,13 @@ class DefinitionJudge(Protocol):
 class WorkflowDependencies:
     """The dependencies of workflows."""
 
-    words: DefinitionJudge
+    validator: DefinitionJudge
     # Records fire times that schedules no longer wait for.
     record: Callable[[Transaction, Sequence[WaitingSchedule], Limits], Awaitable[None]]
 
     @property
     def limits(self) -> Limits:
-        return self.words.limits
+        return self.validator.limits
 
 
 async def list_attached(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[Any]:
@@ -158,7 +158,7 @@ async def make_from_templates(
             template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
         )
         document["name"] = await _choose_free_name(tx, workspace_id, clean_name(document["name"]))
-        spoken = await dependencies.words.words(workspace_id, document)
+        spoken = await dependencies.validator.load_vocabulary(workspace_id, document)
         report = await asyncio.to_thread(validate, document, spoken, dependencies.limits)
         refuse([_attribute_to_zone(one) for one in report.findings], "bad_schedule")
         saved = await create(
@@ -279,9 +279,11 @@ async def _start(
 ) -> Problem | None:
     """Activate one, or return the reason; rejected before anything is written."""
     kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
-    spoken = await dependencies.words.words(workspace_id, kept["document"])
+    spoken = await dependencies.validator.load_vocabulary(workspace_id, kept["document"])
     grants = read_grants(kept["grants"])
-    missing = await dependencies.words.doubts(workspace_id, kept["document"], grants, automation_id)
+    missing = await dependencies.validator.find_warnings(
+        workspace_id, kept["document"], grants, automation_id
+    )
     try:
         await activate(tx, workspace_id, automation_id, spoken, dependencies.limits, missing)
     except (Conflict, PermissionDenied, NotFound) as problem:

@@ -36,30 +36,34 @@ Arguments = Mapping[str, Any]
 UTC_ZONE: Final = "UTC"
 
 
-async def make(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> UUID:
+async def make(ctx: CallContext, dependencies: WorkflowDependencies, given: Arguments) -> UUID:
     """Create a workflow with its board, people and automations; return its id."""
     refuse([*find_workflow_problems(given), *_validate_new_names(given, "", ())])
     templates = list(given.get("templates", []))
     wants_board = given.get("make_board", True) or "board_id" in given
     _check_board_for(templates, there=wants_board)
     people = await roster.parse_roster(ctx, given.get("roster", []))
-    board_id = await _resolve_board(ctx, house, given) if wants_board else None
+    board_id = await _resolve_board(ctx, dependencies, given) if wants_board else None
     space, workflow_id = ctx.actor.workspace_id, generate_id()
     own = wants_board and "board_id" not in given
     await add_workflow(ctx.tx, space, workflow_id, given, board_id, ctx.actor.id, made_board=own)
     people = ensure_owner(people, ctx.actor.id)
     await roster.store_roster(ctx.tx, space, workflow_id, board_id, people)
     workflow = await find_workflow(ctx.tx, space, workflow_id, hold=True)
-    await _bring_along(ctx, house, workflow, given)
+    await _bring_along(ctx, dependencies, workflow, given)
     return workflow_id
 
 
-async def create(ctx: CallContext, house: WorkflowDependencies, given: Arguments) -> dict[str, Any]:
+async def create(
+    ctx: CallContext, dependencies: WorkflowDependencies, given: Arguments
+) -> dict[str, Any]:
     """Create a workflow, and start it when requested."""
-    workflow_id = await make(ctx, house, given)
+    workflow_id = await make(ctx, dependencies, given)
     waiting: list[dict[str, str]] = []
     if given.get("status") == "active":
-        _, waiting = await automations.resume(ctx.tx, house, ctx.actor.workspace_id, workflow_id)
+        _, waiting = await automations.resume(
+            ctx.tx, dependencies, ctx.actor.workspace_id, workflow_id
+        )
     return {**await describe_workflow(ctx, workflow_id), "waiting": waiting}
 
 
@@ -70,7 +74,7 @@ async def describe_workflow(ctx: CallContext, workflow_id: UUID) -> dict[str, An
 
 
 async def update(
-    ctx: CallContext, house: WorkflowDependencies, given: Arguments, *, starts: bool = True
+    ctx: CallContext, dependencies: WorkflowDependencies, given: Arguments, *, starts: bool = True
 ) -> dict[str, Any] | Unchanged:
     """Update the given fields; ``starts``: new automations are activated at once."""
     space = ctx.actor.workspace_id
@@ -85,7 +89,7 @@ async def update(
     }
     if "kpis" in fields:
         fields["kpis"] = merge_kpis(fields["kpis"], workflow.kpis)
-    board_id = await _resolve_other_board(ctx, house, workflow, given)
+    board_id = await _resolve_other_board(ctx, dependencies, workflow, given)
     if board_id != workflow.board_id:
         fields["board_id"] = board_id
     changed = any(
@@ -96,10 +100,10 @@ async def update(
     workflow = await find_workflow(ctx.tx, space, workflow.id)
     await _change_people(ctx, workflow, given, moved="board_id" in fields)
     _check_board_for(given.get("templates", []), there=workflow.board_id is not None)
-    await _bring_along(ctx, house, workflow, given, replacing=True)
+    await _bring_along(ctx, dependencies, workflow, given, replacing=True)
     waiting: list[dict[str, str]] = []
     if starts and workflow.status == "active" and given.get("templates"):
-        _, waiting = await automations.resume(ctx.tx, house, space, workflow.id)
+        _, waiting = await automations.resume(ctx.tx, dependencies, space, workflow.id)
     after = {**await describe_workflow(ctx, workflow.id), "waiting": waiting}
     return Unchanged(after) if is_same_value({**before, "waiting": []}, after) else after
 

@@ -46,7 +46,7 @@ class WorkflowTask:
     def due(self) -> str:
         return str(self.data.get("due") or "")
 
-    def told(self, now: datetime, zone: tzinfo) -> dict[str, Any]:
+    def describe(self, now: datetime, zone: tzinfo) -> dict[str, Any]:
         span = parse_due_span(self.due, zone)
         return {
             # A new due date makes a new reminder.
@@ -137,9 +137,9 @@ def build_status(
         "slipping": [row for row in rows if row["slipping"] == "yes"],
         "deadlines_passed": _count_deadline_days(deadlines, today, -7, -1),
         "deadlines_coming": _count_deadline_days(deadlines, today, 0, 7),
-        "tasks_due": [one.told(now, zone) for one in near],
-        "tasks_to_nudge": [one.told(now, zone) for one in near if not one.nudged],
-        "tasks_done": [one.told(now, zone) for one in done],
+        "tasks_due": [one.describe(now, zone) for one in near],
+        "tasks_to_nudge": [one.describe(now, zone) for one in near if not one.nudged],
+        "tasks_done": [one.describe(now, zone) for one in done],
     }
 
 

@@ -80,7 +80,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         application = build_application(
             settings, old.limits, old.registry, old.database, old.script_runner
         )
-        await application.vault.set(bench.drawer, "api_key", SECRET)
+        await application.vault.set(bench.secret_scope, "api_key", SECRET)
         yield Outward(Bench(application, bench.outside), service)
         await application.wakeup_sender.aclose()
         await application.egress.aclose()

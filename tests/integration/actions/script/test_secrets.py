@@ -45,7 +45,7 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
         application = build_application(
             settings, old.limits, old.registry, old.database, old.script_runner
         )
-        await application.vault.set(bench.drawer, "api_key", SECRET)
+        await application.vault.set(bench.secret_scope, "api_key", SECRET)
         yield Bench(application, bench.outside), one, other, pairs[0], pairs[1]
         await application.wakeup_sender.aclose()
         await application.egress.aclose()

@@ -23,7 +23,7 @@ async def _there(bench: Bench) -> list[tuple[ModelConnection, str | None]]:
     """Every connection with its key."""
     vault, found = bench.house.vault, await list_all_connections(bench.house.database)
     return [
-        (one, (await vault.reveal(one.drawer, [API_KEY]))[API_KEY] if one.has_key else None)
+        (one, (await vault.reveal(one.secret_scope, [API_KEY]))[API_KEY] if one.has_key else None)
         for one in found
     ]
 

@@ -84,10 +84,10 @@ def test_an_odd_definition_is_taken_or_refused_and_never_breaks_anything(
         read_schedule(automation_request),
         KnownNames.of(automation_request, (), RESOURCES, WORDS),
     )
-    verdict = asyncio.run(hands.take(handed_in))
+    verdict = asyncio.run(hands.review(handed_in))
     if verdict.sketch is None:
         assert verdict.summary
-        assert verdict.told
+        assert verdict.feedback
         return
     asked = [
         pointer

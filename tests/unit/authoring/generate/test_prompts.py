@@ -81,7 +81,7 @@ def test_a_schema_of_any_shape_can_be_told() -> None:
         "$ref": "#/$defs/a",
         "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}},
     }
-    assert outline.SchemaOutline(circle).spell(circle).endswith("[]")
+    assert outline.SchemaOutline(circle).render_type(circle).endswith("[]")
     for odd in (
         True,
         None,
@@ -94,8 +94,8 @@ def test_a_schema_of_any_shape_can_be_told() -> None:
         {"required": 3, "properties": {"a": 1}},
         {"$ref": 5},
     ):
-        assert isinstance(outline.SchemaOutline({}).spell(odd), str)
-    told = outline.SchemaOutline({}).spell(
+        assert isinstance(outline.SchemaOutline({}).render_type(odd), str)
+    told = outline.SchemaOutline({}).render_type(
         {
             "type": "object",
             "required": ["a"],

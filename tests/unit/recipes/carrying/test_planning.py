@@ -22,7 +22,7 @@ def _board(name: str, slug: str, *datasets: dict[str, Any]) -> WorkspaceResource
 def _what(here: list[WorkspaceResource], coming: WorkspaceResource) -> str:
     ids = {(one.kind, one.slug): generate_id() for one in here}
     (one,) = plan(WorkspaceContent(tuple(here)), ids, WorkspaceContent((coming,)), "new_version")
-    return one.what
+    return one.action
 
 
 def test_a_dataset_that_the_file_leaves_out_is_kept_told_and_no_change() -> None:
@@ -41,7 +41,7 @@ def test_a_first_dataset_that_nobody_wrote_down_empties_none() -> None:
     here = _board("B", "b", FIRST)
     written = WorkspaceContent((WorkspaceResource("board", "b", {"name": "B"}),))
 
-    (coming,) = as_written(written, WorkspaceContent((_board("B", "b"),))).things
+    (coming,) = as_written(written, WorkspaceContent((_board("B", "b"),))).resources
 
     assert coming.content["datasets"] == []
     assert _what([here], coming) == "unchanged"

@@ -13,7 +13,7 @@ def _board(*columns: str, **more: Any) -> dict[str, Any]:
 
 
 def _told(base: Any, current: Any, new: Any) -> list[tuple[str, str]]:
-    return [(one.place, one.way) for one in find_conflicts(base, current, new)]
+    return [(one.place, one.change_kind) for one in find_conflicts(base, current, new)]
 
 
 def test_what_nobody_touched_stands_in_no_way() -> None:

@@ -56,7 +56,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         asked = await read_body(request, NewPassword)
         session_id = own_session(caller)
         await proven(services, caller, asked.current_password)
-        hashed = await services.passwords.hashed(asked.password)
+        hashed = await services.passwords.hash(asked.password)
         local = await load_owner_token_hash(services.settings.home)
         async with services.database.transaction() as tx:
             await reset_credentials(
