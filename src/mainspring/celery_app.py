@@ -118,7 +118,7 @@ class CeleryHostedWorker:
 
     async def _work(self, settings: Settings) -> None:
         async with open_application(settings, attach=True) as application:
-            await application.vault.check_opens()
+            await application.vault.check_readable()
             self._listener = CeleryHintListener(
                 WakeupListener(application.database, RUNS_CHANNEL), self
             )

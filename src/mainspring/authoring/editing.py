@@ -26,18 +26,11 @@ from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automation_states import activate, archive, pause
 from mainspring.workspace.automations import (
-    hold,
-    hold_all,
-    hold_names,
     list_triggers,
-    merge_stored_triggers,
-    read_grants,
-    update,
-)
-from mainspring.workspace.automations import (
     lock_automation,
     lock_automations,
     lock_names,
+    merge_stored_triggers,
     read_grants,
     update,
 )

@@ -106,7 +106,7 @@ async def finish_releases(database: Database) -> None:
     for workspace_id, halt_id in ended:
         if await restore(database, workspace_id) == 0:
             async with database.transaction() as tx:
-                await forget(tx, halt_id)
+                await delete_halt(tx, halt_id)
     # The scope of a recipe's halt changes without a release: an automation leaves its workflow.
     for row in await database.fetch(_RECIPES_HALTED):
         await restore(database, row["workspace_id"])

@@ -34,8 +34,6 @@ from mainspring.runs.questions import (
     list_questions,
     lock_question,
 )
-from mainspring.workspace.inbox import leave_message
-from mainspring.runs.questions import StepQuestion, answer, ask, list_questions, lock_question
 from mainspring.workspace.inbox import post_message
 
 # The schemas of the capabilities for questions.

@@ -46,11 +46,10 @@ from mainspring.workspace.alerts import (
     set_failures,
     set_mailed,
 )
-from mainspring.workspace.automations import hold_triggers, set_state
+from mainspring.workspace.automations import lock_triggers, set_state
 from mainspring.workspace.people.email_addresses import find_author_address
 from mainspring.workspace.push_subscriptions import queue_failure
 from mainspring.workspace.schedules import list_waiting_schedules
-from mainspring.workspace.triggers import lock_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -22,9 +22,9 @@ from mainspring.workspace.automation_resources import check_owner_active, check_
 from mainspring.workspace.automations import (
     AutomationStatus,
     check_name,
-    hold,
-    hold_names,
     list_triggers,
+    lock_automation,
+    lock_names,
     merge_stored_triggers,
     no_automation_error,
     set_state,

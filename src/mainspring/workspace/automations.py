@@ -35,14 +35,6 @@ from mainspring.workspace.consent_rows import (
     remove_trigger_from_consent,
     renew_consent,
 )
-from mainspring.workspace.consent_rows import ConsentChannel, keep_agreed, renew_consent
-from mainspring.workspace.triggers import (
-    arm,
-    list_triggers,
-    lock_triggers,
-    match_definition,
-    sync_triggers,
-)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -72,7 +64,7 @@ def merge_stored_triggers(
     return {**document, "triggers": triggers} if "triggers" in document else dict(document)
 
 
-def agree(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
+def match_definition(document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the rows say what the definition says."""
     return is_same_value(
         document.get("triggers", []), merge_stored_triggers(document, rows).get("triggers", [])
@@ -139,7 +131,7 @@ _LIST = """
 """
 
 
-async def hold_triggers(tx: Transaction, automations: Sequence[tuple[UUID, UUID]]) -> None:
+async def lock_triggers(tx: Transaction, automations: Sequence[tuple[UUID, UUID]]) -> None:
     """Every trigger of these automations stays as it is until the transaction ends.
 
     Automations are named by workspace and id; their own rows are held already.
@@ -148,7 +140,7 @@ async def hold_triggers(tx: Transaction, automations: Sequence[tuple[UUID, UUID]
     await tx.execute(_HOLD_TRIGGERS, spaces, ids)
 
 
-async def keep_triggers(
+async def sync_triggers(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition
 ) -> None:
     """Makes the rows what the definition says; those it no longer names are gone."""
@@ -236,7 +228,7 @@ async def switch(
     row = await tx.fetchrow(_TRIGGER_STATE, workspace_id, automation_id)
     if row is None:
         raise NotFound("There is no such automation.", code="no_automation")
-    await hold_triggers(tx, [(workspace_id, automation_id)])
+    await lock_triggers(tx, [(workspace_id, automation_id)])
     if await tx.fetchrow(_SWITCH, workspace_id, automation_id, slug, enabled) is None:
         raise _no_trigger_error()
     if not enabled:
@@ -401,7 +393,7 @@ async def create(
     """Create an automation; a name in use is rejected."""
     await lock_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
-    content = await keep_content(tx, workspace_id, definition, grants, traits)
+    content = await store_content(tx, workspace_id, definition, grants, traits)
     saved = await _save_first_version(tx, workspace_id, content, author)
     if via is not None:
         await keep_agreed(tx, workspace_id, saved.automation_id, author, via)

@@ -271,7 +271,7 @@ async def _answer_repeat(
             findings=[Finding("/activate", detail, "repeat_and_activated")],
         )
     space = ctx.actor.workspace_id
-    row = await hold(ctx.tx, space, found.automation_id)
+    row = await lock_automation(ctx.tx, space, found.automation_id)
     await hold_accounts(ctx.tx, space)
     # Somebody else may have answered meanwhile, or replaced an account that the question names.
     found = await _find(ctx, found.id)

@@ -30,13 +30,11 @@ from mainspring.definition.authority import (
 )
 from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.workspace.automations import (
-    hold,
     list_triggers,
+    lock_automation,
     merge_stored_triggers,
     set_state,
 )
-from mainspring.definition.traits import UNDECLARED, DefinitionTraits
-from mainspring.workspace.automations import lock_automation, read_grants, set_state
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -62,9 +60,7 @@ from mainspring.workspace.consent_rows import (
     renew_consent,
     with_names,
 )
-from mainspring.workspace.inbox import leave_message
 from mainspring.workspace.inbox import post_message
-from mainspring.workspace.triggers import list_triggers, merge_stored_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
@@ -182,7 +178,7 @@ async def ask_if_wider(
     change itself, unless something that a program wrote waits to be shown to them. ``tell``
     leaves a message in the inbox.
     """
-    row = await hold(tx, workspace_id, automation_id, archived=True)
+    row = await lock_automation(tx, workspace_id, automation_id, archived=True)
     version = row["version"]
     content = await _load_content_in_force(tx, workspace_id, automation_id, row)
     at = (tx, workspace_id, automation_id, version, version)
@@ -479,7 +475,7 @@ async def answer_consent(
     of the denied consent.
     """
     found = await find_consent(tx, workspace_id, consent_id)
-    row = await hold(tx, workspace_id, found.automation_id)
+    row = await lock_automation(tx, workspace_id, found.automation_id)
     await hold_accounts(tx, workspace_id)
     # Somebody else may have answered meanwhile, or replaced an account that the question names.
     found = await find_consent(tx, workspace_id, consent_id)

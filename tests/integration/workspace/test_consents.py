@@ -16,9 +16,11 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_states import activate, archive, restore
 from mainspring.workspace.automations import FIRST_MEMBER, list_triggers
-from mainspring.workspace.import_export import ImportResult, import_judged, judge_import
-from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.import_export import ImportResult, import_validated, validate_import
+from mainspring.workspace.import_export import (
+    ImportResult,
+    import_validated,
+    validate_import,
+)
 from mainspring.workspace.inbox import list_notifications
 from mainspring.workspace.versions import compute_version_id, rollback
 from tests.kit.authoring import CapabilityClient

@@ -14,9 +14,10 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automation_states import activate, archive
 from mainspring.workspace.automations import FIRST_MEMBER, switch
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.import_export import import_judged, judge_import
-from mainspring.workspace.import_export import import_validated, validate_import
-from mainspring.workspace.triggers import switch
+from mainspring.workspace.import_export import (
+    import_validated,
+    validate_import,
+)
 from mainspring.workspace.versions import rollback
 from tests.kit.api import served
 from tests.kit.authoring import CapabilityClient

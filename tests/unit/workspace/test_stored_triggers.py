@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from mainspring.workspace.automations import agree, merge_stored_triggers
-from mainspring.workspace.triggers import match_definition, merge_stored_triggers
+from mainspring.workspace.automations import match_definition, merge_stored_triggers
 
 WRITTEN = {"id": "morning", "type": "schedule", "config": {"cron": "@daily"}, "inputs": {}}
 

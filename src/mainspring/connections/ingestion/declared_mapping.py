@@ -11,8 +11,6 @@ from typing import Any, Final
 from mainspring.connections.ingestion.declared_responses import EndpointResponse
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import Item, UnreadableItem
-from mainspring.workspace.pages.content import HOUSE_REF, RESERVED
-from mainspring.connections.ingestion.declared_responses import EndpointResponse
 from mainspring.workspace.pages.content import GENERATED_REF_PREFIX, RESERVED
 from mainspring.workspace.pages.front_matter import is_name
 

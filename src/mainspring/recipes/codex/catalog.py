@@ -325,7 +325,7 @@ class RecipeInstall:
     def recoverable_until(self) -> datetime | None:
         return None if self.uninstalled_at is None else self.uninstalled_at + RECOVERY
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What it is, with where it came from."""
         return {
             "kind": self.entity_kind,
@@ -336,7 +336,7 @@ class RecipeInstall:
         }
 
 
-async def hold_codex(tx: Transaction, workspace_id: UUID) -> None:
+async def lock_codex(tx: Transaction, workspace_id: UUID) -> None:
     """Nobody else changes installs of this workspace until the transaction ends."""
     await tx.execute(_HOLD, str(workspace_id))
 
@@ -478,9 +478,9 @@ EntityContent = Mapping[str, Any]
 class WorkspaceJudge(Protocol):
     """What can be said in a workspace, and the verdict on a definition there."""
 
-    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
+    async def load_vocabulary(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
 
-    async def judge(
+    async def validate(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
     ) -> ValidationReport: ...
 
@@ -489,9 +489,9 @@ class WorkspaceJudge(Protocol):
 class CodexServices:
     """The parts around the capabilities of the codex."""
 
-    words: WorkspaceJudge
+    validator: WorkspaceJudge
     limits: Limits
-    shelf: RecipeCatalog
+    catalog: RecipeCatalog
     boards: BoardHandler
     automations: AutomationHandler
     workflows: EntityHandler | None = None
@@ -507,7 +507,7 @@ class CodexServices:
             raise InternalError(f"There is no way to make a {entity_kind} here.", retryable=False)
         return found
 
-    async def normal(
+    async def normalize(
         self, ctx: CallContext, entity_kind: str, content: EntityContent, entity_id: UUID
     ) -> EntityContent:
         """A content as it would be read back from the thing that it makes."""
@@ -515,7 +515,7 @@ class CodexServices:
             return normal_board(content)
         if entity_kind == "workflow":
             return normal_workflow(content)
-        return await self.automations.normal(ctx, content, entity_id)
+        return await self.automations.normalize(ctx, content, entity_id)
 
 
 def build_codex_services(

@@ -32,7 +32,7 @@ from mainspring.recipes.package import (
     compile_definition,
     fill,
     find_faulty_settings,
-    judge_filled,
+    validate_filled,
     validate_setting,
 )
 from mainspring.recipes.package.references import Semver
@@ -388,8 +388,8 @@ async def check_filled(
     """Refuses values that would lead a recipe elsewhere than it says, each at its setting."""
     if package.kind not in ("automation", "integration"):
         return
-    words = await services.words.words(ctx.actor.workspace_id, package.template)
-    wrong = await asyncio.to_thread(judge_filled, package, filling, words, services.limits)
+    words = await services.validator.load_vocabulary(ctx.actor.workspace_id, package.template)
+    wrong = await asyncio.to_thread(validate_filled, package, filling, words, services.limits)
     if not wrong:
         return
     names = await asyncio.to_thread(find_faulty_settings, package, filling, words, services.limits)

@@ -20,7 +20,7 @@ from mainspring.recipes.codex.catalog import (
     add_install,
     check_brain,
     get_entity_kind,
-    hold_codex,
+    lock_codex,
 )
 from mainspring.recipes.codex.dependencies import (
     BOARD_WISHES,
@@ -33,15 +33,7 @@ from mainspring.recipes.codex.dependencies import (
     list_bundle_requirements,
     list_requirements,
 )
-from mainspring.recipes.codex.installs import RecipeInstall, add_install, lock_codex
 from mainspring.recipes.codex.presentation import describe_entity, summarize_recipe
-from mainspring.recipes.codex.uninstall import bring_back
-from mainspring.recipes.codex.services import (
-    CodexServices,
-    WorkspaceJudge,
-    check_brain,
-    get_entity_kind,
-)
 from mainspring.recipes.codex.uninstall import recover_install
 from mainspring.recipes.package import (
     InstalledReference,

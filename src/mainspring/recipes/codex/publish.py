@@ -14,9 +14,7 @@ from uuid import UUID
 from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Conflict, Finding, Invalid, PermissionDenied
 from mainspring.contracts.ids import generate_id
-from mainspring.recipes.codex.catalog import CodexServices, hold_codex
-from mainspring.recipes.codex.installs import lock_codex
-from mainspring.recipes.codex.services import CodexServices
+from mainspring.recipes.codex.catalog import CodexServices, lock_codex
 from mainspring.recipes.compiling.compiler import is_bare, wrap_bare_recipe
 from mainspring.recipes.package import (
     RecipePackage,

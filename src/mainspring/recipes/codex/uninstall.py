@@ -20,21 +20,16 @@ from mainspring.recipes.codex.catalog import (
     check_brain,
     check_live,
     check_one_of,
-    hold_codex,
     list_bundle_members,
     list_dependents,
     list_installs_by_slug,
     list_removed_installs,
     load_install,
     load_install_by_entity,
+    lock_codex,
     mark_back,
     mark_gone,
 )
-from mainspring.workspace.automations import hold_all, hold_names
-from mainspring.recipes.codex import installs
-from mainspring.recipes.codex.catalog import check_one_of
-from mainspring.recipes.codex.installs import RECOVERY, RecipeInstall, lock_codex
-from mainspring.recipes.codex.services import CodexServices, check_brain
 from mainspring.workspace.automations import lock_automations, lock_names
 
 if TYPE_CHECKING:
@@ -91,7 +86,7 @@ async def _take_away(
     await lock_automations_in_order(ctx, leaving)
     for one in leaving:
         if one.entity_kind != "bundle":
-            await services.kind(one.entity_kind).put_away(ctx, one.entity_id)
+            await services.kind(one.entity_kind).archive(ctx, one.entity_id)
         await mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
 
 
@@ -109,7 +104,7 @@ def list_gone_handler() -> CapabilityHandler:
 def recover_handler(services: CodexServices) -> CapabilityHandler:
     async def recover(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space, tx = ctx.actor.workspace_id, ctx.tx
-        await hold_codex(tx, space)
+        await lock_codex(tx, space)
         install = await load_install_by_entity(tx, space, UUID(arguments["entity_id"]))
         _check_recoverable(ctx, install)
         back = await recover_install(services, ctx, install)
@@ -134,8 +129,8 @@ async def _bring_one(
     assert until is not None
     name, more = install.name, dict[str, Any]()
     if install.entity_kind != "bundle":
-        made = await services.kind(install.entity_kind).bring_back(ctx, install.entity_id)
-        name, more = made.name, dict(made.told)
+        made = await services.kind(install.entity_kind).restore(ctx, install.entity_id)
+        name, more = made.name, dict(made.details)
     await mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
     back = replace(install, uninstalled_at=None, name=name)
     return RestoredInstall(

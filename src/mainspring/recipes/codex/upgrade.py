@@ -21,10 +21,10 @@ from mainspring.recipes.codex.catalog import (
     RecipeInstall,
     check_kind,
     check_live,
-    hold_codex,
     list_bundle_members,
     load_install,
     load_install_by_entity,
+    lock_codex,
     mark_upgraded,
     set_bundle,
 )
@@ -35,8 +35,6 @@ from mainspring.recipes.codex.dependencies import (
     list_bundle_requirements,
 )
 from mainspring.recipes.codex.install import InstallExecution
-from mainspring.recipes.codex.uninstall import hold_automations
-from mainspring.recipes.codex.services import CodexServices
 from mainspring.recipes.codex.uninstall import lock_automations_in_order
 from mainspring.recipes.codex.upgrade_preview import (
     UpgradePreview,

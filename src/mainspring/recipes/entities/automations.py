@@ -71,7 +71,7 @@ class AutomationHandler:
         await lock_names(tx, space)
         document = dict(content["definition"])
         document["name"] = await _choose_name(ctx, str(document["name"]), _NOBODY)
-        report = await self._judge.judge(space, document)
+        report = await self._validator.validate(space, document)
         saved = await create(
             tx, space, report.accepted(), report.grants, ctx.actor.id, report.traits
         )

@@ -36,10 +36,8 @@ from mainspring.surfaces.cli.summary import (
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.audit import describe_save, is_unchanged
-from mainspring.workspace.automation_list import list_automations, read_automation
+from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automation_resources import WatchedBoard, load_watched_boards
 from mainspring.workspace.automations import (
     FIRST_MEMBER,

@@ -21,10 +21,8 @@ from mainspring.surfaces.cli.offline_validation import OfflineVocabulary
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.triggers.trigger_changes import change
-from mainspring.workspace.audit import tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, read_triggers
 from mainspring.workspace.audit import describe_save
-from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.automations import FIRST_MEMBER, read_triggers
 from mainspring.workspace.consents import summarize_consent
 from mainspring.workspace.import_export import (
     ImportCandidate,

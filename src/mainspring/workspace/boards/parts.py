@@ -17,9 +17,6 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_schema import check_schema
 from mainspring.definition.strict_json import encode_canonical, is_same_value, join_pointer
-from mainspring.workspace.boards.events import tell
-from mainspring.definition.json_values import encode_canonical, is_same_value
-from mainspring.definition.pointers import join_pointer
 from mainspring.workspace.boards.events import publish_change
 from mainspring.workspace.boards.lookup import Board, find_board, open_board
 

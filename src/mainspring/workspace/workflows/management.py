@@ -11,8 +11,6 @@ from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.strict_json import is_same_value
-from mainspring.workspace.boards.datasets import keep_datasets
-from mainspring.definition.json_values import is_same_value
 from mainspring.workspace.boards.datasets import store_datasets
 from mainspring.workspace.boards.lookup import check_may_bind, list_board_datasets, open_board
 from mainspring.workspace.boards.management import create_handler

@@ -305,7 +305,10 @@ def _saving(made: APIRouter, services: ApplicationServices) -> None:
             saved = await create(
                 tx, space, definition, report.grants, caller.member_id, report.traits
             )
-            caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
+            caller.subject, caller.detail = (
+                saved.automation_id,
+                describe_save(saved, definition.name),
+            )
             consent = await agree_or_ask(tx, space, saved.automation_id, caller.actor)
             return saved, consent
 

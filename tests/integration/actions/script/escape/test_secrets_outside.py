@@ -101,7 +101,7 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
         )
         opened.push_async_callback(application.egress.aclose)
         opened.push_async_callback(application.wakeup_sender.aclose)
-        await application.vault.set(bench.drawer, "api_key", SECRET)
+        await application.vault.set(bench.secret_scope, "api_key", SECRET)
         one = Bench(application, bench.outside)
         plan = script(
             f"""
