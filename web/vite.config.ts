@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// While the page is worked on, `vite` serves it and asks this server for everything else.
+// In development, `vite` serves the page and proxies everything else to this server.
 const server = process.env.MAINSPRING_AT ?? "http://127.0.0.1:8420";
 const asked = ["/api", "/oauth/authorize", "/oauth/token", "/oauth/register", "/mcp", "/sdk"];
 
@@ -15,12 +15,12 @@ export default defineConfig({
   },
   build: {
     target: "es2022",
-    // Older targets rewrite light-dark() into something that dark mode cannot use.
+    // Older targets rewrite light-dark() in a way that breaks dark mode.
     cssTarget: ["chrome125", "firefox125", "safari18"],
-    // The policy of the page lets fonts come from here alone, not from inside a stylesheet.
+    // The content security policy allows fonts from this origin only, no data URLs in a stylesheet.
     assetsInlineLimit: 0,
-    // One stylesheet of 20 kB: a part that is fetched later needs its script alone, and a stylesheet
-    // that could not be fetched would not be asked for a second time.
+    // One stylesheet of 20 kB: a lazy-loaded part only needs its script, and a browser does not retry
+    // a stylesheet that failed to load.
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,

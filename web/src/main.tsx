@@ -15,10 +15,10 @@ import { ConfirmProvider } from "./kit/Confirm";
 import { router } from "./routes";
 import { theme } from "./theme";
 
-// Dialogs keep the page behind them from scrolling, with a style that must carry the word too.
+// Dialogs lock scrolling with a style element that needs the CSP nonce too.
 setNonce(styleNonce());
 
-// A page that comes back from the browser's memory may be of somebody who has left since.
+// A page restored from the back/forward cache may belong to a user who signed out.
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) location.reload();
 });

@@ -1,4 +1,4 @@
-// Every screen and its address. A screen is fetched when it is first shown.
+// All screens and their paths. Each screen is lazy-loaded.
 
 import {
   createRootRoute,

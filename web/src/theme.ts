@@ -1,4 +1,4 @@
-// How the page looks: warm paper and the green of oxidised brass, in light and in dark.
+// The theme: a warm neutral background and a green accent, light and dark.
 
 import {
   createTheme,
@@ -35,7 +35,7 @@ const dark: MantineColorsTuple = [
   "#0e1113",
 ];
 
-// The usual tints of other colours are too pale to be read on their own ground.
+// The default tints of other colours have too little contrast on their own background.
 const readable = (color: string) =>
   `light-dark(color-mix(in srgb, var(--mantine-color-${color}-9), black 35%), var(--mantine-color-${color}-2))`;
 
@@ -60,7 +60,7 @@ export const theme = createTheme({
     }
     return { ...usual, color: readable(input.color) };
   },
-  // A cross alone says nothing to whoever does not see it.
+  // An icon-only close button needs a label for screen readers.
   components: {
     Modal: Modal.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
     Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),

@@ -14,7 +14,7 @@ function read(data) {
   try {
     return data.json();
   } catch {
-    // A browser takes the permission back if a push shows nothing.
+    // A browser revokes the permission if a push shows nothing.
     return { title: "Mainspring", body: "Something waits for you.", link: "/inbox" };
   }
 }
@@ -32,7 +32,7 @@ function show({ title, body, link, tag }) {
 async function open(link) {
   const wanted = own(link);
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  // A window at another place may hold unsaved work, so it is left as it is.
+  // A window on another screen may hold unsaved work, so it is not navigated.
   const there = windows.find((one) => place(new URL(one.url)) === place(wanted));
   return there ? there.focus() : self.clients.openWindow(wanted.href);
 }

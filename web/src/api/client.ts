@@ -1,4 +1,4 @@
-// The one way to the server: typed by the published description, as the person who is signed in.
+// The API client: typed from the OpenAPI document, authenticated by the browser session.
 
 import { QueryClient } from "@tanstack/react-query";
 import createFetchClient, { type Middleware } from "openapi-fetch";
@@ -9,7 +9,7 @@ import type { components, operations, paths } from "./schema";
 
 export type Schemas = components["schemas"];
 type Content<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
-/** What an operation answers when it went well, by its id: `Answer<"get_run">`. */
+/** The success response of an operation, by its id: `Answer<"get_run">`. */
 export type Answer<Id extends keyof operations> = Content<
   operations[Id]["responses"][keyof operations[Id]["responses"]]
 >;
@@ -22,15 +22,17 @@ let onMoved: () => void = () => {};
 export const setCsrf = (token: string | null | undefined) => {
   csrf = token ?? null;
 };
-/** The workspace that this page shows: a session that looks at another one refuses the page. */
+/**
+ * The workspace that this page shows; the server rejects requests when the session has another one.
+ */
 export const setWorkspace = (id: string | null) => {
   workspace = id;
 };
-/** What to do when the session looks at another workspace than this page. */
+/** Called when the session's workspace differs from the page's. */
 export const whenMoved = (work: () => void) => {
   onMoved = work;
 };
-/** What to do when the server does not know this browser any longer. */
+/** Called when the server no longer knows this session. */
 export const whenSignedOut = (work: () => void) => {
   onSignedOut = work;
 };
@@ -62,7 +64,7 @@ const guard: Middleware = {
   },
 };
 
-/** `await client.POST("/api/v1/…", { params, body })` answers `{ data }` or throws a Problem. */
+/** `await client.POST("/api/v1/…", { params, body })` returns `{ data }` or throws a Problem. */
 export const client = createFetchClient<paths>({ credentials: "same-origin" });
 client.use(guard);
 
@@ -79,7 +81,7 @@ export const queries = new QueryClient({
   },
 });
 
-/** Asks again for everything whose address begins so: `refresh("/api/v1/automations")`. */
+/** Invalidates every query whose path has this prefix: `refresh("/api/v1/automations")`. */
 export function refresh(...beginnings: string[]): Promise<void> {
   return queries.invalidateQueries({
     predicate: ({ queryKey: [, path] }) =>

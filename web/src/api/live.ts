@@ -1,8 +1,9 @@
-// What happens in the workspace, told as it happens.
+// Live updates of the workspace.
 //
-// The tabs of a browser share one stream, which a worker holds open; see stream.ts. The shell
-// follows the workspace, and a screen that shows one run names it. A browser without shared workers
-// (most phones) opens a stream for the tab that is in front, and closes it when the tab is hidden.
+// The tabs of a browser share one event stream, which a shared worker holds open; see stream.ts.
+// The shell subscribes to the workspace, and a screen that shows one run names it. A browser
+// without shared workers (most phones) opens one stream in the visible tab and closes it when the
+// tab is hidden.
 
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { refresh } from "./client";
@@ -12,14 +13,14 @@ export type { Heard } from "./stream";
 type Listener = (heard: Heard) => void;
 type State = "opening" | "open" | "refused" | "lost";
 
-// Told of the runs that are named alone, and only to the screen that shows the run.
+// Sent only for runs that the request names, and only to the screen that shows the run.
 const OF_ONE_RUN = new Set(["step", "output", "watched", "end"]);
-// A shorter break is not worth a word.
+// A shorter interruption is not shown.
 const LOST_FOR = 1_000;
 
 const listeners = new Map<Listener, string | undefined>();
 const watchers = new Set<() => void>();
-/** The workspace that this page shows; null while nobody is signed in. */
+/** The workspace that this page shows; null while signed out. */
 let shown: string | null = null;
 let watched: string | null = null;
 let answer: Heard | null = null;
@@ -45,7 +46,7 @@ function hear(telling: Telling) {
     if (telling.missed) void refresh("/api/v1/");
   } else {
     setState(telling.refused ? "refused" : "lost");
-    // A stream is refused when nobody is signed in any longer, or not to this workspace: then who is?
+    // The stream is rejected after a sign-out or a change of workspace: reload the session.
     if (telling.refused) void refresh("/api/v1/session");
   }
 }
@@ -57,7 +58,7 @@ function linkToWorker(): (asking: Asking) => void {
   });
   worker.port.onmessage = ({ data }: MessageEvent<Telling>) => hear(data);
   worker.onerror = () => {
-    // It could not be loaded: then this tab has a stream of its own.
+    // The worker could not be loaded: this tab opens its own stream.
     shared = false;
     link = null;
     follow();
@@ -81,7 +82,7 @@ function leave() {
   link?.({ type: "leave" });
 }
 
-/** Follows a workspace for as long as somebody is signed in. */
+/** Subscribes to a workspace while the user is signed in. */
 export function useLiveStream(workspace: string): void {
   useEffect(() => {
     shown = workspace;
@@ -104,7 +105,7 @@ export function useLiveStream(workspace: string): void {
   }, [workspace]);
 }
 
-/** Hears everything that the stream tells; with a run, also its steps and what they say. */
+/** Receives every event of the stream; with a run id, also its steps and their output. */
 export function useLive(listener: Listener, runId?: string): void {
   const latest = useRef(listener);
   useEffect(() => {
@@ -113,7 +114,7 @@ export function useLive(listener: Listener, runId?: string): void {
   useEffect(() => {
     const hearing: Listener = (heard) => latest.current(heard);
     listeners.set(hearing, runId);
-    // Whoever comes later is told the numbers too: the stream tells them only when they change.
+    // Late subscribers get the cached counts: the stream sends them only on a change.
     if (answer) hearing(answer);
     if (runId && watched !== runId) {
       watched = runId;
@@ -123,7 +124,7 @@ export function useLive(listener: Listener, runId?: string): void {
       listeners.delete(hearing);
       if (runId && watched === runId) {
         watched = null;
-        // Unless another run is named at once, nobody wants to hear of this one any longer.
+        // Unsubscribes from the run unless another one is named in the same tick.
         queueMicrotask(() => watched ?? follow());
       }
     };
@@ -146,7 +147,7 @@ export function useConnected(): boolean {
   return now === "open";
 }
 
-/** Whether the server has not answered for a while. */
+/** Whether the server has been unreachable for a while. */
 export function useLost(): boolean {
   const now = useStreamState();
   const lost = now === "lost";

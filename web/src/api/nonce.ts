@@ -1,3 +1,5 @@
-/** The page's policy lets styles in that carry this word; the server puts it into the page. */
+/**
+ * The content security policy allows styles with this nonce, which the server writes into the page.
+ */
 export const styleNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? "";

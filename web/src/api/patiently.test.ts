@@ -3,7 +3,7 @@ import { patiently } from "./patiently";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A server that answers each question with one of these; null: it does not. */
+/** A fake server with one response per request; null: no response. */
 const server = (...answers: (number | null)[]) =>
   vi.stubGlobal("fetch", () => {
     const status = answers.shift();

@@ -1,9 +1,9 @@
-// Parts of the page that are fetched when they are first shown, also while the server is away.
+// Lazy-loaded parts of the page, also while the server is restarting.
 
 const PAUSE = 1_000;
 const PATIENCE = 5_000;
 
-/** Whether somebody answers at the address of this page, and is no proxy without a server. */
+/** Whether the server itself answers at this origin, not a proxy without a backend. */
 async function answers(): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(PATIENCE);
@@ -14,9 +14,10 @@ async function answers(): Promise<boolean> {
 }
 
 /**
- * Fetches a part of the page once the server answers. A browser remembers that a script could not
- * be fetched and does not try again before the page is loaded anew, so it is not asked for too
- * early; a part that cannot be fetched from a server that answers needs a new page.
+ * Imports a part of the page once the server answers.
+ *
+ * A browser caches a failed module import until the next page load, so the import waits until the
+ * server is reachable. If it fails although the server answers, the page is reloaded.
  */
 export function patiently<T>(load: () => Promise<T>, pause = PAUSE): () => Promise<T> {
   return async () => {

@@ -1,11 +1,11 @@
-// What did not work, as the server tells it, and as a sentence for a person.
+// Errors of the API (RFC 9457 problem documents) and their text for people.
 
 import type { components } from "./schema";
 
 export type Told = components["schemas"]["Problem"];
 export type Finding = components["schemas"]["Finding"];
 
-/** Every request that did not work throws this. */
+/** Thrown by every failed request. */
 export class Problem extends Error {
   readonly status: number;
   readonly told: Told | null;
@@ -25,7 +25,7 @@ export class Problem extends Error {
   }
 }
 
-/** One sentence, or two: what is wrong, and what to do. */
+/** One or two sentences: what is wrong and how to fix it. */
 export function sentence(problem: unknown): string {
   if (!(problem instanceof Problem)) {
     return problem instanceof Error ? problem.message : "Something went wrong.";
@@ -39,7 +39,7 @@ export function sentence(problem: unknown): string {
   return advice ? `${text} ${advice}` : text;
 }
 
-/** What is wrong at each place, by its JSON pointer. */
+/** The messages by JSON pointer. */
 export function byPointer(findings: Finding[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { pointer, detail, suggestion } of findings) {

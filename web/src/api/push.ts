@@ -7,7 +7,7 @@ export type Support = "ready" | "blocked" | "insecure" | "install" | "none";
 
 const WORKER = "/service-worker.js";
 
-/** Whether this browser can show notifications, or what prevents it. */
+/** Whether this browser can show notifications, or the reason why not. */
 export function support(): Support {
   if (!isSecureContext) return "insecure";
   if ("serviceWorker" in navigator && "PushManager" in globalThis && "Notification" in globalThis) {
@@ -17,7 +17,7 @@ export function support(): Support {
   return isAppleMobile(navigator.userAgent, navigator.maxTouchPoints) ? "install" : "none";
 }
 
-/** An iPad says that it is a Mac, and is the only one with a touch screen. */
+/** An iPad reports itself as a Mac, and no Mac has a touch screen. */
 export const isAppleMobile = (agent: string, touchPoints: number): boolean =>
   /iPhone|iPad|iPod/.test(agent) || (/Macintosh/.test(agent) && touchPoints > 1);
 
@@ -28,19 +28,19 @@ export async function ownSubscription(): Promise<PushSubscription | null> {
   return await registration?.pushManager?.getSubscription() ?? null;
 }
 
-/** By this the server's list and this browser's subscription are matched. */
+/** Matches this browser's subscription with the server's list. */
 export async function hashOf(endpoint: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(endpoint));
   return Array.from(new Uint8Array(digest), (one) => one.toString(16).padStart(2, "0")).join("");
 }
 
-/** Asks the person for the permission and subscribes; false: they said no. */
+/** Requests the permission and subscribes; false: the user denied it. */
 export async function subscribe(publicKey: string): Promise<boolean> {
-  // Asked first: a browser asks only while it handles the person's click.
+  // First: a browser prompts only while it handles the user's click.
   if (await Notification.requestPermission() !== "granted") return false;
   await navigator.serviceWorker.register(WORKER);
   const { pushManager } = await navigator.serviceWorker.ready;
-  // One that was made for another key cannot be used with this server.
+  // A subscription for another key does not work with this server.
   await (await pushManager.getSubscription())?.unsubscribe();
   const made = await pushManager.subscribe({
     userVisibleOnly: true,
@@ -55,16 +55,16 @@ export async function subscribe(publicKey: string): Promise<boolean> {
   return true;
 }
 
-/** This browser gets nothing more; the server has been told, or learns it from the push service. */
+/** Unsubscribes this browser; the server is notified here, or learns it from the push service. */
 export async function unsubscribe(): Promise<void> {
   try {
     await (await ownSubscription())?.unsubscribe();
   } catch {
-    // A browser that cannot reach its push service still forgets the subscription later.
+    // If the push service is unreachable, the browser drops the subscription later.
   }
 }
 
-/** After another sign-in the subscription belongs to the new session; or it was removed. */
+/** Moves the subscription to the current session; one that the server removed is cancelled here too. */
 export async function renew(): Promise<void> {
   try {
     const own = await ownSubscription();
@@ -75,7 +75,7 @@ export async function renew(): Promise<void> {
     if (!kept) await own.unsubscribe();
     else if (!kept.current) await save(own);
   } catch {
-    // The next page that is opened tries again.
+    // The next page load retries.
   }
 }
 
@@ -86,7 +86,7 @@ async function save(made: PushSubscription): Promise<void> {
   });
 }
 
-/** base64url, as the server writes its key. */
+/** base64url, the encoding of the server's key. */
 export function decode(text: string): Uint8Array<ArrayBuffer> {
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(plain, (sign) => sign.charCodeAt(0));

@@ -1,4 +1,4 @@
-// Who is here: the person, the workspace they look at, and what their role allows.
+// The session: the user, their workspace, and the permissions of their role.
 
 import { createContext, useContext } from "react";
 import type { Answer } from "./client";
@@ -11,7 +11,7 @@ const ROLES: readonly Role[] = ["viewer", "operator", "editor", "admin", "owner"
 const Context = createContext<Who | null>(null);
 export const WhoProvider = Context.Provider;
 
-/** Whoever is signed in; only screens inside of the shell may ask. */
+/** The signed-in user; only for screens inside the shell. */
 export function useWho(): Who {
   const who = useContext(Context);
   if (!who) throw new Error("Nobody is signed in here.");
@@ -20,13 +20,13 @@ export function useWho(): Who {
 
 export const isAtLeast = (who: Who, role: Role) => ROLES.indexOf(who.role) >= ROLES.indexOf(role);
 
-/** The page hides what a role may not do; the server refuses it in any case. */
+/** The page hides what a role is not allowed to do; the server enforces it. */
 export function useMay(role: Role): boolean {
   return isAtLeast(useWho(), role);
 }
 
-/** The roles that somebody of this role can give, the least first. */
+/** The roles that a user of this role can assign, the least privileged first. */
 export const rolesUpTo = (role: Role): Role[] => ROLES.slice(0, ROLES.indexOf(role) + 1);
 
-/** The owner of a new house is called so until they have said who they are. */
+/** The default name of the owner until they set one. */
 export const isUnnamed = (user: Who["user"]) => user.email.endsWith("@localhost");

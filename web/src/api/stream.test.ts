@@ -1,4 +1,4 @@
-// One stream for all tabs, whatever they follow, and what it does when it breaks.
+// One stream for all tabs, their subscriptions, and reconnects.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { EventParser, pause, type Reader, StreamHub, type Telling } from "./stream";
@@ -19,7 +19,7 @@ let missing: Set<string>;
 const finish = () => vi.advanceTimersByTimeAsync(0);
 const opened = () => calls.filter((one) => !one.signal.aborted);
 const runsOf = (call: Call) => call.url.searchParams.getAll("run_id");
-/** The problem document of the server for a stream that names runs which do not exist. */
+/** The server's problem document for a stream that names unknown runs. */
 const noRun = (runs: string[]) => ({
   status: 404,
   code: "no_run",
@@ -105,7 +105,7 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   const runs = () => opened().map((one) => one.url.searchParams.getAll("run_id"));
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
   expect(opened()[0]!.last).toBe("4");
-  // The first tab hears of it again; the others notice no interruption.
+  // The first tab gets the run again; the others notice no interruption.
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: null });
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
   await finish();
@@ -197,7 +197,7 @@ it("keeps following the other runs when one of them is deleted", async () => {
   await finish();
   const [call] = opened();
   expect(runsOf(call!)).toEqual(["there", "deleted"]);
-  // A tab that becomes visible asks again, which changes the order but not the open stream.
+  // A tab that becomes visible subscribes again, which changes the order but not the open stream.
   hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
   missing.add("deleted");
   call!.send(event("problem", noRun(runsOf(call!))));

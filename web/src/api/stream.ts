@@ -1,46 +1,46 @@
-// One stream of events for all tabs of a browser.
+// One event stream for all tabs of a browser.
 //
-// Over HTTP/1.1 a browser keeps at most six connections to a server open, and a stream holds one of
-// them. So the tabs share a stream: a worker opens it, names every run that one of the tabs follows,
-// and passes each event on. It comes back after a break with the id of the last event, each time a
-// little later until it works, and ends when no tab is left.
+// Over HTTP/1.1 a browser opens at most six connections per server, and a stream holds one of them.
+// So the tabs share a stream: a worker opens it with every run that one of the tabs follows, and
+// forwards each event. It reconnects with the id of the last event and exponential backoff, and
+// closes when the last tab is gone.
 
 export type Heard = { kind: string; data: Record<string, unknown> };
 
-/** What a tab asks for: to follow a workspace and perhaps a run in it, or nothing any longer. */
+/** A tab's subscription: a workspace and optionally a run in it, or null to unsubscribe. */
 export type Asking =
   | { type: "follow"; workspace: string; run: string | null }
   | { type: "leave" };
 
 export type Telling =
   | { type: "heard"; heard: Heard }
-  /** Something may have happened that nobody was told of: `missed`. */
+  /** `missed`: events may have been lost. */
   | { type: "open"; missed: boolean }
-  /** The server answered and refused the stream, or it does not answer. */
+  /** The server rejected the stream, or is unreachable. */
   | { type: "lost"; refused: boolean };
 
-/** A tab, as the stream sees it: a message port, or the tab's own function. */
+/** A subscriber: a message port, or a callback of the tab itself. */
 export type Reader = { postMessage: (telling: Telling) => void };
 
 type Received = Heard & { id?: string };
 
-/** The parts of a problem document that matter to the stream. */
+/** The fields of a problem document that the stream reads. */
 type Problem = { errors?: { pointer: string }[] };
 
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 10_000;
-// The server says every 15 seconds that it is still there. A connection that is silent for longer
-// is gone without a word, for example because the computer has slept.
+// The server sends a heartbeat every 15 seconds. A connection that is silent for longer is dead,
+// for example because the computer was suspended.
 const SILENCE = 40_000;
-// As many runs as the server tells of closely over one stream.
+// The server's limit of runs that one stream follows step by step.
 export const MOST_WATCHED = 4;
 
-/** How long to wait before the stream is opened once more, in milliseconds. */
+/** The backoff before the next attempt, in milliseconds. */
 export function pause(failed: number): number {
   return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
 }
 
-/** Reads the events out of a stream of text that arrives in pieces of any size. */
+/** Parses server-sent events from a text stream that arrives in chunks of any size. */
 export class EventParser {
   private rest = "";
 
@@ -61,7 +61,7 @@ export class EventParser {
   }
 }
 
-/** The stream of one workspace, and the tabs that read it with the run that each of them follows. */
+/** The stream of one workspace, its subscribers, and the run that each of them follows. */
 class SharedStream {
   private readers = new Map<Reader, string | null>();
   private connection: AbortController | null = null;
@@ -71,9 +71,9 @@ class SharedStream {
   private last: string | null = null;
   private failures = 0;
   private missed = false;
-  /** The runs that the current request names, in its order. */
+  /** The runs that the current request names, in order. */
   private named: string[] = [];
-  /** Runs that do not exist: the server refuses a stream that names one of them. */
+  /** Unknown runs: the server rejects a stream that names one of them. */
   private gone = new Set<string>();
 
   constructor(private readonly workspace: string) {}
@@ -85,14 +85,14 @@ class SharedStream {
   join(reader: Reader, run: string | null): void {
     const isNew = !this.readers.has(reader);
     const before = this.readers.get(reader) ?? null;
-    // The tab that asked last is the last of them, and its run the last to be left out.
+    // The most recent subscriber is last, so its run is the last to be dropped at the limit.
     this.readers.delete(reader);
     this.readers.set(reader, run);
-    // A tab that opens a run has reason to expect that it exists.
+    // A newly opened run is expected to exist: forget an earlier rejection.
     if (run && (isNew || run !== before)) this.gone.delete(run);
     if (isNew && this.state) reader.postMessage(this.state);
     if (isNew && this.inbox) reader.postMessage({ type: "heard", heard: this.inbox });
-    // A tab receives its run from the beginning, also of one that another tab follows already.
+    // A tab receives its run from the beginning, even if another tab already follows it.
     if (run !== before || !this.connection) this.open();
   }
 
@@ -157,22 +157,22 @@ class SharedStream {
   }
 
   private hear({ id, ...heard }: Received): void {
-    // The part of an id that is the position in the workspace; runs are sent again from the start.
+    // Only the workspace position of the id is kept; runs are sent again from the start.
     if (id) this.last = id.split("~")[0] || this.last;
     if (heard.kind === "inbox") this.inbox = heard;
-    // The last word of a stream that the server has ended.
+    // The last event of a stream that the server has closed.
     if (heard.kind === "problem") return this.refuse(Number(heard.data.status), heard.data);
     this.tell({ type: "heard", heard });
   }
 
   private refuse(status: number, problem: Problem): void {
-    // An id that the server does not know, or runs that do not exist, each with its place.
+    // An unknown event id, or unknown runs, each with its pointer.
     if (status === 422) this.last = null;
     for (const { pointer } of status === 404 ? problem.errors ?? [] : []) {
       const run = this.named[Number(pointer.split("/query/run_id/")[1])];
       if (run) this.gone.add(run);
     }
-    // A proxy answers so for a server that is not there.
+    // A proxy answers with this status when its backend is down.
     this.lose(status < 500);
   }
 
@@ -189,7 +189,7 @@ class SharedStream {
     this.failures = 0;
     this.missed = false;
     this.tellState({ type: "open", missed });
-    // A tab that comes later has read everything itself.
+    // A later subscriber has loaded the current state itself.
     this.state = { type: "open", missed: false };
   }
 
@@ -203,7 +203,7 @@ class SharedStream {
   }
 }
 
-/** All streams of a browser: one, and for a moment two while its session changes the workspace. */
+/** All streams of a browser: one, or briefly two while the session changes its workspace. */
 export class StreamHub {
   private streams = new Map<string, SharedStream>();
   private workspaces = new Map<Reader, string>();

@@ -1,4 +1,4 @@
-// The worker that all tabs of a browser share: it holds the one stream of events.
+// The shared worker of all tabs: it holds the event stream.
 
 import { type Asking, StreamHub } from "./stream";
 

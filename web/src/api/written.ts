@@ -1,11 +1,11 @@
-// An answer as it was sent, letter by letter: for what is shown as exact, and for what would be
-// changed by being read.
+// A response as raw text: for screens that show it byte for byte, and for JSON that parsing would
+// change.
 
 import { useQuery } from "@tanstack/react-query";
 import { client } from "./client";
 
 async function read(path: string): Promise<string> {
-  // The description knows this address with names in it; here it is whole already.
+  // The OpenAPI types have this path as a template; here its parameters are filled in.
   const { data } = await client.GET(path as never, { parseAs: "text" } as never);
   return data as unknown as string;
 }
@@ -14,7 +14,7 @@ const asItIs = (text: string) => text;
 
 type Options<T> = { enabled?: boolean; select?: (text: string) => T };
 
-/** It is asked for anew by each screen: what is exact must not be from before. */
+/** Never served from the cache: a raw response must be current. */
 export function useWritten<T = string>(path: string, options: Options<T> = {}) {
   const { enabled = true, select = asItIs as (text: string) => T } = options;
   const queryFn = () => read(path);

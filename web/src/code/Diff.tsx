@@ -1,4 +1,4 @@
-// Two texts as one: what was taken out, and what came in.
+// A unified diff of two texts.
 
 import { json } from "@codemirror/lang-json";
 import { unifiedMergeView } from "@codemirror/merge";
@@ -14,7 +14,7 @@ export type DiffProps = {
   language?: "json" | "text";
 };
 
-// The usual sign of left out lines stands in few fonts.
+// Few fonts have the usual glyph for collapsed lines.
 const dots = EditorView.theme({
   ".cm-collapsedLines": { "&:before": { content: '"…"' }, "&:after": { content: '"…"' } },
 });

@@ -1,4 +1,4 @@
-// Code that is read or written: JSON, TypeScript or plain text.
+// A code viewer and editor: JSON, TypeScript or plain text.
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { javascript } from "@codemirror/lang-javascript";
@@ -16,9 +16,9 @@ export type EditorProps = {
   onChange?: (value: string) => void;
   readOnly?: boolean;
   id?: string;
-  /** As tall as this many pixels at most; what is longer scrolls. */
+  /** The maximum height in pixels; longer text scrolls. */
   most?: number;
-  /** More of CodeMirror; fixed from the first time on. */
+  /** Additional CodeMirror extensions; read once at mount. */
   extensions?: Extension;
 };
 

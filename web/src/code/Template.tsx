@@ -1,4 +1,4 @@
-// A text with templates in it: highlighted, with the names and filters offered that really work.
+// A text editor for templates: highlighting, and completion of the names and filters in scope.
 
 import {
   autocompletion,
@@ -35,7 +35,7 @@ export type TemplateProps = {
   value: string;
   label: string;
   onChange: (value: string) => void;
-  /** Asked for when something is to be offered, so that it costs nothing before. */
+  /** Called when completions are needed, so that it costs nothing before. */
   names: () => Name[];
   allowed: Allowed;
   language?: "jinja" | "json";
@@ -71,7 +71,7 @@ function offering(live: Live): Extension {
   return autocompletion({ override: [source], icons: false, maxRenderedOptions: 60 });
 }
 
-// What was put there for somebody who types it all the same is gone over, and not doubled.
+// Typing a character that was inserted automatically moves over it instead of doubling it.
 const overtyping = EditorView.inputHandler.of((view, from, to, text) => {
   if (from !== to) return false;
   const { doc } = view.state;
@@ -85,7 +85,7 @@ const overtyping = EditorView.inputHandler.of((view, from, to, text) => {
   return true;
 });
 
-// Two braces make a place for a value, with room between them.
+// Two braces insert a placeholder with spaces inside.
 const braces = EditorView.inputHandler.of((view, from, to, text) => {
   const before = view.state.sliceDoc(Math.max(0, from - 1), from);
   const after = view.state.sliceDoc(to, to + 1);
@@ -111,7 +111,7 @@ function extensions(live: Live, locked: Compartment, attributes: Compartment): E
     ground(label),
     language === "json" ? json() : StreamLanguage.define(jinja2),
     history(),
-    // Before the closing of brackets, which would take the second brace for itself.
+    // Before the bracket-closing extension, which would handle the second brace.
     overtyping,
     braces,
     closeBrackets(),

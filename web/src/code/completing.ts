@@ -1,7 +1,6 @@
-// What is offered while a template is written: the names in scope, and the filters and tests that
-// are allowed. Nothing else is ever offered, because nothing else works.
+// Completion for templates: the names in scope and the allowed filters and tests, nothing else.
 
-/** A name that may stand in a template, with what is behind its dot. */
+/** A name that a template can use, and its members. */
 export type Name = { name: string; about?: string; sample?: unknown; inside?: () => Name[] };
 export type Filter = { name: string; parameters: string[]; description: string };
 export type Test = { name: string; description: string };
@@ -14,7 +13,7 @@ export type Offer = {
 };
 export type Offers = { from: number; offers: Offer[] };
 
-/** What is written for a filter: its name, and what it cannot do without. */
+/** The text inserted for a filter: its name and its required arguments. */
 export function spellFilter(filter: Filter): string {
   const needed = filter.parameters.filter((one) => !one.includes("="));
   return needed.length
@@ -22,7 +21,7 @@ export function spellFilter(filter: Filter): string {
     : filter.name;
 }
 
-/** Where the expression begins that the caret stands in; null: it stands in plain text. */
+/** The start of the expression around the caret; null: the caret is in plain text. */
 export function expressionAt(before: string, bare: boolean): number | null {
   const open = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));
   if (open < 0) return bare ? 0 : null;
@@ -31,8 +30,8 @@ export function expressionAt(before: string, bare: boolean): number | null {
 }
 
 /**
- * Where a key that is typed goes over what was put there for it: how much of what follows is taken
- * away, and how far the caret goes on from there; null: the key is written as any other.
+ * Whether a typed key moves over automatically inserted text: how many of the following characters
+ * are replaced and how far the caret moves; null: the key is inserted as usual.
  */
 export function overtyped(
   key: string,
@@ -46,13 +45,13 @@ export function overtyped(
   if (key !== "}" || start < 0 || before.slice(start).includes("}}")) return null;
   const open = unclosed(before.slice(start));
   const closing = /^[\s}]*/.exec(after)![0].replace(/\s/g, "").length;
-  // Whoever has opened more than is closed here means a brace of their own.
+  // More open than closed braces: the user types a literal brace.
   if (open < 1 || closing < open) return null;
   const blanks = /^\s*/.exec(after)![0].length;
   return /\s$/.test(before) ? { cut: blanks, go: 1 } : { cut: 0, go: blanks + 1 };
 }
 
-/** Braces that are still open, but for those in quotes. */
+/** The number of unclosed braces, without those in quotes. */
 const unclosed = (expression: string) => {
   const bare = expression.replace(/"[^"]*"|'[^']*'/g, "");
   return bare.split("{").length - bare.split("}").length;
@@ -71,7 +70,7 @@ function inside(names: Name[], path: string[]): Name[] {
   let found = names;
   for (const part of path) {
     const next = found.find((one) => one.name === part);
-    // Every item of a list is like the first one that is known.
+    // All items of a list are assumed to have the shape of the first known one.
     const held = next ?? (/^[0-9]+$/.test(part) ? found[0] : undefined);
     found = held?.inside?.() ?? [];
   }
@@ -80,7 +79,7 @@ function inside(names: Name[], path: string[]): Name[] {
 
 const isPlain = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
-/** Everything that may come next. */
+/** All completions at this position. */
 export function offersFor(
   before: string,
   names: Name[],
@@ -133,7 +132,10 @@ function namesFor(before: string, expression: string, names: Name[]): Offers | n
   };
 }
 
-/** A path as the product reads it: steps.fetch.rows[0].title, with brackets where dots cannot stand. */
+/**
+ * A path in template syntax: steps.fetch.rows[0].title, with brackets for keys that are no
+ * identifiers.
+ */
 export function spellPath(parts: (string | number)[]): string {
   return parts.reduce<string>((made, part) => {
     if (typeof part === "number" || /^[0-9]+$/.test(part)) return `${made}[${part}]`;
@@ -144,7 +146,7 @@ export function spellPath(parts: (string | number)[]): string {
 
 type Edit = { from: number; insert: string };
 
-/** Where a picked value goes: bare inside of braces, in braces of its own elsewhere. */
+/** The insertion of a picked value: bare inside braces, otherwise with its own braces. */
 export function insertValue(text: string, caret: number, path: string, bare: boolean): Edit {
   const isInside = expressionAt(text.slice(0, caret), bare && text.trim() !== "") !== null;
   return {
@@ -153,7 +155,10 @@ export function insertValue(text: string, caret: number, path: string, bare: boo
   };
 }
 
-/** Where a filter goes: behind the value at the caret, else behind the one in the nearest braces. */
+/**
+ * The insertion of a filter: after the value at the caret, otherwise after the one in the nearest
+ * braces.
+ */
 export function insertFilter(text: string, caret: number, filter: Filter): Edit {
   const message = ` | ${spellFilter(filter)}`;
   let at = caret;

@@ -1,4 +1,4 @@
-// What every editor here shares: colours, keys, and styles that the policy of the page allows.
+// Extensions shared by all editors: colours, keys, and the CSP nonce for styles.
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Annotation, type Extension } from "@codemirror/state";
@@ -6,7 +6,7 @@ import { EditorView } from "@codemirror/view";
 import { tags as t } from "@lezer/highlight";
 import { styleNonce } from "../api/nonce";
 
-/** A text that was put there by the page, and not by the person who writes. */
+/** Marks a change made by the page and not by the user. */
 export const fromOutside = Annotation.define<boolean>();
 
 export const highlight: Extension = syntaxHighlighting(HighlightStyle.define([
@@ -25,8 +25,8 @@ export const highlight: Extension = syntaxHighlighting(HighlightStyle.define([
   { tag: t.comment, color: "light-dark(#666c74, #98a0a8)", fontStyle: "italic" },
 ]));
 
-// A browser that writes over a selection carries its looks over as a style of its own, which the
-// policy of the page refuses: that one case is written here instead.
+// A browser that replaces a selection copies its formatting as an inline style, which the content
+// security policy blocks. This handler inserts the text instead.
 const overSelection: Extension = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { from, to, empty } = view.state.selection.main;

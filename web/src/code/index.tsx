@@ -1,4 +1,4 @@
-// Editors are large; they are fetched when one is first shown.
+// The editors are large, so they are lazy-loaded.
 
 import { Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";

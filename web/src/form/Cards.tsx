@@ -1,5 +1,4 @@
-// A card that folds: a step or a trigger, with its own menu, and a sign when something inside of
-// it is to be looked at.
+// A collapsible card for a step or a trigger, with a menu and a badge for its findings.
 
 import { Badge, Box, Group, Paper, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";

@@ -1,4 +1,4 @@
-// A cron line: in words, with the moments it names next, and a warning when it looks too often.
+// A cron expression with its description, its next fire times, and a warning if it fires too often.
 
 import { Group, Stack, Text, TextInput } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";

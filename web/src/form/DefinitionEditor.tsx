@@ -1,5 +1,5 @@
-// A definition as a form, as JSON, or as what changed. Going from one to the other drops nothing:
-// what cannot be read yet keeps its place until it is mended or taken back.
+// A definition as a form, as JSON, or as a diff. Switching the view loses nothing: invalid JSON is
+// kept until it is fixed or reverted.
 
 import "./form.css";
 import { Alert, Box, Button, Group, SegmentedControl, Skeleton, Stack } from "@mantine/core";
@@ -26,11 +26,11 @@ export type DefinitionEditorProps = {
   samples?: Samples;
   readOnly?: boolean;
   compareWith?: unknown;
-  /** To be read first: steps are closed until somebody opens them. */
+  /** Read-first mode: steps are collapsed until opened. */
   folded?: boolean;
-  /** The place to begin at, by its JSON pointer. */
+  /** The initial field, by its JSON pointer. */
   startAt?: string;
-  /** Told while something is written that cannot be read yet, and with null once it can. */
+  /** Called with a message while the input cannot be parsed, and with null once it can. */
   onBroken?: (text: string | null) => void;
 };
 
@@ -53,7 +53,9 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
   );
 }
 
-/** The JSON as it is written; a value from elsewhere is spelled anew. Unseen, it costs nothing. */
+/**
+ * The JSON as the user typed it; an external value is serialized again. Not computed while hidden.
+ */
 function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean) {
   const [text, setText] = useState("");
   const last = useRef<unknown>(undefined);
@@ -78,7 +80,7 @@ function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean
   return { text, problem, write, takeBack };
 }
 
-/** Says to the outside what cannot be read yet, in the JSON or in a field of the form. */
+/** Reports unparsable input, of the JSON view or of a form field, to the parent. */
 function useBroken(
   value: unknown,
   problem: string | null,

@@ -1,5 +1,5 @@
-// A field for one value, whatever its schema says. It is drawn again only when its own value or
-// what is said about it has changed: that is what makes a large form quick.
+// The field for one value, chosen by its schema. It rerenders only when its own value or its
+// findings change, which keeps large forms fast.
 
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { Braces } from "lucide-react";
@@ -47,13 +47,13 @@ const FIELDS: Record<Kind, (made: Made) => React.ReactNode> = {
   json: JsonField,
 };
 
-// While somebody writes in one of these, it stays what it is, even if the value would now have
-// another field: nothing may be pulled away from under the cursor.
+// A focused field keeps its kind, even if the new value would get another one: an element under the
+// cursor must not be replaced.
 const HELD: ReadonlySet<Kind> = new Set(["json", "template"]);
 // Plain fields that can hold a template instead.
 const SWAPPED: ReadonlySet<Kind> = new Set(["number", "yes", "choice", "list", "choices"]);
 
-/** Whether templates may stand at a place inside of a config. */
+/** Whether templates are allowed at this pointer inside a config. */
 export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around: boolean) =>
   schema["x-mainspring-scope"] === "none"
     ? false
@@ -98,7 +98,7 @@ function Shown(given: Made) {
   const offers = offersOf(made, form);
   if (offers && kind !== "json") return <OfferedField made={made} offers={offers} />;
   const Control = FIELDS[kind];
-  // Any value at all: a text is written as it is, without the quotes of JSON.
+  // Any value: text is written without JSON quotes.
   const isFree = templated && !typesOf(schema).length && kind === "json" &&
     made.value === undefined;
   if (isFree) return <TemplateOrJson made={made} />;

@@ -1,4 +1,4 @@
-// Everything that is to be looked at, in one list; each entry leads to its field.
+// All findings in one list; each entry links to its field.
 
 import { Alert, Anchor, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";

@@ -1,4 +1,4 @@
-// One line of the form: what it is called, the field, a hint, and what is said about it.
+// The frame of a form field: label, control, hint and findings.
 
 import {
   ActionIcon,
@@ -19,7 +19,7 @@ import { useFindings } from "./findings";
 import { hintOf, titleOf } from "./schema";
 import type { Finding, Schema } from "./values";
 
-/** What every field is given. */
+/** The props of every field. */
 export type Made = {
   name: string;
   schema: Schema;
@@ -27,7 +27,7 @@ export type Made = {
   value: unknown;
   at: string;
   required: boolean;
-  /** Whether templates may stand here. */
+  /** Whether templates are allowed here. */
   templated: boolean;
 };
 
@@ -69,7 +69,7 @@ export function Said({ findings, id }: { findings: readonly Finding[]; id?: stri
 export const isWrong = (findings: readonly Finding[]) =>
   findings.some((one) => one.level === "error");
 
-/** Ids and words of a field, for its frame and for its control. */
+/** The ids and texts of a field, for its frame and its control. */
 export function useField(made: Made, deep = false) {
   const id = useId();
   const findings = useFindings(made.at, deep);
@@ -93,11 +93,11 @@ type Props = {
   made: Made;
   words: Words;
   children: ReactNode;
-  /** At the right of the title: small buttons. */
+  /** Small buttons to the right of the label. */
   aside?: ReactNode;
-  /** The control is no element that a label can point to. */
+  /** The control is not an element that a label can reference. */
   unlabelled?: boolean;
-  /** Optional values that cannot be emptied by writing are taken out by a button. */
+  /** Optional values that cannot be cleared by typing get a remove button. */
   removable?: boolean;
   more?: ReactNode;
 };

@@ -1,5 +1,5 @@
-// The fields of an object: what is set or required first, all others folded away. Keys that its
-// schema does not know stand there too, as JSON, until somebody takes them out.
+// The fields of an object: set and required ones first, the others collapsed. Keys that the schema
+// does not know are shown as JSON until they are removed.
 
 import { Box, Button, Collapse, Fieldset, Group, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, Plus } from "lucide-react";
@@ -24,7 +24,7 @@ export type Holder = {
 };
 type Props = Holder & {
   leave?: readonly string[];
-  /** Folded away even if they are set: what is rarely changed. */
+  /** Collapsed even if set: rarely changed fields. */
   tucked?: readonly string[];
   moreWords?: string;
   unknownWords?: string;
@@ -45,7 +45,7 @@ function madeFor({ schema, root, value, at, templated }: Holder, name: string): 
   };
 }
 
-/** Small fields side by side, large ones on lines of their own. */
+/** Small fields side by side, large ones on their own line. */
 export function Grid({ fields }: { fields: Made[] }) {
   const rows: Made[][] = [];
   for (const made of fields) {
@@ -99,7 +99,7 @@ function Unknown(
   );
 }
 
-/** All fields of an object, without a frame around them. */
+/** All fields of an object, without a frame. */
 export function Fields(props: Props) {
   const {
     leave = NO_NAMES,
@@ -112,13 +112,13 @@ export function Fields(props: Props) {
   const { schema, value, at } = holder;
   const known = Object.keys(schema.properties ?? {}).filter((name) => !leave.includes(name));
   const required = (schema.required ?? []) as string[];
-  // Decided once: a field must not jump to another place because somebody wrote in it.
+  // Computed once: a field must not move while the user types in it.
   const [front] = useState(() =>
     known.filter((name) =>
       required.includes(name) || (isObject(value) && value[name] !== undefined)
     )
   );
-  // Somebody who answers sees every question at once.
+  // In an answer form every question is visible at once.
   const first = form.plain
     ? known
     : front.length || known.length > 3
@@ -149,7 +149,7 @@ export function Fields(props: Props) {
   );
 }
 
-/** What is said of places inside that have no field. */
+/** Findings about pointers inside that have no field. */
 function Orphans({ at, names }: { at: string; names: string[] }) {
   const findings = useFindings(at, true);
   const fields = names.map((name) => under(at, name));

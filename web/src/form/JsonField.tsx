@@ -1,5 +1,5 @@
-// Any value at all, as JSON: what has no field of its own, or does not fit the one it has. What
-// cannot be read yet stays as it is written.
+// Any value as JSON: for values without a field of their own, or that do not match it. Unparsable
+// text is kept as typed.
 
 import { Button, Input } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
@@ -21,7 +21,7 @@ export function JsonField(made: Made & { onText?: () => void }) {
   const [problem, setProblem] = useState<string | null>(null);
   const last = useRef(made.value);
   useEffect(() => {
-    // A value from elsewhere; what was written here spells its own value already.
+    // An external value; a value typed here already has its text.
     if (!same(last.current, made.value)) {
       setText(spellJson(made.value));
       setProblem(null);

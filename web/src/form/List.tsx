@@ -1,4 +1,4 @@
-// A list: its items can be added, taken out, moved and doubled.
+// A list whose items can be added, removed, moved and duplicated.
 
 import { ActionIcon, Box, Button, Group, Menu, Stack, Text } from "@mantine/core";
 import { ArrowDown, ArrowUp, CopyPlus, EllipsisVertical, Plus, Trash2 } from "lucide-react";
@@ -9,13 +9,13 @@ import { Frame, type Made, useField } from "./Frame";
 import { moved, under } from "./pointers";
 import { settledOnce, startOf } from "./schema";
 
-/** What can be done with one item of a list. */
+/** The actions on one item of a list. */
 export type Moves = { up?: () => void; down?: () => void; double: () => void; out: () => void };
 
 let made = 0;
 const freshKey = () => `k${made += 1}`;
 
-/** Keys that stay with their items, and the changes of a list that keep them so. */
+/** Stable React keys for the items, and list changes that preserve them. */
 export function useItems(at: string, list: readonly unknown[]) {
   const form = useFormContext();
   const keys = useRef<string[]>([]);
@@ -78,7 +78,7 @@ export const ItemMenu = memo(
       </Menu.Dropdown>
     </Menu>
   ),
-  // What a move does depends on its place alone; menus are dear, and a key draws none of them.
+  // A move depends on its index alone; menus are expensive, and a key press rerenders none of them.
   (one, other) =>
     one.at === other.at && one.what === other.what && !one.moves.up === !other.moves.up &&
     !one.moves.down === !other.moves.down,
@@ -137,7 +137,7 @@ export function ListField(made: Made) {
 }
 
 const titles = new WeakMap<object, Map<number, object>>();
-/** The schema of an item with its number as title; the same object each time. */
+/** The item schema with its number as title; memoized, so the object is the same on each render. */
 function named(items: Record<string, unknown>, place: number) {
   const known = titles.get(items) ?? new Map<number, object>();
   titles.set(items, known);

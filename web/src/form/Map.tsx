@@ -1,4 +1,4 @@
-// Names with values, both chosen by whoever writes: headers, a mapping, inputs of a trigger.
+// A map with user-defined keys and values: headers, a mapping, trigger inputs.
 
 import { ActionIcon, Box, Button, Group, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
@@ -78,7 +78,7 @@ export function MapField(made: Made) {
   );
 }
 
-/** A name; it becomes another one when the field is left, so that half of one never stands there. */
+/** The key of an entry; it is renamed on blur, so that partial keys are never stored. */
 function NameField({ made, name, taken }: { made: Made; name: string; taken: string[] }) {
   const form = useFormContext();
   const [text, setText] = useState(name);

@@ -1,4 +1,4 @@
-// Everything that came before, with real values where a past run left some. A click puts it there.
+// A picker for earlier outputs, with sample values of a past run. A click inserts the reference.
 
 import { ActionIcon, Box, Group, ScrollArea, Text, TextInput, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight, Search } from "lucide-react";
@@ -10,7 +10,7 @@ type Pick = (path: string) => void;
 
 const isGroup = (name: string) => ["steps", "inputs", "trigger", "run", "secrets"].includes(name);
 
-/** Each output once: under steps, and not under its short name as well. */
+/** Lists each output once: under steps, not also under its short name. */
 export function pickable(names: Name[]): Name[] {
   const short = new Set(
     (names.find((one) => one.name === "steps")?.inside?.() ?? []).map((one) => one.name),

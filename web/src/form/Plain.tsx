@@ -1,4 +1,4 @@
-// Fields for one plain value: a text, a number, a choice, yes or no, a zone, a moment.
+// Fields for scalar values: text, number, choice, boolean, time zone, date-time.
 
 import {
   Autocomplete,
@@ -17,7 +17,7 @@ import { hint, pickedType, readNumber } from "./schema";
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** Emptied means left out, unless it must be there. */
+/** An empty value is omitted unless it is required. */
 const written = (made: Made, value: string) => (value === "" && !made.required ? undefined : value);
 
 export function LineField(made: Made) {
@@ -67,7 +67,7 @@ const ZONES = typeof Intl.supportedValuesOf === "function"
   ? ["UTC", ...Intl.supportedValuesOf("timeZone")]
   : ["UTC"];
 
-/** Text with known values on offer; any other may be written too. */
+/** Text with suggestions; other values are allowed too. */
 export function OfferedField({ made, offers }: { made: Made; offers: string[] }) {
   const form = useFormContext();
   const words = useField(made);
@@ -118,7 +118,7 @@ export function ChoiceField(made: Made) {
   );
 }
 
-/** Several of a few. */
+/** Multiple choice. */
 export function ChoicesField(made: Made) {
   const form = useFormContext();
   const words = useField(made, true);
@@ -166,7 +166,7 @@ export function NumberField(made: Made) {
   const isMoney = hint(made.schema, "widget") === "money";
   const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
   const shown = made.value === undefined ? "" : String(made.value);
-  // What cannot be read as a number stays written, here.
+  // Text that is not a number is kept as typed.
   const [odd, setOdd] = useState<string | null>(null);
   useEffect(() => setOdd(null), [made.value]);
   useEffect(() => () => form.broken(made.at, null), [form, made.at]);

@@ -1,5 +1,5 @@
-// A small document as a form, by its JSON Schema: an answer, the settings of a recipe, the inputs
-// of a run. People answer here; names of code stay away.
+// A small document as a form, generated from its JSON Schema: an answer, recipe settings, run
+// inputs. It is for end users and shows no identifiers.
 
 import "./form.css";
 import { Stack } from "@mantine/core";
@@ -18,10 +18,10 @@ export type SchemaFormProps = {
   value: unknown;
   onChange: (next: unknown) => void;
   findings?: Finding[];
-  /** Where references are looked up; left out: the schema itself. */
+  /** The document in which references are resolved; default: the schema itself. */
   root?: Schema;
   readOnly?: boolean;
-  /** Told while something is written that cannot be read yet, and with null once it can. */
+  /** Called with a message while the input cannot be parsed, and with null once it can. */
   onBroken?: (text: string | null) => void;
 };
 
@@ -33,7 +33,7 @@ export function SchemaForm(props: SchemaFormProps) {
   const schema = settledOnce(given, root);
   const wasTouched = useTouched(value);
   const check = useCallback((now: unknown) => checkValue(given, now), [given]);
-  // Nobody is told that a field is empty before they had a chance to fill it.
+  // An empty field is not reported before the user had a chance to fill it in.
   const findings = useCheck(
     value,
     readOnly || !wasTouched || root !== given ? null : check,

@@ -1,5 +1,4 @@
-// The steps of a plan, and steps inside of steps: each with its action, and the settings that the
-// action takes.
+// The steps of a plan, including nested steps: each with its action and that action's settings.
 
 import { Alert, Box, Button, Input, Select, Stack, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
@@ -65,7 +64,7 @@ function Advice({ step }: { step: Json }) {
   );
 }
 
-/** The settings of a step or a trigger, by the schema of what it does. */
+/** The settings of a step or a trigger, by the schema of its action or type. */
 export function Config(
   { at, value, schema, templated }: {
     at: string;
@@ -228,7 +227,7 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
   );
 }
 
-/** The cards of a list of steps; whatever has no frame around it brings its own. */
+/** The cards of a list of steps; a list without a frame brings its own. */
 export function StepCards({ at, value }: { at: string; value: unknown }) {
   const form = useFormContext();
   const list = Array.isArray(value) ? value : EMPTY;
@@ -262,7 +261,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
   );
 }
 
-/** A doubled step gets a name of its own. */
+/** A duplicated step gets a new id. */
 function steadied(
   moves: Moves,
   form: ReturnType<typeof useFormContext>,

@@ -1,5 +1,4 @@
-// A text in which values of the run may stand, with what can be put there: an earlier output, or
-// a filter.
+// A text field for templates, with pickers for earlier outputs and filters.
 
 import {
   ActionIcon,
@@ -25,7 +24,7 @@ import { visible } from "../kit/words";
 
 const NO_WORDS = { filters: [], tests: [] };
 
-/** The names of a place, worked out when they are asked for. */
+/** The names in scope at a pointer, computed on demand. */
 export function useNames(made: Pick<Made, "at" | "schema">) {
   const form = useFormContext();
   const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
@@ -152,7 +151,7 @@ function Earlier({ at, schema, title, handle }: OffersProps) {
   );
 }
 
-/** What can be put into a template; the same while somebody writes in it. */
+/** What can be inserted into a template; memoized while the user types. */
 const Offers = memo(function Offers(props: OffersProps) {
   const { vocabulary } = useFormContext();
   return (

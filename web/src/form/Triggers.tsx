@@ -1,4 +1,4 @@
-// What starts an automation: one card for each trigger, with the settings of its kind.
+// The triggers of an automation: one card each, with the settings of its type.
 
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
@@ -32,7 +32,7 @@ const titleFor = (trigger: Json) =>
     }),
   );
 
-/** What says nothing new stays folded away. */
+/** The collapsed fields: those with their default values. */
 const tuckedOf = ({ enabled, inputs }: Json): string[] => [
   "type",
   "id",
@@ -105,7 +105,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
   const form = useFormContext();
   const list = Array.isArray(value) ? value : EMPTY;
   const { keys, moves, add } = useItems(at, list);
-  // Their titles say when; only a new one has to be filled in.
+  // The titles describe the schedule; only a new trigger needs input.
   const [atFirst] = useState(list.length);
   const known = [...form.vocabulary!.triggers.values()];
   return (

@@ -1,4 +1,4 @@
-// A script, whole.
+// A script editor.
 
 import { CodeEditor } from "../code";
 import { useFormContext } from "./desk";

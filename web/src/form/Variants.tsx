@@ -1,4 +1,4 @@
-// A value that is one of several shapes: which one is chosen first, and its fields follow.
+// A union value: its variant is chosen first, and its fields follow.
 
 import { Box, NativeSelect, Stack } from "@mantine/core";
 import { useFormContext } from "./desk";
@@ -9,7 +9,7 @@ import { isObject } from "./pointers";
 import { startOf, tagOf, typesOf, variantAt, variantsOf, variantTitle } from "./schema";
 import type { Schema } from "./values";
 
-/** A new value of another shape; what both shapes know is kept. */
+/** A new value of another variant; fields that both variants have are kept. */
 export function turnedInto(variant: Schema, root: Schema, before: unknown): unknown {
   const fresh = startOf(variant, root);
   if (!isObject(fresh) || !isObject(before)) return fresh;

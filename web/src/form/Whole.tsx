@@ -1,4 +1,4 @@
-// A whole definition as a form: what it is, what starts it, what it does, and its bounds.
+// The complete form of a definition: metadata, triggers, steps and limits.
 
 import { Box, Group, Paper, Stack, Text, Title, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
@@ -26,7 +26,7 @@ type PartProps = {
   title: string;
   words?: string;
   at?: string;
-  /** Closed at first; it opens for whoever goes to one of these. */
+  /** Collapsed at first; opens when one of its fields is focused. */
   folds?: readonly string[];
   children: ReactNode;
 };
@@ -66,7 +66,7 @@ function Part({ title, words: text, at, folds, children }: PartProps) {
 
 const Here = ({ at }: { at: string }) => <Said findings={useFindings(at, false)} />;
 
-/** A list that is none is shown as what it is. */
+/** A value that should be a list but is not is shown as JSON. */
 const Odd = ({ name, value }: { name: string; value: unknown }) => (
   <Field
     name={name}
@@ -81,7 +81,7 @@ const Odd = ({ name, value }: { name: string; value: unknown }) => (
 
 const isList = (value: unknown) => value === undefined || Array.isArray(value);
 
-/** The schema of a whole definition, as it is settled. */
+/** The resolved schema of the definition. */
 function useTop() {
   const form = useFormContext();
   const root = form.vocabulary!.definition;
@@ -104,7 +104,7 @@ function Own({ name, value }: { name: string; value: unknown }) {
   );
 }
 
-// Each part is given its own values alone: a key in one of them draws none of the others.
+// Each section receives only its own values: a key press in one rerenders none of the others.
 
 const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
   <Part title="What it is">

@@ -1,4 +1,4 @@
-// A first judgement in the browser, while somebody writes. The server has the last word.
+// Validation in the browser while the user types. The server's validation is authoritative.
 
 import { patiently } from "../api/patiently";
 import { isObject, partsOf, under, valueAt } from "./pointers";
@@ -12,7 +12,7 @@ type Judge = (schema: Schema, value: unknown) => Unit[];
 const loadValidator = patiently(() => import("@cfworker/json-schema"));
 const judges = new WeakMap<Schema, { validate: (value: unknown) => { errors: Unit[] } }>();
 
-/** The validator is fetched when something is first judged. */
+/** The validator is lazy-loaded on first use. */
 async function judge(): Promise<Judge> {
   const { Validator } = await loadValidator();
   return (schema, value) => {
@@ -42,7 +42,7 @@ const SAID: Record<string, (limit: unknown) => string> = {
 
 const toPointer = (location: string) => decodeURIComponent(location.replace(/^#/, ""));
 
-// Only what is plain: alternatives and conditions are judged by the server, in better words.
+// Only the basics: the server checks alternatives and conditions, with better messages.
 function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): Finding[] {
   return units.flatMap((unit): Finding[] => {
     if (
@@ -73,7 +73,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
   });
 }
 
-/** What is wrong with a small document. */
+/** The findings about a small document. */
 export async function checkValue(schema: Schema, value: unknown): Promise<Finding[]> {
   return findingsOf((await judge())(schema, value), schema, value, "");
 }
@@ -90,7 +90,7 @@ function everyStep(list: unknown, at: string): Place[] {
   });
 }
 
-/** What is wrong with a definition, as far as its schemas say. */
+/** The findings about a definition, as far as its schemas cover them. */
 export async function checkDefinition(value: unknown, words: Vocabulary): Promise<Finding[]> {
   const verdict = await judge();
   const found = findingsOf(verdict(words.definition, value), words.definition, value, "");

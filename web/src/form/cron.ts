@@ -1,4 +1,4 @@
-// A cron line as the moments it names, on the clock of its own zone, and how close they come.
+// Cron expressions: their fire times in the schedule's time zone, and the shortest interval.
 
 type Field = { least: number; most: number; names?: string[] };
 const FIELDS: Field[] = [
@@ -49,7 +49,7 @@ function valuesOf(text: string, field: Field): Set<number> | null {
 
 export type Cron = { minutes: number[]; hours: number[]; isDay: (day: Date) => boolean };
 
-/** The line as sets of numbers; null: it is none that is understood here. */
+/** The fields as sets of numbers; null: not a supported expression. */
 export function readCron(line: string): Cron | null {
   const spelt = KIN[line.trim().toLowerCase()] ?? line.trim();
   const parts = spelt.split(/\s+/);
@@ -72,7 +72,7 @@ export function readCron(line: string): Cron | null {
   };
 }
 
-/** The clock on the wall of a zone, as if it hung at Greenwich. */
+/** The local time of a zone, represented as if it were UTC. */
 export function wallClock(zone: string, now: Date): Date | null {
   try {
     const parts = new Intl.DateTimeFormat("en-GB", {
@@ -96,7 +96,7 @@ export function wallClock(zone: string, now: Date): Date | null {
   }
 }
 
-/** The next moments after a moment on the same wall. */
+/** The next fire times after a local time of the same zone. */
 export function nextMoments(cron: Cron, after: Date, most: number): Date[] {
   const found: Date[] = [];
   const day = new Date(Date.UTC(after.getUTCFullYear(), after.getUTCMonth(), after.getUTCDate()));
@@ -114,7 +114,7 @@ export function nextMoments(cron: Cron, after: Date, most: number): Date[] {
   return found;
 }
 
-/** The fewest minutes between two moments of one day. */
+/** The shortest interval between two fire times of one day, in minutes. */
 export function closest(cron: Cron): number {
   const { minutes, hours } = cron;
   let least = 24 * 60;
@@ -126,7 +126,7 @@ export function closest(cron: Cron): number {
   return touching ? Math.min(least, across) : least;
 }
 
-/** A moment on such a wall, for people. */
+/** A local time as text. */
 export function wallWords(moment: Date): string {
   return moment.toLocaleString(undefined, {
     timeZone: "UTC",

@@ -1,5 +1,5 @@
-// The desk that all fields of one form share: where they put what was written, and what they may
-// ask. It stays the same while somebody writes, so that no field is drawn anew for its sake.
+// The React context that all fields of one form share: setting values and looking up samples. It is
+// stable while the user types, so that it causes no rerenders.
 
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef } from "react";
 import { Findings, FindingsProvider } from "./findings";
@@ -9,17 +9,17 @@ import type { Vocabulary } from "./vocabulary";
 
 export type FormContext = {
   set: (pointer: string, value: unknown) => void;
-  /** Changes what stands there now. */
+  /** Updates the current value at a pointer. */
   change: (pointer: string, how: (value: unknown) => unknown) => void;
   current: () => unknown;
   samples: () => Samples | undefined;
   secrets: () => string[];
-  /** Something is written there that cannot be read yet; null: it can. */
+  /** Reports input that cannot be parsed yet; null: it can. */
   broken: (pointer: string, text: string | null) => void;
   readOnly: boolean;
-  /** No names of code beside the titles: a form for people who answer. */
+  /** Hides identifiers next to the titles: a form for end users. */
   plain: boolean;
-  /** To be read first: every card is closed until somebody opens it. */
+  /** Read-first mode: every card is collapsed until opened. */
   folded: boolean;
   vocabulary?: Vocabulary;
 };
@@ -51,7 +51,7 @@ export type Given = {
   onBroken?: (broken: ReadonlyMap<string, string>) => void;
 };
 
-/** Everything that may change under a desk without the desk changing. */
+/** The latest props in refs, so that the context value does not change with them. */
 function useLive(given: Given) {
   const live = useRef(given);
   const document = useRef(given.value);
@@ -68,7 +68,7 @@ export function FormProvider({ children, ...given }: Given & { children: ReactNo
   const form = useMemo<FormContext>(() => {
     const unread = new Map<string, string>();
     const set = (pointer: string, value: unknown) => {
-      // Two changes may come before the page is drawn again; the second builds on the first.
+      // Two changes may arrive before the next render; the second builds on the first.
       document.current = put(document.current, pointer, value);
       live.current.onChange(document.current);
     };

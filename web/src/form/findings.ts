@@ -1,5 +1,5 @@
-// What is said about each place, kept beside the form: a new verdict draws only the fields anew
-// that it is about.
+// The findings by pointer, in a store outside the form: a new validation rerenders only the
+// affected fields.
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Finding } from "./values";
@@ -29,7 +29,7 @@ export class Findings {
     this.all = next;
     const before = this.known;
     this.known = new Map();
-    // Whoever hears the same as before keeps the very same list.
+    // Unchanged findings keep their array, so subscribers do not rerender.
     for (const [key, heard] of before) {
       const [mode, at] = [key.slice(0, 4), key.slice(4)];
       const now = this.find(at, mode === "deep");
@@ -38,7 +38,7 @@ export class Findings {
     for (const listener of this.listeners) listener();
   }
 
-  /** What is said of this very place, or also of places inside of it. */
+  /** The findings at this pointer; deep: also those inside it. */
   at(pointer: string, deep: boolean): readonly Finding[] {
     const key = `${deep ? "deep" : "here"}${pointer}`;
     const known = this.known.get(key);
@@ -58,7 +58,7 @@ export class Findings {
 
 const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
 
-/** What programs are told by path, people are told by the name of the section in the form. */
+/** Replaces the JSON path that programs see with the name of the section in the form. */
 export function inWordsOfForm(finding: Finding): Finding {
   const said = (text: string) => text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
   const { detail, suggestion } = finding;
@@ -68,7 +68,7 @@ export function inWordsOfForm(finding: Finding): Finding {
 const Context = createContext(new Findings());
 export const FindingsProvider = Context.Provider;
 
-/** The findings of a field; deep: of everything that has no field of its own inside of it. */
+/** The findings of a field; deep: including nested values without a field of their own. */
 export function useFindings(pointer: string, deep: boolean): readonly Finding[] {
   const store = useContext(Context);
   return useSyncExternalStore(store.subscribe, () => store.at(pointer, deep));

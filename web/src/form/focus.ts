@@ -1,4 +1,4 @@
-// Going to a field by its JSON pointer, also when it stands in a part that is folded away.
+// Focusing a field by its JSON pointer, also inside a collapsed section.
 
 import { useEffect, useState } from "react";
 import { above } from "./pointers";
@@ -10,7 +10,7 @@ const LONGEST_WAIT = 2500;
 const isInside = (pointer: string, part: string) =>
   pointer === part || pointer.startsWith(`${part}/`);
 
-/** A fold that opens by itself when somebody goes to a place inside of it. */
+/** A collapsible section that opens when a field inside it is focused. */
 export function useFold(
   pointer: string,
   openAtFirst: boolean,
@@ -53,9 +53,9 @@ function settleOn(holder: HTMLElement): void {
   }
 }
 
-/** Scrolls to the field of a place and puts the cursor there, or to the nearest field around it. */
+/** Scrolls to the field of a pointer, or the nearest field around it, and focuses it. */
 export function focusPointer(pointer: string): void {
-  // What is folded away opens one fold at a time: an inner one listens once its outer one shows.
+  // Sections open one at a time: a nested one is mounted only after its parent opened.
   const began = performance.now();
   let seen = "";
   const look = () => {

@@ -1,4 +1,4 @@
-// The pure parts of the form: places, kinds of fields, names in scope, cron and JSON.
+// The pure functions of the form: pointers, field kinds, names in scope, cron and JSON.
 
 import { describe, expect, it } from "vitest";
 import { insertFilter, insertValue, offersFor, overtyped, spellPath } from "../code/completing";
@@ -171,7 +171,7 @@ describe("templates", () => {
     expect(overtyped("}", "{{ 1", " }}")).toEqual({ cut: 0, go: 2 });
     expect(overtyped("}", "{{ 1 }", "}")).toEqual({ cut: 0, go: 1 });
     expect(overtyped("}", "{{ 1 }}", "}")).toBeNull();
-    // A brace of one's own, inside of the expression, is written.
+    // A literal brace inside the expression is inserted.
     expect(overtyped("}", '{{ {"a": 1', " }}")).toBeNull();
     expect(overtyped("}", '{{ {"a": "}"', "} }}")).toEqual({ cut: 0, go: 1 });
     expect(overtyped("}", '{"a": {"b": 1', "}}")).toBeNull();

@@ -1,10 +1,10 @@
-// One line that says what a step does, for a card that is folded.
+// A one-line summary of a step, for a collapsed card.
 
 import { isObject } from "./pointers";
 import type { Json, Schema } from "./values";
 
 const MOST = 90;
-// What people look for first in what an action is told.
+// The config keys that people look for first, in order.
 const TELLING = ["title", "subject", "text", "prompt", "goal", "task", "url", "query", "channel"];
 const HIDDEN = new Set(["source", "token", "headers"]);
 
@@ -15,7 +15,7 @@ const oneLine = (text: string) => {
 
 const isText = (value: unknown): value is string => typeof value === "string" && !!value.trim();
 
-/** What it is told, as far as one line can say it; nothing if it is told nothing in words. */
+/** The config in one line; empty if it has no text. */
 export function gistOf(step: Json, schema: Schema | undefined): string {
   const config = isObject(step.config) ? step.config : {};
   if (Array.isArray(config.steps)) {

@@ -1,4 +1,4 @@
-// Forms that are made from JSON Schemas: a whole definition, or one small document.
+// Forms generated from JSON Schemas: a definition, or one small document.
 
 export { DefinitionEditor, type DefinitionEditorProps } from "./DefinitionEditor";
 export { focusPointer } from "./focus";

@@ -1,5 +1,5 @@
-// Places in a document, by JSON pointer. Nothing is changed where it stands, and whatever was not
-// touched is the very same value as before: fields know by that what need not be drawn again.
+// JSON pointers. Updates are immutable and keep the identity of every untouched value, so fields
+// can skip rerendering.
 
 import type { Json } from "./values";
 
@@ -19,7 +19,7 @@ export const isObject = (value: unknown): value is Json =>
 
 const isIndex = (part: string) => /^[0-9]{1,6}$/.test(part);
 
-/** What stands there; undefined when nothing does. */
+/** The value at a pointer; undefined if there is none. */
 export function valueAt(document: unknown, pointer: string): unknown {
   let value = document;
   for (const part of partsOf(pointer)) {
@@ -30,7 +30,7 @@ export function valueAt(document: unknown, pointer: string): unknown {
   return value;
 }
 
-/** The document with a value at a place, or without one if it is undefined. */
+/** The document with the value set at a pointer, or removed if undefined. */
 export function put(document: unknown, pointer: string, value: unknown): unknown {
   return putAt(document, partsOf(pointer), value);
 }
@@ -47,7 +47,7 @@ function putAt(holder: unknown, [part, ...rest]: string[], value: unknown): unkn
   const before = isObject(holder) ? holder : {};
   const inner = rest.length ? putAt(own(before, part), rest, value) : value;
   if (inner !== undefined && Object.hasOwn(before, part)) {
-    // Its place among the other keys stays what it was.
+    // The key keeps its position.
     return Object.fromEntries(
       Object.entries(before).map(([key, one]) => [key, key === part ? inner : one]),
     );
@@ -58,7 +58,7 @@ function putAt(holder: unknown, [part, ...rest]: string[], value: unknown): unkn
 
 const own = (holder: Json, key: string) => (Object.hasOwn(holder, key) ? holder[key] : undefined);
 
-/** A key under another name, at the same place among the others. */
+/** Renames a key and keeps its position. */
 export function renamed(holder: Json, from: string, to: string): Json {
   return Object.fromEntries(
     Object.entries(holder).map(([key, one]) => [key === from ? to : key, one]),
@@ -71,7 +71,7 @@ export function moved<T>(list: readonly T[], from: number, to: number): T[] {
   return made;
 }
 
-/** Equal as JSON, whatever the order of the keys. */
+/** Equal as JSON, regardless of key order. */
 export function same(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -83,7 +83,7 @@ export function same(one: unknown, other: unknown): boolean {
     keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
 }
 
-/** A place in words: "step post, channel". */
+/** A pointer as text: "step post, channel". */
 export function placeWords(document: unknown, pointer: string): string {
   const parts = partsOf(pointer);
   const [list, number, ...inner] = parts;

@@ -1,5 +1,5 @@
-// What a JSON Schema says about one field: what kind of field it is, and what it is called. A
-// value that does not fit its schema is shown as JSON and stays what it is.
+// How a JSON Schema maps to a form field: its kind and its label. A value that does not match its
+// schema is shown as JSON.
 
 import { isInexact } from "../kit/exact";
 import { capital, plain } from "../kit/words";
@@ -35,7 +35,7 @@ export const isSteps = (value: unknown): value is Json[] =>
   Array.isArray(value) && value.length > 0 &&
   value.every((one) => isObject(one) && typeof one.action === "string");
 
-/** What a schema hints at for a form; definitions from elsewhere have the second spelling. */
+/** The form hints of a schema; definitions from outside use the second spelling. */
 export const hint = (schema: Schema, name: "widget" | "source" | "says"): unknown =>
   schema[`x-mainspring-${name}`] ?? schema[`x-surfsense-${name}`];
 
@@ -46,7 +46,7 @@ const saysShape = (schema: Schema) =>
     one in schema
   );
 
-/** A schema without its references and without "or nothing"; what stands beside a $ref wins. */
+/** The schema with references resolved and null removed; keywords next to a $ref win. */
 export function settled(given: unknown, root: Schema): Schema {
   let found: Schema = isObject(given) ? given : {};
   for (let depth = 0; depth < DEEPEST; depth += 1) {
@@ -70,7 +70,7 @@ export function settled(given: unknown, root: Schema): Schema {
 }
 
 const cache = new WeakMap<object, Schema>();
-/** The same, worked out once for each schema: fields compare schemas by identity. */
+/** The same, memoized per schema: fields compare schemas by identity. */
 export function settledOnce(given: unknown, root: Schema): Schema {
   if (!isObject(given)) return {};
   const known = cache.get(given);
@@ -80,7 +80,7 @@ export function settledOnce(given: unknown, root: Schema): Schema {
   return made;
 }
 
-/** The alternatives of a union that differ in more than a bound; empty where there is none. */
+/** The variants of a union that differ in more than a limit; empty if there are none. */
 export function variantsOf(schema: Schema, root: Schema): Schema[] {
   const some = (schema.oneOf ?? schema.anyOf) as Schema[] | undefined;
   if (!Array.isArray(some)) return [];
@@ -88,7 +88,7 @@ export function variantsOf(schema: Schema, root: Schema): Schema[] {
   return real.length > 1 && real.every(saysShape) ? real : [];
 }
 
-/** The key by whose constant alternatives are told apart. */
+/** The discriminator: the key whose constant differs between the variants. */
 export function tagOf(schema: Schema, variants: Schema[]): string | null {
   const named = schema.discriminator?.propertyName;
   if (typeof named === "string") return named;
@@ -97,7 +97,7 @@ export function tagOf(schema: Schema, variants: Schema[]): string | null {
   return keys.find((key) => variants.every((one) => constant(one, key))) ?? null;
 }
 
-/** Which alternative a value is of; -1: none. */
+/** The index of the variant that a value matches; -1: none. */
 export function variantAt(schema: Schema, variants: Schema[], value: unknown): number {
   const tag = tagOf(schema, variants);
   if (tag !== null) {
@@ -141,7 +141,7 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
   object: isObject,
 };
 
-/** Whether a value could be of this schema, looked at from afar. */
+/** Whether a value roughly matches this schema. */
 export function fits(schema: Schema, value: unknown): boolean {
   if (schema.const !== undefined) return schema.const === value;
   if (Array.isArray(schema.enum)) return schema.enum.includes(value);
@@ -156,7 +156,7 @@ const PICKED: Record<string, string> = {
   "idn-email": "email",
   uri: "url",
 };
-/** The browser's own kind of field for a format. */
+/** The HTML input type for a format. */
 export const pickedType = (schema: Schema): string | undefined => PICKED[schema.format];
 
 const isMoney = (schema: Schema) => hint(schema, "widget") === "money";
@@ -200,7 +200,7 @@ function kindOfList(name: string, schema: Schema, value: unknown, root: Schema):
 
 type Asked = { name: string; schema: Schema; value: unknown; root: Schema; templated: boolean };
 
-/** The kind of field for a value. Whatever does not fit is shown as JSON, which takes everything. */
+/** The kind of field for a value. A value that does not match is shown as JSON. */
 export function kindOf({ name, schema, value, root, templated }: Asked): Kind {
   if (isTemplate(value) && templated && hint(schema, "widget") !== "typescript") {
     return "template";
@@ -235,13 +235,13 @@ function kindOfMixed(types: string[], schema: Schema, value: unknown, templated:
 }
 
 const SMALL: ReadonlySet<Kind> = new Set(["choice", "yes", "number", "zone", "line", "picked"]);
-/** Small fields stand side by side where there is room. */
+/** Small fields are placed side by side. */
 export const isSmall = (kind: Kind) => SMALL.has(kind);
 
 export const titleOf = (name: string, schema: Schema): string =>
   typeof schema.title === "string" ? schema.title : capital(plain(name));
 
-/** What a person reads below a field. */
+/** The help text below a field. */
 export function hintOf(schema: Schema): string {
   const usual = schema.default;
   const text = typeof schema.description === "string" ? schema.description : "";
@@ -249,7 +249,7 @@ export function hintOf(schema: Schema): string {
   return tellable ? `${text} If left out: ${String(usual)}.`.trim() : text;
 }
 
-/** A first value for something that was just added; required parts are there, and empty. */
+/** The initial value of a new entry; required parts are present and empty. */
 export function startOf(given: unknown, root: Schema, depth = 0): unknown {
   const schema = settledOnce(given, root);
   if (schema.const !== undefined) return schema.const;
@@ -277,7 +277,7 @@ export function startOf(given: unknown, root: Schema, depth = 0): unknown {
   }
 }
 
-/** What a person wrote as the number it stands for; text that is none stays text. */
+/** The number that a text represents; other text stays text. */
 export function readNumber(text: string, asText: boolean): number | string | undefined {
   const spelt = text.trim();
   if (!spelt) return undefined;

@@ -1,5 +1,5 @@
-// Which names a template may use at one place of a definition: inputs, what started the run, the
-// outputs of earlier steps, the run itself, the item of a loop, and secrets where they may stand.
+// The names that a template can use at one pointer of a definition: inputs, the trigger, outputs of
+// earlier steps, the run, the loop item, and secrets where they are allowed.
 
 import type { Name } from "../code/completing";
 import { isObject, partsOf, valueAt } from "./pointers";
@@ -24,7 +24,7 @@ const FAILED: Record<string, string> = {
   error: "The problem, with detail, code and status",
 };
 
-/** What the actions, capabilities and triggers of this house give back, by their names. */
+/** The output schemas of the actions, capabilities and triggers, by name. */
 export type Outputs = {
   ofAction: (action: string) => Schema | null;
   ofTrigger: (trigger: Json) => Schema | null;
@@ -37,7 +37,7 @@ const said = (value: unknown): string => {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 };
 
-/** Names from a real value, filled up with those that only the schema knows. */
+/** Names from a sample value, completed with those that only the schema has. */
 export function namesOf(
   name: string,
   schema: Schema | null,
@@ -111,7 +111,7 @@ function sampleAt(path: string, samples?: Samples): unknown {
   return valueAt(whole[first!], rest.map((one) => `/${one}`).join(""));
 }
 
-/** Follows a place down through lists of steps and gathers what came before it. */
+/** Follows a pointer through nested lists of steps and collects the earlier steps. */
 function walk(document: unknown, pointer: string, samples?: Samples): Walk {
   const found: Walk = { earlier: [], items: [], afterFailure: false };
   let value = document;
@@ -169,7 +169,7 @@ type Place = {
   secrets?: string[];
 };
 
-/** Every name that may stand in a template at this place. */
+/** All names that a template can use at this pointer. */
 export function scopeAt({ document, pointer, outputs, samples, secrets }: Place): Name[] {
   const { earlier, items, afterFailure } = walk(document, pointer, samples);
   const steps = earlier.flatMap((one) => nameOfStep(one, outputs, samples));

@@ -1,6 +1,6 @@
-// Names for new steps: short, of their action, and of nobody else.
+// Ids for new steps: short, derived from the action, unique.
 
-/** A name for a step that no other has. */
+/** An unused id for a step. */
 export function freshStepId(document: unknown, action: string): string {
   const spelt = JSON.stringify(document) ?? "";
   const stem =

@@ -1,4 +1,4 @@
-// JSON as people write it, and where it stops being JSON.
+// JSON as typed, and the position of its first syntax error.
 
 import { oddityIn } from "../kit/exact";
 
@@ -28,7 +28,7 @@ function unread(text: string, message: string): Read {
   return { problem: `This is not JSON yet: ${phrase}: ${what}.`, line };
 }
 
-/** The value, or what is wrong and on which line. Nothing is read that would be changed by it. */
+/** The value, or the error and its line. JSON that parsing would change is rejected. */
 export function readJson(text: string): Read {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-// The browser's own judgement, a moment after somebody stopped writing.
+// Debounced validation in the browser.
 
 import { useEffect, useMemo, useState } from "react";
 import type { Finding } from "./values";
@@ -23,7 +23,7 @@ export function useCheck(
       clearTimeout(timer);
     };
   }, [value, check]);
-  // Where the server has spoken, or a question is asked, it is not said twice.
+  // Pointers with a server finding or an open question are skipped, so nothing is reported twice.
   return useMemo(() => {
     const spoken = new Set(
       answer.filter((one) => one.level !== "warning").map((one) => one.pointer),

@@ -1,12 +1,12 @@
-// What the form hands in and out; other screens build on these.
+// The public types of the form.
 
 export type Level = "error" | "warning" | "note";
-/** Something said about one place of a document. */
+/** A message about one pointer of a document. */
 export type Finding = { pointer: string; detail: string; level: Level; suggestion?: string };
-/** Real values of a past run, to be picked from while a template is written. */
+/** Sample values of a past run, offered while a template is edited. */
 export type Samples = { inputs?: unknown; payload?: unknown; steps: Record<string, unknown> };
 
-// A JSON Schema is anything that its author wrote; only what is read here is named.
+// A JSON Schema can hold any keyword; only those that are read here are named.
 // deno-lint-ignore no-explicit-any
 export type Schema = Record<string, any>;
 export type Json = Record<string, unknown>;

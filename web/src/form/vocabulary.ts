@@ -1,4 +1,4 @@
-// The words of this house: what steps can do, what can start a run, and what templates may use.
+// The vocabulary of this installation: actions, capabilities, triggers, template filters and tests.
 
 import { api, type Schemas } from "../api/client";
 import { capital, plain } from "../kit/words";
@@ -19,7 +19,7 @@ export type Vocabulary = {
   definition: Schema;
   actions: Map<string, Word>;
   triggers: Map<string, Word>;
-  /** For a picker: the actions first, then capabilities by what they belong to. */
+  /** Options for a picker: actions first, then capabilities by group. */
   choices: { group: string; items: { value: string; label: string }[] }[];
   events: string[];
   allowed: Allowed;
@@ -105,7 +105,7 @@ export function makeVocabulary(
 
 const FOREVER = { staleTime: 5 * 60_000 };
 
-/** All words, once they are there. */
+/** The whole vocabulary, once loaded. */
 export function useVocabulary() {
   const definition = api.useQuery("get", "/api/v1/schemas/definition", {}, FOREVER);
   const words = api.useQuery("get", "/api/v1/vocabulary", {}, FOREVER);

@@ -1,4 +1,4 @@
-// What was asked of the server: waiting for it, being refused, or having it.
+// The state of a query: loading, failed, or loaded.
 
 import { Alert, Button, Group, Loader, Skeleton, Stack, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
@@ -9,7 +9,7 @@ import { sentence } from "../api/problem";
 import { CopyButton } from "./Copy";
 import { Problem } from "../api/problem";
 
-// Where a person can fix what a problem names.
+// The screen where the user can fix a problem.
 const WAYS: Record<string, { to: string; label: string }> = {
   not_connected: { to: "/integrations", label: "Go to Integrations" },
   reconnect: { to: "/integrations", label: "Go to Integrations" },
@@ -18,7 +18,7 @@ const WAYS: Record<string, { to: string; label: string }> = {
   owner_mail_unverified: { to: "/settings/you", label: "Go to your settings" },
 };
 
-/** A problem as a person can act on it; its whole text can be copied for somebody who helps. */
+/** A problem with its remedy; its full text can be copied for support. */
 export function ProblemNote({ problem, again }: { problem: unknown; again?: () => void }) {
   const details = problem instanceof Problem ? problem.told : null;
   const codes = [details?.code ?? "", ...(details?.errors ?? []).map((one) => one.code)];
@@ -63,7 +63,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
   );
 }
 
-/** Says that something is going on, once it has taken a second. */
+/** Shows a progress message after one second. */
 export function Slow({ words: text = "Still working …" }: { words?: string }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -81,7 +81,7 @@ export function Slow({ words: text = "Still working …" }: { words?: string }) 
 
 type Props<T> = {
   of: Pick<UseQueryResult<T, unknown>, "data" | "error" | "refetch">;
-  /** As many grey lines as the answer will be tall. */
+  /** The number of skeleton lines. */
   lines?: number;
   children: (data: NonNullable<T>) => ReactNode;
 };

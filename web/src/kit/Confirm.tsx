@@ -1,4 +1,4 @@
-// Asking once more before something that cannot be taken back.
+// A confirmation dialog for actions that cannot be undone.
 
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from "react";

@@ -1,4 +1,4 @@
-// Copying: a text, or one operation as a command or as a call of a tool.
+// Copy buttons: a text, or one operation as a curl command or an MCP tool call.
 
 import { ActionIcon, Button, CopyButton as Copying, Menu } from "@mantine/core";
 import { Check, Copy, Terminal } from "lucide-react";
@@ -20,7 +20,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   );
 }
 
-/** An icon that copies; its label says what. */
+/** An icon button that copies; its label describes the text. */
 export function CopyIcon({ text, label }: { text: string; label: string }) {
   return (
     <Copying value={text} timeout={1500}>
@@ -40,10 +40,10 @@ export function CopyIcon({ text, label }: { text: string; label: string }) {
 
 export type Operation = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With its values filled in: /api/v1/runs/0190…/cancel */
+  /** With parameters filled in: /api/v1/runs/0190…/cancel */
   path: string;
   body?: unknown;
-  /** The capability that does the same, and its arguments, for an MCP client. */
+  /** The capability and arguments of the same operation, for an MCP client. */
   tool?: string;
   arguments?: unknown;
 };
@@ -69,11 +69,11 @@ export function asTool({ tool, arguments: given, body }: Operation): string {
 
 type CopyAsProps = {
   operations: { label: string; operation: Operation }[];
-  /** What no program may do: the page where a person does it. */
+  /** For operations reserved to people: the page where a person does it. */
   links?: { label: string; to: string }[];
 };
 
-/** The same for programs: what this screen does, as a command and as a call over MCP. */
+/** The operations of this screen for programs: as a curl command and as an MCP call. */
 export function CopyAs({ operations, links = [] }: CopyAsProps) {
   return (
     <Menu position="bottom-end" shadow="md" width={280}>

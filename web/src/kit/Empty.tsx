@@ -1,4 +1,4 @@
-// Where there is nothing yet: what would be here, and how it gets here.
+// The empty state of a list: what belongs here and how to add it.
 
 import { Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import type { LucideIcon } from "lucide-react";

@@ -1,4 +1,4 @@
-// A value as JSON, to be read and copied.
+// A value as JSON, with a copy button.
 
 import { Box, Code } from "@mantine/core";
 import { CopyIcon } from "./Copy";

@@ -1,4 +1,4 @@
-// A moment: how far away it is, and exactly when, for whoever looks closer.
+// A timestamp: relative, with the exact time as a tooltip.
 
 import { Text, Tooltip } from "@mantine/core";
 import { useClock } from "./clock";

@@ -1,4 +1,4 @@
-// The head of every screen: where one is, what it is, and what can be done.
+// The header of every screen: breadcrumbs, title and actions.
 
 import { Anchor, Box, Group, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -8,7 +8,7 @@ import { visible } from "./words";
 
 type Props = {
   title: string;
-  /** Beside the title: a badge or two. */
+  /** Badges next to the title. */
   beside?: ReactNode;
   sub?: ReactNode;
   right?: ReactNode;

@@ -1,4 +1,4 @@
-// A status as a badge: a word and a colour, never a colour alone.
+// A status badge: text and colour, never colour alone.
 
 import { Badge } from "@mantine/core";
 import { plain, type Tone, toneOf } from "./words";

@@ -1,5 +1,4 @@
-// Doing something that may be refused: busy while it goes on, a word when it is done, the whole
-// problem when it is not.
+// Actions that may fail: pending state, a notification on success, the problem on failure.
 
 import { notifications } from "@mantine/notifications";
 import { useCallback, useState } from "react";
@@ -11,7 +10,7 @@ export function sayDone(message: string): void {
   notifications.show({ message, color: "teal", closeButtonProps });
 }
 
-/** Done, and something is missing before it has an effect. */
+/** Done, but something else is needed before it takes effect. */
 export function sayHint(message: string): void {
   notifications.show({ message, color: "yellow", autoClose: 12_000, closeButtonProps });
 }
@@ -27,7 +26,7 @@ export function sayProblem(problem: unknown): void {
 
 type Acting = {
   busy: boolean;
-  /** Runs the work; false: it was refused, and the person was told. */
+  /** Runs the action; false: it failed, and the user was notified. */
   act: (work: () => Promise<unknown>, done?: string) => Promise<boolean>;
 };
 

@@ -1,11 +1,11 @@
-// What a screen shows stands in its address, so that it can be shared and gone back to.
+// The state of a screen is kept in its URL, so that it can be shared and the back button works.
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 
 type Values = Record<string, string | undefined>;
 
-/** The values behind the ? of the address, and a way to change some of them. */
+/** The query parameters of the URL, and a setter for some of them. */
 export function useAddress(): [Values, (change: Values) => void] {
   const values = useSearch({ strict: false }) as Values;
   const navigate = useNavigate();

@@ -13,7 +13,7 @@ it("goes by the server, and not by a browser whose clock is wrong", () => {
   expect(new Date(now()).toISOString()).toBe("2026-11-17T12:05:00.000Z");
   vi.advanceTimersByTime(2_000);
   expect(new Date(now()).toISOString()).toBe("2026-11-17T12:05:02.000Z");
-  // The time that an answer takes is no difference between two clocks, and no date changes nothing.
+  // The latency of a response is not a clock difference, and a missing date changes nothing.
   setClock("Tue, 17 Nov 2026 12:00:01 GMT");
   expect(now()).toBe(Date.now());
   setClock(null);

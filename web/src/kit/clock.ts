@@ -1,12 +1,12 @@
-// One clock for the whole page: the server's, so that what it wrote down and what is counted here go
-// together, and the same for every time on a screen.
+// One clock for the whole page, synchronized with the server, so that server timestamps and local
+// countdowns agree and every time on a screen is consistent.
 
 import { useSyncExternalStore } from "react";
 
 const EVERY = 10_000;
-// As far as the moment on the screen may be behind when an answer arrives.
+// How far the displayed time may lag behind when a response arrives.
 const AT_MOST = 500;
-// An answer says its time in whole seconds, and takes a while to arrive.
+// The Date header has whole seconds, and a response takes time to arrive.
 const UNNOTICED = 3_000;
 
 let ahead = 0;
@@ -25,17 +25,17 @@ function watch(watcher: () => void) {
   return () => watchers.delete(watcher);
 }
 
-/** Sets the clock by the time that the server gives with an answer. */
+/** Synchronizes the clock with the Date header of a response. */
 export function setClock(date: string | null, here = Date.now()): void {
   const there = date ? Date.parse(date) : NaN;
   if (Number.isNaN(there)) return;
   ahead = Math.abs(there - here) > UNNOTICED ? there - here : 0;
-  // What an answer tells of has happened before now, on every screen.
+  // Events in a response happened before now, on every screen.
   if (Math.abs(now() - shown) > AT_MOST) tick();
 }
 
-/** The time by the server's clock, in milliseconds. */
+/** The server time, in milliseconds. */
 export const now = (): number => Date.now() + ahead;
 
-/** The same moment for everything that is on the screen; it goes on every few seconds. */
+/** The same time for everything on the screen; it ticks every few seconds. */
 export const useClock = (): number => useSyncExternalStore(watch, () => shown);

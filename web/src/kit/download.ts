@@ -1,4 +1,4 @@
-// Something that the page has, saved as a file by the browser.
+// Saves generated content as a file.
 
 export function download(name: string, text: string, type = "application/json"): void {
   const address = URL.createObjectURL(new Blob([text], { type }));
@@ -6,11 +6,11 @@ export function download(name: string, text: string, type = "application/json"):
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has begun to read it by then.
+  // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** One line of comma-separated values; a cell that begins like a formula is kept as text. */
+/** One CSV line; a cell that begins like a formula is escaped. */
 const line = (cells: readonly unknown[]) =>
   cells.map((cell) => {
     const text = cell === null || cell === undefined ? "" : String(cell);

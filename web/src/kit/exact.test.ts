@@ -1,4 +1,4 @@
-// What reading JSON in a browser would change is found before it is read.
+// Losses of parsing JSON in a browser are detected before parsing.
 
 import { expect, it } from "vitest";
 import { indented, inexactIn, oddityIn, partOf } from "./exact";

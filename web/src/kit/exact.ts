@@ -1,11 +1,11 @@
-// JSON as it is written, and what a browser would silently make of it: of two keys with one name
-// only the last is kept, and long numbers are rounded.
+// JSON as raw text, and what parsing it would silently lose: duplicate keys and the precision of
+// long numbers.
 
 export type Oddity = { at: number; words: string; token: string };
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:]/g;
 
-/** A number that would be another one, or none, after it was read here and sent back. */
+/** A number that parsing and serializing would change. */
 export function isInexact(number: string): boolean {
   const read = Number(number);
   if (!Number.isFinite(read)) return true;
@@ -20,7 +20,7 @@ const tooLong = (token: string) =>
 
 const isNumber = (token: string) => /^[-\d]/.test(token);
 
-/** The first place of valid JSON that reading would change. */
+/** The first place in valid JSON that parsing would change. */
 export function oddityIn(text: string): Oddity | null {
   const open: (Set<string> | null)[] = [];
   let before = "";
@@ -40,7 +40,7 @@ export function oddityIn(text: string): Oddity | null {
   return null;
 }
 
-/** The numbers in valid JSON that reading would change, each once. */
+/** The distinct numbers in valid JSON that parsing would change. */
 export function inexactIn(text: string): string[] {
   const found = new Set<string>();
   for (const [token] of text.matchAll(TOKEN)) {
@@ -49,7 +49,7 @@ export function inexactIn(text: string): string[] {
   return [...found];
 }
 
-/** What stands under a key of the outermost object, letter by letter; null: nothing does. */
+/** The raw text of a top-level key; null: there is none. */
 export function partOf(text: string, key: string): string | null {
   const wanted = JSON.stringify(key);
   let [depth, from] = [0, -1];
@@ -65,7 +65,7 @@ export function partOf(text: string, key: string): string | null {
   return null;
 }
 
-/** The same JSON over several lines; every value stays as it is written. */
+/** The same JSON, indented; every value keeps its text. */
 export function indented(text: string): string {
   let [made, depth, last] = ["", 0, ""];
   const line = () => `\n${"  ".repeat(depth)}`;

@@ -1,4 +1,4 @@
-// What one person wrote is never another's to read.
+// One user's unsent input is never readable by another.
 
 import { beforeEach, expect, it, vi } from "vitest";
 import { forgetAll, keepFor, keeping } from "./keeping";
@@ -9,7 +9,7 @@ const at = (user: string, workspace: string) =>
 const keep = (key: string, text: string) => keeping(key).keep(text);
 const kept = (key: string) => keeping(key).kept();
 
-/** The browser's own keeper, as far as it is used: its keys are its own properties. */
+/** A fake of sessionStorage: its keys are its own properties. */
 function tab(): Storage {
   const hidden = { enumerable: false };
   return Object.defineProperties({} as Record<string, string>, {

@@ -1,4 +1,4 @@
-// What somebody wrote and did not send: kept in this tab, for this person in this workspace only.
+// Unsent input, kept in sessionStorage, for this user in this workspace only.
 
 import type { Who } from "../api/session";
 
@@ -13,11 +13,11 @@ function drop(isOut: (name: string) => boolean): void {
       if (name.startsWith(START) && isOut(name)) sessionStorage.removeItem(name);
     }
   } catch {
-    // A tab that keeps nothing has nothing to forget.
+    // Without storage there is nothing to clear.
   }
 }
 
-/** Who is here, and where; what anybody else wrote in this tab is gone. */
+/** Sets the user and workspace; input of anybody else in this tab is removed. */
 export function keepFor({ user, workspace }: Pick<Who, "user" | "workspace">): void {
   const person = `${KEPT}${user.id}.`;
   const next = `${person}${workspace.id}.`;
@@ -26,7 +26,10 @@ export function keepFor({ user, workspace }: Pick<Who, "user" | "workspace">): v
   drop((name) => !name.startsWith(person));
 }
 
-/** The place of one text. It stays with who is here now, even when the page turns to another. */
+/**
+ * The storage of one text. It belongs to the current user, even if the page later changes to
+ * another.
+ */
 export function keeping(key: string) {
   const name = mine === null ? null : mine + key;
   return {
@@ -34,7 +37,7 @@ export function keeping(key: string) {
       try {
         if (name && mine !== null) sessionStorage.setItem(name, text);
       } catch {
-        // A tab that keeps nothing still has what stands on the page.
+        // Without storage the text is still on the page.
       }
     },
     kept(): string | null {
@@ -48,7 +51,7 @@ export function keeping(key: string) {
   };
 }
 
-/** Somebody leaves: nothing of theirs stays in this tab, and nothing is kept any more. */
+/** On sign-out: removes everything from this tab and stops storing. */
 export function forgetAll(): void {
   mine = null;
   drop(() => true);

@@ -1,6 +1,6 @@
-// Long lists, a page at a time: how `api.useInfiniteQuery` asks for the next one.
+// Cursor pagination for `api.useInfiniteQuery`.
 
-/** The first page has no cursor; each page names the one of the next, or none. */
+/** The first page has no cursor; each page has the cursor of the next one, or null. */
 export const byCursor = {
   pageParamName: "cursor",
   initialPageParam: null as string | null,

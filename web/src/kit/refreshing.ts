@@ -1,5 +1,4 @@
-// Lists that keep up with what happens: asked for again when the stream tells of a run, and not
-// more often than a person could follow.
+// Lists that follow live updates: refetched when the stream reports a run, throttled.
 
 import { useEffect, useRef } from "react";
 import { refresh } from "../api/client";
@@ -7,7 +6,7 @@ import { useLive } from "../api/live";
 
 const PAUSE = 800;
 
-/** Asks again for what begins so whenever a run that concerns it is new or has changed. */
+/** Refetches queries with this prefix whenever a matching run is new or has changed. */
 export function useRunsRefresh(beginnings: string[], automationId?: string): void {
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
   useEffect(() => () => {

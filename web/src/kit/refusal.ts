@@ -1,19 +1,19 @@
-// A form that was refused keeps what was typed, and says what is wrong at the field it is about.
+// A rejected form keeps its input and shows each error at its field.
 
 import { useCallback, useState } from "react";
 import { byPointer, Problem, sentence } from "../api/problem";
 
-// Problems that name no field, though they are about one.
+// Error codes without a pointer that belong to a field.
 const ABOUT: Record<string, string> = { email_taken: "email" };
 
 export type Refusal = {
-  /** What is wrong with this field, or nothing. */
+  /** The error of this field, if any. */
   at: (field: string) => string | undefined;
-  /** What is wrong with none of the fields that were named. */
+  /** Errors that belong to none of the named fields. */
   rest: unknown;
 };
 
-/** The problem, shared out among the fields of a form; what fits none of them is the rest. */
+/** Distributes a problem over the fields of a form; the rest belongs to no field. */
 export function shareOut(problem: unknown, fields: readonly string[]): Refusal {
   if (!(problem instanceof Problem)) return { at: () => undefined, rest: problem };
   const found = Object.entries(byPointer(problem.findings))
@@ -28,9 +28,9 @@ export function shareOut(problem: unknown, fields: readonly string[]): Refusal {
 type Sending = {
   busy: boolean;
   refusal: Refusal;
-  /** Runs the work; true: it was done. */
+  /** Runs the request; true: it succeeded. */
   send: (work: () => Promise<unknown>) => Promise<boolean>;
-  /** Whoever changes a field has heard what was wrong with it. */
+  /** Clears the error of a field when it is edited. */
   forget: () => void;
 };
 

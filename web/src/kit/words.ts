@@ -1,4 +1,4 @@
-// Times, money, statuses and triggers, in words.
+// Formatting of times, money, statuses and triggers.
 
 import { now } from "./clock";
 
@@ -6,7 +6,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A moment as people write it; in a zone, if one is named. */
+/** A date and time in the user's locale; in a time zone, if one is named. */
 export function moment(text: string, timeZone?: string): string {
   return new Date(text).toLocaleString(undefined, {
     dateStyle: "medium",
@@ -19,7 +19,7 @@ export function day(text: string): string {
   return new Date(text).toLocaleDateString(undefined, { dateStyle: "medium" });
 }
 
-/** How long something took: "420 ms", "3.2 s", "2 min 5 s". */
+/** A duration: "420 ms", "3.2 s", "2 min 5 s". */
 export function span(seconds: number): string {
   if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -35,25 +35,25 @@ function both(seconds: number, large: number, name: string, small: number, small
   return `${Math.floor(seconds / large)} ${name}${rest ? ` ${rest} ${smallName}` : ""}`;
 }
 
-/** The time between two moments, or until now. */
+/** The time between two timestamps, or until now. */
 export function between(from: string, to?: string | null): string {
   return span((new Date(to ?? now()).getTime() - new Date(from).getTime()) / 1000);
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** About how far away a moment is: "in 3 hours", "2 days ago". */
+/** A relative time: "in 3 hours", "2 days ago". */
 export function away(text: string, from = now()): string {
   const seconds = (new Date(text).getTime() - from) / 1000;
   const size = Math.abs(seconds);
-  // The moment on the screen may be a little behind.
+  // The clock of the screen may lag a little behind.
   if (size < 45) return seconds < 1 ? "just now" : "in a moment";
   if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), "minute");
   if (size < DAY) return relative.format(Math.round(seconds / HOUR), "hour");
   return relative.format(Math.round(seconds / DAY), "day");
 }
 
-/** Money, with as many digits as are needed to see it. */
+/** US dollars, with as many digits as necessary. */
 export function usd(amount: number | string | null | undefined): string {
   const value = Number(amount ?? 0);
   if (!value) return "$0";
@@ -99,13 +99,13 @@ export const toneOf = (word: string): Tone => TONES[word] ?? "quiet";
 
 type Ended = { status: string; reason?: string | null };
 
-/** The status of a run as people see it: not every run that reached its end did all of it. */
+/** The displayed status of a run: one with failed items is only partly successful. */
 export const runStatus = ({ status, reason }: Ended): string =>
   status === "succeeded" && reason === "items_failed" ? "partly_failed" : status;
 
 type Dated = { created_at: string; started_at: string | null; finished_at: string | null };
 
-/** When a run was last heard of, the same wherever it is listed: its end, else its beginning. */
+/** The time of a run in every list: its end, otherwise its start. */
 export const runAt = (run: Dated): string => run.finished_at ?? run.started_at ?? run.created_at;
 
 const OUTCOMES: Record<string, string> = {
@@ -137,7 +137,7 @@ const DAYS = [
 ];
 const isNumber = (part: string | undefined): part is string => !!part && /^[0-9]+$/.test(part);
 
-/** A cron line in words; null where words would be longer than the line. */
+/** A cron expression as text; null if the text would be longer than the expression. */
 export function cronWords(cron: string): string | null {
   const [minute, hour, date, month, weekday] = cron.trim().split(/\s+/);
   if (!minute || !hour || !weekday || date !== "*" || month !== "*") return null;
@@ -177,7 +177,7 @@ export function triggerWords(trigger: { type: string; config?: Record<string, un
   }
 }
 
-/** What each bound of a grant allows. */
+/** The text of one limit of a grant. */
 export function boundWords(name: string, bound: unknown): string {
   const list = Array.isArray(bound) ? bound.map(String).join(", ") || "none" : null;
   if (name === "hosts") return list === "none" ? "nowhere" : `at ${list ?? String(bound)}`;
@@ -186,19 +186,22 @@ export function boundWords(name: string, bound: unknown): string {
   return `${plain(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
 }
 
-// What has no look of its own; letters, marks and a pattern of which nothing is seen but a gap; and
-// the plane of tags and variation selectors. Lines and tabs are seen by what they do.
+// Characters without a visible glyph: control and format characters, fillers, blank Braille, tags
+// and variation selectors. Tabs and line breaks are visible by their effect.
 const UNSEEN =
   /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
 const JOINERS = "\u200c\u200d";
 const isBeyondAscii = (one: string | undefined) => one !== undefined && one > "\u007f";
 
-/** These two join letters and emoji, and turn nothing around; beside plain letters they only hide. */
+/**
+ * Zero-width joiners inside emoji or scripts that need them; between ASCII letters they only hide
+ * text.
+ */
 function joins(text: string, one: string, at: number): boolean {
   return JOINERS.includes(one) && isBeyondAscii(text[at - 1]) && isBeyondAscii(text[at + 1]);
 }
 
-/** Characters that turn text around, or are not seen at all, spelled out. */
+/** Escapes invisible and bidirectional control characters. */
 export const visible = (text: string) =>
   text.replace(
     UNSEEN,

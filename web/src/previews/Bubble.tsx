@@ -1,4 +1,4 @@
-// A message, as it will stand in its channel.
+// A chat message as it will appear in its channel.
 
 import { Avatar, Box, Group, Stack, Text } from "@mantine/core";
 import { visible } from "../kit/words";

@@ -1,4 +1,4 @@
-// A draft as it will be delivered, whatever it is, with everything else that goes with it.
+// The preview of a draft as it will be delivered, with all of its other arguments.
 
 import { Box, Stack, Text } from "@mantine/core";
 import { api } from "../api/client";

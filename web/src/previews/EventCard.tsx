@@ -1,4 +1,4 @@
-// An event, as a calendar shows it: what, when for whoever looks, when as it is sent, and who.
+// A calendar event: title, local time, time as sent, and attendees.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
 import { moment, visible } from "../kit/words";
@@ -6,7 +6,7 @@ import { listed, parted, sentMoment, type Shape } from "./shape";
 import { drawn, Files, Lines, Words } from "./Value";
 
 const isExact = (sent: string) => /T/.test(sent) && !Number.isNaN(Date.parse(sent));
-// Without an offset the time is meant in the zone of the event, and is not ours to convert.
+// Without an offset the time is in the event's time zone and must not be converted.
 const hasZone = (sent: string) => /(Z|[+-]\d\d:?\d\d)$/.test(sent);
 
 function When({ sent }: { sent: string }) {

@@ -1,4 +1,4 @@
-// An e-mail, as whoever receives it will see it: to whom first, then the subject, then the words.
+// An e-mail as the recipient will see it: recipients, subject, body.
 
 import { Avatar, Box, Divider, Group, Stack, Text } from "@mantine/core";
 import { Mail } from "lucide-react";

@@ -1,4 +1,4 @@
-// Issues, files, requests, rows, and whatever has no look of its own.
+// Previews of issues, files, requests, rows, and a fallback for everything else.
 
 import { Badge, Box, Group, Stack, Text } from "@mantine/core";
 import { CircleDot, FileText } from "lucide-react";
@@ -96,7 +96,7 @@ export function RequestCard({ shape }: Props) {
   );
 }
 
-/** What is written into a table: one line for each of its cells. */
+/** A row to be written: one line per cell. */
 export function RowsCard({ shape }: Props) {
   return (
     <Stack gap="sm" className="delivered" p="lg">

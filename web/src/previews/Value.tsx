@@ -1,4 +1,4 @@
-// A value as people read it; characters that hide or turn text around are spelled out.
+// A value as text; invisible and bidirectional characters are escaped.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
 import { Paperclip } from "lucide-react";
@@ -25,7 +25,7 @@ export function Value({ of, name }: { of: unknown; name: string }) {
   return <Json value={of} label={capital(plain(name))} most={240} />;
 }
 
-/** Text with its lines as they are. */
+/** Text with its line breaks. */
 export function Words({ text, mono }: { text: string; mono?: boolean }) {
   return (
     <Text
@@ -41,7 +41,7 @@ export function Words({ text, mono }: { text: string; mono?: boolean }) {
   );
 }
 
-/** A name and what stands for it, in two columns that become one on a phone. */
+/** Name and value, in two columns that become one on a phone. */
 export function Lines({ lines }: { lines: { name: string; label?: string; value: ReactNode }[] }) {
   if (!lines.length) return null;
   return (

@@ -1,9 +1,9 @@
-// What a draft will be where it arrives, as a shape that can be drawn. Whatever goes with it and has
-// no place in the drawing is kept beside it, so that nothing leaves which nobody has seen.
+// The preview of a draft as plain data. Arguments that the preview does not use are listed below
+// it, so that nothing is sent unseen.
 
 export type Fields = Record<string, unknown>;
 
-/** As much of a draft as is needed to draw it. */
+/** The fields of a draft that the preview needs. */
 export type Drawn = {
   capability: string;
   action: string;
@@ -20,18 +20,18 @@ export type Kind = "email" | "event" | "message" | "issue" | "file" | "request" 
 
 export type Shape = {
   kind: Kind;
-  /** What it is called there: a subject, a title, the name of a file. */
+  /** The title: a subject, an issue title, a file name. */
   title: string | null;
-  /** To whom and where, in the order in which that is read. */
+  /** The destination and recipients, in reading order. */
   lines: Line[];
-  /** The words themselves, each under its own name. */
+  /** The text fields, each with its name. */
   texts: Line[];
   files: File[];
-  /** What else goes with it. */
+  /** All other arguments. */
   rest: Line[];
 };
 
-// Around the fields of an action: told as its name, its batch and its account already.
+// Already shown as the action's name, its batch and its account.
 const AROUND = new Set(["install_id", "action_name", "batch_id", "attachments"]);
 
 type Plan = { lines: string[]; title: string[]; texts: string[] };
@@ -81,7 +81,7 @@ const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === "";
 
-/** The fields that an action is asked with, wherever in the arguments they stand. */
+/** The arguments of the action, wherever they are nested. */
 export function fieldsOf(draft: Pick<Drawn, "arguments" | "within">): Fields {
   const inner = draft.within ? draft.arguments[draft.within] : undefined;
   return inner && typeof inner === "object" ? inner as Fields : draft.arguments;
@@ -142,14 +142,14 @@ function filesOf(given: unknown): File[] {
   }));
 }
 
-/** Takes lines out by their names: those that were asked for, and all others. */
+/** Splits lines by name: those requested, and all others. */
 export function parted(lines: Line[], names: string[]): [Record<string, unknown>, Line[]] {
   const own = lines.filter(({ name }) => names.includes(name));
   const others = lines.filter(({ name }) => !names.includes(name));
   return [Object.fromEntries(own.map(({ name, value }) => [name, value])), others];
 }
 
-/** A moment of an event as it is sent: a text, or what calendars call it. */
+/** The time of an event as it is sent: a text, or a calendar object. */
 export function sentMoment(given: unknown): string {
   if (typeof given === "string") return given;
   const { dateTime, date } = (given ?? {}) as { dateTime?: string; date?: string };
@@ -167,7 +167,7 @@ export function bytesWords(bytes: number): string {
 
 type Named = { name: string; label: string };
 
-/** Where it arrives, by the integration or by the beginning of the action's name. */
+/** The destination, by integration or by the prefix of the action's name. */
 export function placeOf(
   draft: Pick<Drawn, "source" | "capability" | "action">,
   integrations: Named[],

@@ -14,7 +14,7 @@ const CHOICES = [
   { value: "automatic", label: "Send automatically" },
 ];
 
-/** The mode in the definition now; otherwise the one that was reviewed. */
+/** The mode in the current definition; otherwise the reviewed one. */
 export function modeOf(write: Write, definition: unknown): Write["mode"] {
   const said = valueAt(definition, write.pointer);
   if (said === undefined) return write.mode;
@@ -42,7 +42,7 @@ export function Approvals({ writes, definition, choose }: Props) {
   );
 }
 
-/** Where it goes, by which account, and with which text. */
+/** The destination, the account and the text. */
 function Sent({ write }: { write: Write }) {
   return (
     <Stack gap={4} mb={8}>

@@ -1,4 +1,4 @@
-// What a change changes: in words, what it may do more, and every line of the definition.
+// What a change does: in sentences, its additional grants, and the diff of the definition.
 
 import { Alert, Box, Card, List, Stack, Text, Title } from "@mantine/core";
 import { ShieldAlert } from "lucide-react";

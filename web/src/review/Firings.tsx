@@ -1,4 +1,4 @@
-// A rehearsal, firing by firing: what happened then, and what would have happened.
+// A rehearsal, firing by firing: what happened, and what the changed version would have done.
 
 import { Anchor, Badge, Box, Card, Group, Loader, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// What is wrong and what is worth a look; each leads to its field.
+// Errors and warnings; each links to its field.
 
 import { Anchor, Badge, Box, Group, Stack, Text } from "@mantine/core";
 import { placeWords } from "../form/pointers";

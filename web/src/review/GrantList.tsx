@@ -1,4 +1,4 @@
-// What it may do, with its bounds, and that it may do nothing else.
+// The grants with their limits; everything else is denied.
 
 import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
@@ -48,7 +48,7 @@ export function GrantList({ grants }: { grants: Grant[] }) {
   );
 }
 
-/** What a change lets it do that it may not do now. */
+/** The additional grants of a change. */
 export function WidenedList({ widened, grants }: { widened: Change["widened"]; grants: Grant[] }) {
   return (
     <Lines title="It may then, and may not now">

@@ -1,5 +1,5 @@
-// How far it reaches: what wakes it, which systems outside it asks or sends to, what it keeps,
-// which secret goes where, and what waits for a person.
+// The impact: what starts it, which external systems it reads or writes, what it stores, where
+// secrets are sent, and what needs approval.
 
 import { Stack, Text } from "@mantine/core";
 import { Archive, Globe, Hand, KeyRound, Send, Zap } from "lucide-react";

@@ -1,4 +1,4 @@
-// One line of what is read before agreeing: an icon, what it is, and why.
+// One line of a review: an icon, a title and a reason.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
 import type { LucideIcon } from "lucide-react";
@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 
 type LineProps = {
   icon: LucideIcon;
-  /** Beyond the house: told in a colour and in words. */
+  /** Outside this installation: marked by colour and text. */
   strong?: boolean;
   children: ReactNode;
   why?: ReactNode;

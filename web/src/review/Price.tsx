@@ -1,4 +1,4 @@
-// What it costs: a run and a month, next to the caps that nothing can exceed.
+// The cost per run and per month, next to the enforced caps.
 
 import { Box, Collapse, Group, Progress, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

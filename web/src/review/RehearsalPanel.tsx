@@ -1,4 +1,4 @@
-// Seeing what it would have done with what came in before, without saving, writing or sending.
+// A rehearsal against past payloads, without saving, writing or sending.
 
 import {
   Button,
@@ -19,11 +19,11 @@ import { type Candidate, readSamples, type Sample, useRehearsal } from "./rehear
 
 type Props = {
   automationId: string;
-  /** What is tried; left out: the version in force. */
+  /** The definition to rehearse; default: the version in force. */
   candidate?: Candidate;
-  /** False: it has not fired yet, so that it needs samples. */
+  /** False: it has not fired yet, so samples are required. */
   hasFired?: boolean;
-  /** Why it cannot be rehearsed just now. */
+  /** Why a rehearsal is not possible now. */
   notYet?: string | null;
 };
 

@@ -1,5 +1,4 @@
-// What a person reads beside a definition before they agree to it: what is worth a look, what it
-// costs, how far it reaches, what it may do, and who does the same already.
+// The review of a definition: findings, cost, impact, grants, and automations that overlap with it.
 
 import { Anchor, Card, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -51,19 +50,19 @@ export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
 
 type Props = {
   review: Review;
-  /** A newer forecast than the one of the review, if there is one. */
+  /** A newer forecast than that of the review, if any. */
   forecast?: Forecast | null;
-  /** Only what matters most, for a narrow place. */
+  /** Shows the essentials only, for narrow layouts. */
   compact?: boolean;
-  /** Who reviewed it is told elsewhere. */
+  /** The reviewer is shown elsewhere. */
   unsigned?: boolean;
   definition?: unknown;
   noted?: Noted[];
-  /** Goes to the field of a place. */
+  /** Focuses the field of a pointer. */
   go?: (pointer: string) => void;
-  /** What a person is about to agree to, with their own changes in it. */
+  /** The definition to agree to, with the user's changes. */
   draft?: unknown;
-  /** Puts an approval mode at a place of the draft. */
+  /** Sets an approval mode in the draft. */
   choose?: Choose;
 };
 

@@ -1,5 +1,5 @@
-// The way from one definition to another, as values at places: what a person wrote is sent, kept
-// and put back as edits, so that nothing else of the document is touched.
+// The difference of two definitions as edits by pointer: a user's changes are sent, stored and
+// restored as edits, so that the rest of the document is untouched.
 
 import { isObject, partsOf, put, same, under, valueAt } from "../form/pointers";
 import type { Definition } from "./reading";
@@ -8,7 +8,7 @@ const MOST_EDITS = 200;
 
 export type Edit = { pointer: string; value?: unknown; remove?: true };
 
-/** What leads from one document to the other: values at places, and places that are taken out. */
+/** The edits from one document to another: values to set and pointers to remove. */
 export function editsBetween(before: unknown, after: unknown, at = ""): Edit[] {
   if (before === after) return [];
   if (isObject(before) && isObject(after)) {
@@ -26,7 +26,7 @@ export function editsBetween(before: unknown, after: unknown, at = ""): Edit[] {
   return same(before, after) ? [] : [{ pointer: at, value: after }];
 }
 
-/** The same as a request has it; a document that became quite another one goes whole. */
+/** The edits as a request body; a completely different document is sent whole. */
 export function asRequest(
   edits: Edit[],
   after: Definition,
@@ -43,7 +43,7 @@ const holds = (document: unknown, pointer: string): boolean => {
   return isObject(holder) || Array.isArray(holder);
 };
 
-/** A document with edits put into it; those whose place is gone are told apart. */
+/** Applies edits to a document; those whose pointer no longer exists are returned separately. */
 export function withEdits(document: Definition, edits: Edit[]): { made: Definition; lost: Edit[] } {
   let made: unknown = document;
   const lost: Edit[] = [];

@@ -1,4 +1,4 @@
-// What a person reads before they agree: for proposals, the editor, recipes and upgrades.
+// The review, used by proposals, the editor, recipes and upgrades.
 
 export { ChangePart } from "./ChangePart";
 export { Flags } from "./Flags";

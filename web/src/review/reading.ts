@@ -1,4 +1,4 @@
-// What a review says, put into words for a person: prices, who made it, what is worth a look.
+// The texts of a review: prices, authorship, findings.
 
 import type { Answer } from "../api/client";
 import type { Finding } from "../form";
@@ -15,13 +15,13 @@ export type Definition = Record<string, unknown>;
 
 type Range = { low: string; usual: string; high: string };
 
-/** A range of money; where nobody can know it, nothing is said but that. */
+/** A price range; an unknown price is described as such. */
 export function priceWords({ low, usual, high }: Range, basis: string): string {
   if (basis === "unknown" && Number(usual) === 0) return "not known yet";
   return low === high ? usd(usual) : `about ${usd(usual)}`;
 }
 
-/** The span beside it; nothing where there is none. */
+/** The range next to the estimate; empty if there is none. */
 export function rangeWords({ low, high }: Range, basis: string): string | null {
   return low === high || basis === "unknown" ? null : `${usd(low)} to ${usd(high)}`;
 }
@@ -33,7 +33,7 @@ export function runsWords({ low, usual, high, basis }: Forecast["runs_per_month"
   return `${count(usual, "run")}${span}`;
 }
 
-/** A schedule bounds a month by its runs; what somebody starts by hand is not among them. */
+/** A schedule limits the runs of a month; manual runs are not included. */
 export function capWords({ caps, runs_per_month: often }: Forecast): string {
   const onSchedule = often.basis === "schedule" &&
     Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
@@ -45,7 +45,7 @@ export function isFree({ usd_per_run: one }: Forecast): boolean {
   return one.basis === "free";
 }
 
-/** Who made it, in how many rounds and for how much, and who reviewed it. */
+/** Who made it, in how many rounds and at what cost, and who reviewed it. */
 export function madeByWords({ made_by: made, review }: Proposal): string {
   const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
   const text = [made.note || usual];
@@ -55,13 +55,13 @@ export function madeByWords({ made_by: made, review }: Proposal): string {
   return text.join(" ");
 }
 
-/** Bounds of a grant, in one line. */
+/** The limits of a grant in one line. */
 export const boundsWords = (params: object): string =>
   Object.entries(params).map(([name, bound]) => boundWords(name, bound)).join("; ");
 
 const REACH = { send: 0, keep: 1, read: 2 } as const;
 
-/** What leaves the house comes first. */
+/** Calls that leave the installation come first. */
 export const byReach = (grants: Grant[]): Grant[] =>
   [...grants].sort((one, other) => REACH[one.effect] - REACH[other.effect]);
 
@@ -71,7 +71,7 @@ type Judged = {
   review: Pick<Review, "flags">;
 };
 
-/** What is wrong and what is worth a look, the gravest first. */
+/** Errors and warnings, the most severe first. */
 export function notedIn({ problems = [], review }: Judged): Noted[] {
   const flags = (review.flags ?? []).map((one): Noted => ({
     pointer: one.pointer,
@@ -99,12 +99,12 @@ const HOW: Record<string, string> = {
 };
 const BY: Record<string, string> = { words: ", by their words", meaning: ", by their meaning" };
 
-/** How another automation comes near this one. */
+/** How another automation overlaps with this one. */
 export function overlapWords(how: string, overlaps: Review["overlaps"]): string {
   return `${HOW[how] ?? how}${how === "alike" ? BY[overlaps.similarity_by] ?? "" : ""}`;
 }
 
-/** Whether the server will only save it with a reason. */
+/** Whether the server requires a reason to save it. */
 export const isStrict = (overlaps: Review["overlaps"]): boolean =>
   (overlaps?.matches ?? []).some((one) => one.how === "strict");
 
@@ -112,8 +112,10 @@ const LINE = /^(\d+)\.\s+(.*)$/s;
 
 export type Explained = { steps: string[]; rest: string[] };
 
-/** The sentences of a review: those of its steps, and those that hold for the whole. The first
- * one says the same as the summary, which stands above them. */
+/**
+ * The sentences of a review: per step, and for the whole. The first one repeats the summary, which
+ * is shown above.
+ */
 export function explainedIn({ summary, explained }: Review): Explained {
   const all = explained ?? [];
   const lines = all[0] === summary ? all.slice(1) : all;

@@ -1,4 +1,4 @@
-// A rehearsal is asked for, and looked at again until all of it is there.
+// Starts a rehearsal and polls it until it is complete.
 
 import { useCallback, useRef, useState } from "react";
 import { type Answer, client } from "../api/client";
@@ -7,7 +7,7 @@ import type { Definition } from "./reading";
 
 export type Rehearsal = Answer<"get_rehearsal">;
 export type Firing = Rehearsal["firings"][number];
-/** What is tried; nothing named: the version in force. */
+/** The definition to rehearse; default: the version in force. */
 export type Candidate = {
   definition?: Definition;
   version?: number;
@@ -18,7 +18,7 @@ export type Sample = { inputs?: unknown; payload?: unknown };
 type Asked = { candidate?: Candidate; last?: number; samples?: Sample[]; live_reads?: boolean };
 
 const LOOK_AGAIN_MS = 700;
-// The server waits at least this many seconds for the end before it answers.
+// The server's long-poll timeout in seconds.
 const LEAST_WAIT = 10;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -61,14 +61,14 @@ export function useRehearsal(automationId: string) {
 
 type Side = Firing["then"] | Firing["now"];
 
-/** What one side of a firing did, in a line. */
+/** What one side of a firing did, in one line. */
 export function deedsWords(side: Side): string {
   if (!side) return "not run";
   const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
   return done.length ? done.join(", ") : "changed nothing";
 }
 
-/** Samples as somebody writes them: one JSON object, or a list of them. */
+/** Samples as typed: one JSON object, or a list of them. */
 export function readSamples(text: string): { samples: Sample[] } | { wrong: string } {
   const read = readJson(text);
   if ("problem" in read) return { wrong: read.problem };

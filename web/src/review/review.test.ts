@@ -1,4 +1,4 @@
-// The way between two definitions, and what a review says in words.
+// Edits between two definitions, and the texts of a review.
 
 import { expect, test } from "vitest";
 import { modeOf } from "./Approvals";

@@ -1,10 +1,10 @@
-// A screen that broke says so, and the rest of the page goes on.
+// The error boundary of a screen; the rest of the page keeps working.
 
 import { Button, Stack } from "@mantine/core";
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { ProblemNote } from "../kit/Asked";
 
-// A page that was open while the server was brought up to date asks for files that are gone.
+// After a server update, an open page requests files that no longer exist.
 const isStale = (error: Error) =>
   /dynamically imported module|Importing a module/.test(error.message);
 

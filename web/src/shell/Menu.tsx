@@ -1,4 +1,4 @@
-// The menu at the side.
+// The side menu.
 
 import { Badge, Box, Button, NavLink, ScrollArea, Stack, Text } from "@mantine/core";
 import { Link, useRouterState } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// Ctrl-K: go anywhere, begin anything, find everything by its name.
+// Ctrl-K: navigate, run commands, and search by name.
 
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -65,10 +65,10 @@ export function Palette() {
       })),
     },
   ];
-  // Whoever writes a sentence describes something; whoever writes a word looks for it.
+  // A sentence is a description of an automation; a single word is a search.
   const ordered = query.trim().split(/\s+/).length > 3
     ? [begin, ...groups]
-    // What is looked for may be found yet, and then it comes first.
+    // Search results may still arrive, and then they come first.
     : pending
     ? groups
     : [...groups, begin];
@@ -79,7 +79,7 @@ export function Palette() {
       query={query}
       onQueryChange={setQuery}
       shortcut="mod + K"
-      // Also while somebody writes in a field: it is no letter that they would miss.
+      // Also while a field is focused: the shortcut types no character.
       tagsToIgnore={[]}
       triggerOnContentEditable
       nothingFound={pending ? "Looking …" : "Nothing is called so"}
@@ -99,7 +99,7 @@ export function Palette() {
 
 const list = () => document.getElementById(store.getState().listId);
 
-/** Chooses the first action of the list; the library does so only when somebody types. */
+/** Selects the first action of the list; the library only does so on typing. */
 function selectFirst() {
   const [first] = list()?.querySelectorAll("[data-action]") ?? [];
   list()?.querySelector("[data-selected]")?.removeAttribute("data-selected");
@@ -107,7 +107,7 @@ function selectFirst() {
   store.updateState((state) => ({ ...state, selected: first ? 0 : -1 }));
 }
 
-/** The first match is chosen, also one that is found only after somebody has pressed Enter. */
+/** Selects the first match, also one that arrives after Enter was pressed. */
 function useChoosing(query: string, found: Found[], pending: boolean) {
   const entered = useRef(false);
   const moved = useRef(false);
@@ -118,14 +118,14 @@ function useChoosing(query: string, found: Found[], pending: boolean) {
   useEffect(forget, [query]);
   const shown = found.map((one) => one.to).join();
   useEffect(() => {
-    // What was chosen was the first before these were found.
+    // The previous selection was the first one before these results arrived.
     if (query && !moved.current) selectFirst();
     if (pending || !entered.current) return;
     entered.current = false;
     if (shown) list()?.querySelector<HTMLElement>("[data-selected]")?.click();
   }, [query, shown, pending]);
   const press = ({ key }: KeyboardEvent) => {
-    // While an action is there to be chosen, Enter chooses it, and the palette is closed.
+    // While an action is selected, Enter runs it and closes the palette.
     if (key === "Enter") entered.current = pending;
     if (key === "ArrowDown" || key === "ArrowUp") moved.current = true;
   };
@@ -134,7 +134,7 @@ function useChoosing(query: string, found: Found[], pending: boolean) {
 
 type Found = { to: string; label: string; words: string; icon: typeof Zap };
 
-/** What is called so; while the answers for exactly these words are awaited, `pending`. */
+/** The results for this text; `pending` while they are loading. */
 function useFound(text: string): { found: Found[]; pending: boolean } {
   const [search] = useDebouncedValue(text, SOON);
   const enabled = search.length > 1;
@@ -189,6 +189,6 @@ function useFound(text: string): { found: Found[]; pending: boolean } {
       icon: FileText,
     })),
   ];
-  // Of what was found for other words, only what fits these too.
+  // Of the results for an earlier text, only those that match this one too.
   return { found: isLate ? found.filter((one) => named(one.label)) : found, pending };
 }

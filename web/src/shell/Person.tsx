@@ -1,4 +1,4 @@
-// Who is here and where: the workspace switcher, the way to the settings, light or dark, and out.
+// The user menu: workspace switcher, settings, theme, and sign-out.
 
 import {
   Avatar,

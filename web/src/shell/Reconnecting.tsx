@@ -1,4 +1,4 @@
-// A server that does not answer: the page stays, says so, and goes on when it is back.
+// A banner while the server is unreachable; the page continues when it is back.
 
 import { Alert, Loader } from "@mantine/core";
 import { useLost } from "../api/live";

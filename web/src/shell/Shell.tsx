@@ -1,4 +1,4 @@
-// The frame of every screen for people who are signed in.
+// The layout of every screen for signed-in users.
 
 import {
   ActionIcon,
@@ -44,7 +44,7 @@ export function Shell() {
   const unknown = refusal instanceof Problem && refusal.status === 401;
   const who = useShown(session.data, lost || unknown);
   const moving = useLinkedWorkspace(who);
-  // Until they have signed in here, whatever a sign-in in another tab brings.
+  // Until this tab has signed in, even if another tab does.
   useEffect(() => {
     if (unknown && who) setLost(true);
   }, [unknown, who]);
@@ -52,10 +52,10 @@ export function Shell() {
   useEffect(() => {
     if (who && elsewhere) void followLink(elsewhere, who).catch(() => undefined);
   }, [elsewhere]);
-  // Nothing is shown of a workspace that the link does not mean.
+  // Nothing is shown of a workspace other than the linked one.
   if (elsewhere) return null;
   if (session.data && session.data.user.id !== who?.user.id) {
-    // Somebody else signed in beside this tab: nothing of the one before is left in it.
+    // Another user signed in in another tab: nothing of the previous one remains.
     return null;
   }
   if (who && !moving) {
@@ -85,12 +85,13 @@ export function Shell() {
   );
 }
 
-/** Who is here, and where, from the first moment on; anybody and anywhere else is a new page. */
+/** The user and workspace at page load; any change reloads the page. */
 function useShown(now: Who | undefined, lost: boolean): Who | undefined {
   const shown = useRef(now);
   const moved = Boolean(now && shown.current && isElsewhere(shown.current, now));
   if (!moved) shown.current = now ?? shown.current;
-  // Who signs in again over a screen is led back to its workspace; another person is not.
+  // After signing in again over a screen, the same user returns to its workspace; another one does
+  // not.
   const stays = lost && now?.user.id === shown.current?.user.id;
   useEffect(() => whenMoved(() => location.reload()), []);
   useEffect(() => {
@@ -108,7 +109,7 @@ function Inside({ who }: { who: Who }) {
   useLiveStream(who.workspace.id);
   useEffect(() => void renew(), []);
   useLive(({ kind }) => {
-    // Lists follow what happens; a screen that shows one run listens for itself.
+    // Lists follow live updates; a screen of one run subscribes itself.
     if (kind === "run") void refresh("/api/v1/runs", "/api/v1/automations");
     if (kind === "inbox") {
       void refresh(
@@ -166,7 +167,7 @@ function Inside({ who }: { who: Who }) {
         <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>
           <Box maw={1240} mx="auto" py={{ base: 0, sm: "sm" }} data-path={path}>
             <Reconnecting />
-            {/* The screen of the halts shows it with the others. */}
+            {/* The halts screen shows it with the others. */}
             {path === "/health" ? null : (
               <Suspense>
                 <HeldWorkspace />

@@ -1,5 +1,5 @@
-// A session that ended while somebody works: they sign in over the screen that they are at, and
-// what they have written stays where it is.
+// A session that expired during work: the user signs in over the current screen, and unsent input
+// is kept.
 
 import { Anchor, Group, Modal } from "@mantine/core";
 import { useEffect } from "react";
@@ -16,7 +16,7 @@ const WORDS = "Your session is over. Sign in to go on where you are; what you ha
 export default function SignedOut({ who, onBack }: Props) {
   const back = async (now: Who) => {
     setCsrf(now.csrf_token);
-    // Somebody else sees nothing of what stands here.
+    // Another user must not see the content of this screen.
     if (now.user.id !== who.user.id) {
       forgetAll();
       return location.reload();
@@ -26,12 +26,12 @@ export default function SignedOut({ who, onBack }: Props) {
       const { data } = await client.POST("/api/v1/session/workspace", { body });
       setCsrf(data?.csrf_token);
     }
-    // Who is here is known again before this is over.
+    // The session is reloaded before this closes.
     await refresh("/api/v1/session");
     onBack();
     await queries.invalidateQueries();
   };
-  // By a link they sign in in another tab, and come back to this one.
+  // A sign-in link opens another tab, and the user returns to this one.
   useEffect(() => {
     const look = () =>
       void client.GET("/api/v1/session").then(({ data }) => data && back(data), () => {});

@@ -1,4 +1,4 @@
-// A link from a notification names its workspace: the page moves there before it shows anything.
+// A notification link names its workspace: the session switches to it before anything is shown.
 
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect } from "react";
@@ -8,7 +8,7 @@ import { sayProblem } from "../kit/acting";
 
 type Search = Record<string, string | undefined>;
 
-/** Takes the workspace out of the address; true while the page moves to it. */
+/** Removes the workspace from the URL; true while the session switches to it. */
 export function useLinkedWorkspace(who: Who | undefined): boolean {
   const linked = useRouterState({
     select: ({ location }) => (location.search as Search).workspace,
@@ -34,7 +34,7 @@ export function useLinkedWorkspace(who: Who | undefined): boolean {
       sayProblem(problem);
       stay();
     });
-    // Once for each address and workspace.
+    // Once per URL and workspace.
   }, [linked, here, elsewhere]);
   return elsewhere;
 }

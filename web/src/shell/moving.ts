@@ -1,33 +1,33 @@
-// From one workspace to another: a page shows one of them as long as it lives.
+// Switching the workspace: a loaded page shows one of them for its lifetime.
 //
-// All tabs of a browser share one session. A tab whose session has gone elsewhere is loaded again,
-// so that what it shows and what it changes are always of the same workspace.
+// All tabs of a browser share one session. A tab whose session has another workspace is reloaded,
+// so that what it shows and what it changes always belong to the same workspace.
 
 import { client, setCsrf } from "../api/client";
 import type { Who } from "../api/session";
 
-/** Whether somebody else is here now, or the same person in another workspace. */
+/** Whether the user or the workspace has changed. */
 export const isElsewhere = (shown: Who, now: Who): boolean =>
   shown.user.id !== now.user.id || shown.workspace.id !== now.workspace.id;
 
-/** Looks at another workspace from here on; `home` leads to the first screen. */
+/** Switches the session to another workspace; `home` opens the first screen. */
 export async function lookAt(id: string, home: () => Promise<void>): Promise<void> {
   await home();
-  // Whoever has something unsaved may have chosen to stay.
+  // The user may have cancelled because of unsaved changes.
   if (location.pathname !== "/") return;
-  // Where somebody chose to look is where they look next time, too.
+  // The choice is also the default for the next sign-in.
   await client.PATCH("/api/v1/me", { body: { default_workspace_id: id } });
   await client.POST("/api/v1/session/workspace", { body: { workspace_id: id } });
   location.reload();
 }
 
-/** The other workspace that a link names; null where it names none, or the one that is shown. */
+/** The other workspace that a link names; null if it names none, or the current one. */
 export function workspaceOfLink(shown: string, address: string): string | null {
   const named = new URL(address).searchParams.get("workspace");
   return named && named !== shown ? named : null;
 }
 
-/** Follows a link into another workspace; one that is not this person's stays where they are. */
+/** Follows a link into another workspace; without membership, nothing happens. */
 export async function followLink(id: string, who: Who): Promise<void> {
   const address = new URL(location.href);
   address.searchParams.delete("workspace");

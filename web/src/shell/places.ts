@@ -1,4 +1,4 @@
-// Where one can go: the same list makes the menu and the palette.
+// The navigation entries of the menu and the palette.
 
 import {
   Activity,
@@ -27,7 +27,7 @@ export type Place = {
   label: string;
   icon: LucideIcon;
   words: string;
-  /** The least role that may look there; left out: everybody. */
+  /** The minimum role; default: everybody. */
   least?: Role;
 };
 export type Group = { label: string | null; places: Place[] };

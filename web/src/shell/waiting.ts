@@ -1,4 +1,4 @@
-// How much waits for this person, kept current by the stream.
+// The count of waiting items, updated by the stream.
 
 import { useState } from "react";
 import { useLive } from "../api/live";
@@ -13,7 +13,7 @@ export type Waiting = {
 
 const NONE: Waiting = { drafts: 0, approvals: 0, consents: 0, failures: 0, unread: 0 };
 
-/** What waits in the inbox; the stream tells it when it opens and whenever it changes. */
+/** The inbox count; the stream sends it on connect and on every change. */
 export function useWaiting(): Waiting & { all: number } {
   const [waiting, setWaiting] = useState(NONE);
   useLive(({ kind, data }) => {

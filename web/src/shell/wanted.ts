@@ -1,7 +1,7 @@
-// Where somebody wanted to go who had to sign in first.
+// The destination after signing in.
 //
-// It is kept by the browser, because a link for signing in is often opened in another tab, and
-// forgotten soon. Only an address of this very page is ever gone to.
+// It is kept in localStorage, because a sign-in link often opens in another tab, and expires soon.
+// Only a path of this origin is ever opened.
 
 const KEY = "mainspring.wanted";
 const KEPT_FOR = 15 * 60 * 1000;
@@ -12,13 +12,13 @@ export function goAndSignIn(): void {
   location.replace("/sign-in");
 }
 
-/** This place is wanted; a link for signing in that is opened in another tab leads here. */
+/** Stores the destination; a sign-in link that is opened in another tab leads there. */
 export function noteWanted(): void {
   try {
     const path = location.pathname + location.search + location.hash;
     localStorage.setItem(KEY, JSON.stringify({ path, at: Date.now() }));
   } catch {
-    // A browser that keeps nothing leads to the first screen afterwards.
+    // Without storage, the user lands on the first screen.
   }
 }
 
@@ -34,7 +34,7 @@ export function wantedPlace(): string {
   }
 }
 
-/** A path of this page: it begins with one stroke and stays on this site however it is read. */
+/** A path of this origin: it begins with one slash and cannot be parsed as another origin. */
 export function isOurs(path: string): boolean {
   if (!/^\/(?![/\\])/.test(path) || path.startsWith("/sign-in")) return false;
   try {

@@ -1,4 +1,4 @@
-// The audit log: who did what in the workspace, and who was refused, the newest first.
+// The audit log: actions and refusals in the workspace, the newest first.
 
 import {
   Anchor,
@@ -68,7 +68,7 @@ function useEntries(sought: Sought) {
   });
 }
 
-/** What the things of entries are called, as far as they still are here. */
+/** The names of the resources in the entries, as far as they still exist. */
 function useNames(): Names {
   const automations = api.useQuery("get", "/api/v1/automations", {
     params: { query: { limit: NAMED } },

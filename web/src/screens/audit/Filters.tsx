@@ -1,4 +1,4 @@
-// Which entries: by what was done, by whom, and when. All of it stands in the address.
+// Filters by action, actor and time. They are kept in the URL.
 
 import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";

@@ -1,10 +1,10 @@
-// Which entries are looked for, as the address says it and as the server is asked.
+// The filters of the audit log, in the URL and in the request.
 
 export type Sought = { action?: string; actor?: string; from?: string; to?: string };
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The beginning of a day where the reader lives; so many days later. */
+/** The start of a day in the user's time zone, shifted by a number of days. */
 function beginning(day: string | undefined, later = 0): string | undefined {
   if (!day || !DAY.test(day)) return undefined;
   const at = new Date(`${day}T00:00:00`);
@@ -15,7 +15,7 @@ function beginning(day: string | undefined, later = 0): string | undefined {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The last day is meant wholly; what is none of these is not asked at all. */
+/** The last day is included; unknown values are not sent. */
 export function asksOf({ action, actor, from, to }: Sought): Record<string, string> {
   const asked = {
     action,

@@ -1,4 +1,4 @@
-// An entry of the audit log as a sentence: who did what to what, and where that stands.
+// An audit entry as a sentence: actor, action, resource, and a link.
 
 import type { Schemas } from "../../api/client";
 import { plain } from "../../kit/words";
@@ -6,10 +6,10 @@ import { plain } from "../../kit/words";
 export type Entry = Schemas["AuditEntry"];
 export type Thing = { label: string; to?: string };
 export type Sentence = { who: string; did: string; thing: Thing | null; rest: string };
-/** What things are called, by their ids. */
+/** Names by resource id. */
 export type Names = ReadonlyMap<string, string>;
 
-// The screen that shows each kind of thing, where there is one.
+// The screen of each kind of resource, if there is one.
 type Kind = { at?: (id: string) => string };
 const KINDS = {
   automation: { at: (id) => `/automations/${id}` },
@@ -146,7 +146,7 @@ const DID: Record<string, [did: string, kind?: KindName]> = {
   delete_client: ["removed the client", "client"],
 };
 
-/** Every action that has words, for the filter. */
+/** All actions that have a text, for the filter. */
 export const KNOWN_ACTIONS: readonly string[] = [...Object.keys(DID), "denied"].sort();
 
 const isId = (text: string) => /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text);
@@ -161,15 +161,15 @@ function thingOf(entry: Entry, kind: KindName | undefined, names: Names): Thing 
   const { subject, detail } = entry;
   if (!kind || !subject) return null;
   const { at } = KINDS[kind] as Kind;
-  // An address such as /automations/{id}/triggers/{slug} tells of the first of its things.
+  // A path such as /automations/{id}/triggers/{slug} refers to its first resource.
   const id = kind === "page" ? subject : subject.split("/")[0]!;
   const answer = typeof detail.name === "string" ? detail.name : undefined;
-  // Without a name, the end of the id tells two of a kind apart.
+  // Without a name, the last characters of the id distinguish two resources.
   const label = answer ?? names.get(id) ?? (isId(id) ? `…${id.slice(-6)}` : id);
   return { label, to: at?.(id) };
 }
 
-// What a decision came through; any other channel is a messaging integration, by its id.
+// The channel of a decision; any other value is the id of a messaging integration.
 const CHANNELS: Record<string, string> = { page: "on the page", terminal: "at a terminal" };
 
 function through(channel: unknown): string {
@@ -177,7 +177,7 @@ function through(channel: unknown): string {
   return CHANNELS[channel] ?? `in ${channel[0]!.toUpperCase()}${channel.slice(1)}`;
 }
 
-/** A program shows a token; a person decides through a channel. */
+/** A program uses a token; a person decides through a channel. */
 const by = (entry: Entry) =>
   entry.actor_kind === "client" ? "by a token" : through(entry.detail.channel);
 
@@ -212,6 +212,6 @@ function more(entry: Entry): string {
 export const asText = ({ who, did, thing, rest }: Sentence): string =>
   [who, did, thing?.label, rest].filter(Boolean).join(" ");
 
-/** What is shown, one entry a line. */
+/** The visible entries, one line each. */
 export const asLines = (entries: readonly Entry[]): string =>
   entries.map((one) => JSON.stringify(one)).join("\n") + "\n";

@@ -1,5 +1,5 @@
-// Setting an automation going. What starts it, what it may do, what it costs and what is worth a look
-// are shown first; consent is given to exactly what was shown.
+// Activating an automation. Its triggers, grants, cost and warnings are shown first; consent covers
+// exactly what was shown.
 
 import { Alert, Button, Group, List, Modal, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useState } from "react";
@@ -66,7 +66,7 @@ export function Price({ id }: { id: string }) {
   );
 }
 
-/** What rules find worth a look; only whoever may edit may have it reviewed. */
+/** Warnings of the rule-based review; only editors can request it. */
 function Flags({ id }: { id: string }) {
   const may = useMay("editor");
   const reviewed = api.useQuery("post", "/api/v1/reviews", {
@@ -104,7 +104,7 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
       } as Problem["told"],
     );
   }
-  // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
+  // Consents to exactly what was shown: the server rejects any other digest, and nothing starts.
   const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
     params,
     body: consent ? { digest: consent.digest } : {},

@@ -1,4 +1,4 @@
-// One automation: what it is and does, what starts it, its versions, grants, runs and settings.
+// One automation: overview, triggers, versions, grants, runs and settings.
 
 import { Button, ScrollArea, Tabs } from "@mantine/core";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
@@ -28,7 +28,7 @@ const TABS = [
   { name: "settings", label: "Settings", Part: Settings },
 ];
 
-/** Links of before named a run behind the hash; runs have their own screen now. */
+/** Redirects old links that named a run in the fragment; runs have their own screen now. */
 function useOldLinks(): void {
   const navigate = useNavigate();
   useEffect(() => {

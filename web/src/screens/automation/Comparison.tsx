@@ -1,4 +1,4 @@
-// What is different between two versions: what may be called more or less, and every line that changed.
+// The difference between two versions: grants added or removed, and the changed lines.
 
 import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// The moments of a trigger: what came in last, and what became of each.
+// The firings of a trigger: the last payload, and the outcome of each.
 
 import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";

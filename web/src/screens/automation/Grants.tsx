@@ -1,4 +1,4 @@
-// What an automation may call, and what its runs really called: whatever is not used can be taken away.
+// The grants of an automation and the calls of its runs; unused grants can be removed.
 
 import { Alert, Badge, Button, Card, Divider, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -33,7 +33,7 @@ function Used({ use }: { use: Use }) {
     );
 }
 
-/** How a grant is described for this definition; a use has its bounds only. */
+/** The description of a grant for this definition; usage records only have its limits. */
 const describedIn = ({ grants }: Detail, use: Use) =>
   grants.find((one) =>
     one.capability === use.capability && JSON.stringify(one.params) === JSON.stringify(use.params)

@@ -1,4 +1,4 @@
-// The head of an automation: its name and state, and what can be done with it.
+// The header of an automation: name, state and actions.
 
 import { Button, Menu } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -86,7 +86,7 @@ function Switch({ automation }: { automation: Detail }) {
   );
 }
 
-/** The kill switch; once it is thrown, the banner has the way back. */
+/** The kill switch; while it is on, the banner offers the release. */
 function Stop({ automation }: { automation: Detail }) {
   const [open, setOpen] = useState(false);
   const { data } = useHalts();

@@ -1,4 +1,4 @@
-// What an automation may call, and the secrets that it uses: the same before somebody agrees and after.
+// The grants and secrets of an automation: the same list before and after consent.
 
 import { Anchor, Badge, Code, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -13,7 +13,7 @@ const REACH: Record<string, string> = {
   read: "only reads",
 };
 
-/** A capability as people call it; one that is not known here any more has its name only. */
+/** The title of a capability; unknown ones are shown by name. */
 export function useCapability(id: string) {
   return api.useQuery("get", "/api/v1/capabilities/{capability_id}", {
     params: { path: { capability_id: id } },
@@ -25,7 +25,7 @@ type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
 export function Grant({ grant }: { grant: Granted }) {
   const { data: known } = useCapability(grant.capability);
   const bound = grantWords(grant);
-  // How far it reaches depends on what the steps use it for, which the server says.
+  // The reach depends on the steps that use it, and is computed by the server.
   const effect = grant.effect ?? known?.effect ?? "";
   const far = grant.waits_for_person ? "asks each time, in the inbox" : REACH[effect] ?? "";
   return (
@@ -44,7 +44,7 @@ export function Grant({ grant }: { grant: Granted }) {
   );
 }
 
-/** Which of its secrets are there can be told only to whom they belong. */
+/** Only the owner can see which of the secrets exist. */
 function useMissing(automation: Detail): Set<string> {
   const who = useWho();
   const mine = automation.created_by === who.user.id && automation.secrets.length > 0;

@@ -1,4 +1,4 @@
-// The first look at an automation: how it stands, when it goes next, how it has been doing, what it does.
+// The overview of an automation: state, next run, recent results and description.
 
 import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

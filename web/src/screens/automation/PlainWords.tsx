@@ -1,12 +1,11 @@
-// What it does in plain words, told by rules: the same sentences that a person read before they
-// agreed to it.
+// The rule-based description of an automation: the sentences shown before consent.
 
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client } from "../../api/client";
 import { visible } from "../../kit/words";
 
-/** Nothing while it is not known yet, or where the rules cannot tell: the plan stands below. */
+/** Empty while loading, or if the rules cannot describe it: the plan is shown below. */
 export function PlainWords({ id, version }: { id: string; version: number }) {
   const answer = useQuery({
     queryKey: ["review", id, version],

@@ -1,4 +1,4 @@
-// The steps as people read them: what each does, when, and its settings for whoever looks closer.
+// The steps: what each does, its condition, and its settings in detail.
 
 import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";

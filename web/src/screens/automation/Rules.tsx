@@ -1,4 +1,4 @@
-// Standing rules: what people agreed to so often that it may leave without being asked about.
+// Auto-approval rules: drafts that people approved often enough to be sent without asking.
 
 import { Button, Card, Code, Group, List, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";

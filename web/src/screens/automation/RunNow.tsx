@@ -1,4 +1,4 @@
-// Running an automation now. A dry run is offered first; a real one shows what it may send.
+// Running an automation now. A dry run is the default; a real run shows what it may send.
 
 import { Alert, Button, Group, List, Modal, Radio, Stack, Text, Title } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -32,7 +32,7 @@ const STARTS: Record<Mode, string> = {
   live: "Run it for real",
 };
 
-/** The findings of a refusal that are about what was typed, at their fields. */
+/** The findings of a rejected request about the inputs, by field. */
 function findingsOf(problem: unknown) {
   if (!(problem instanceof Problem)) return [];
   return problem.findings.map((one) => ({
@@ -43,7 +43,7 @@ function findingsOf(problem: unknown) {
   }));
 }
 
-/** What a real run may send, and whether it asks each time. */
+/** What a real run may send, and whether it asks for approval. */
 function Reach({ automation }: { automation: Detail }) {
   const sends = automation.grants.filter((one) => one.effect === "send");
   if (!sends.length) return <Text size="sm">It sends nothing outside.</Text>;
@@ -86,7 +86,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  // What a person has to agree to is shown, and sent along by its digest. A dry run needs nobody.
+  // The consent is shown, and its digest is sent along. A dry run needs no consent.
   const { consent, isLoading } = useConsent(automation.id, automation.paused_reason === "consent");
   const refused = problem instanceof Problem && problem.code.startsWith("consent_")
     ? problem.told?.consent ?? null

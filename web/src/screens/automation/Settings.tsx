@@ -1,4 +1,4 @@
-// What holds an automation, in words, with the way to change each; its rules, its file, and the archive.
+// The limits of an automation with links to change them; its rules, export and archive.
 
 import { Anchor, Badge, Button, Code, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// How an automation stands and why, with the way out of it where there is one.
+// The state of an automation, the reason, and how to resolve it.
 
 import { Alert, Button, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -86,7 +86,7 @@ function Consenting({ id }: { id: string }) {
   );
 }
 
-/** It was at work before agreement was recorded: it goes on as it is until somebody has looked. */
+/** It was active before consent was recorded: it keeps running until somebody reviews it. */
 function CarriedOver({ id }: { id: string }) {
   const { busy, act } = useAct();
   const may = useMay("editor");
@@ -119,7 +119,7 @@ function CarriedOver({ id }: { id: string }) {
   );
 }
 
-/** Its owner left: somebody takes it over, and it goes on. */
+/** Its owner left: it continues once somebody takes it over. */
 function Ownerless({ automation }: { automation: Detail }) {
   const may = useMay("editor");
   const members = api.useQuery("get", "/api/v1/members");
@@ -172,7 +172,7 @@ function Waiting({ automation }: { automation: Detail }) {
   );
 }
 
-/** Scripts that are held by one wall alone are worth a word before they are set going. */
+/** Scripts with only one sandbox layer get a warning before activation. */
 function Walls() {
   const { data } = api.useQuery("get", "/api/v1/health/scripts", {}, { retry: false });
   const warnings = (data as { warnings?: string[] } | undefined)?.warnings ?? [];

@@ -1,4 +1,4 @@
-// What starts an automation: each trigger in words, its next moments, its switch and its history.
+// The triggers of an automation: description, next fire times, switch and history.
 
 import {
   Anchor,

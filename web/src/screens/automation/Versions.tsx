@@ -1,4 +1,4 @@
-// The versions of an automation: who saved what and when, what is different, and the way back.
+// The versions of an automation: author, time, difference and rollback.
 
 import { Badge, Button, Card, Group, Modal, Select, Stack, Text, Timeline } from "@mantine/core";
 import { useState } from "react";
@@ -20,7 +20,7 @@ import { comparedIn, type Detail } from "./words";
 type Version = Schemas["VersionSummary"];
 const ONE = "/api/v1/automations/{automation_id}" as const;
 
-/** Whoever saved it, by name as far as this person may know. */
+/** The author's name, if the user is allowed to see it. */
 function useNames(): (id: string) => string {
   const { data } = api.useQuery("get", "/api/v1/members", {}, {
     retry: false,

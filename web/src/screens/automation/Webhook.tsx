@@ -1,4 +1,4 @@
-// The address of a webhook and its token. The token is shown once, when it is made.
+// A webhook's URL and token. The token is shown once, after it is created.
 
 import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { KeyRound } from "lucide-react";
@@ -15,7 +15,7 @@ import { refreshAll } from "./asking";
 type Trigger = Schemas["TriggerShape"];
 type Made = Schemas["TokenMade"];
 
-/** How the webhook is called, to be tried at once. */
+/** An example request, ready to run. */
 export const fireCurl = ({ url, token }: { url: string; token: string }) =>
   `curl -X POST -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' ` +
   `-d '{"hello": "world"}' '${url}'`;

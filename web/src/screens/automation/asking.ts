@@ -1,4 +1,4 @@
-// What the parts of this screen ask for; the same question is asked once.
+// The queries of this screen; identical ones share one request.
 
 import { api, refresh } from "../../api/client";
 import { Problem } from "../../api/problem";
@@ -11,7 +11,7 @@ export const useTriggers = (id: string) => api.useQuery("get", `${ONE}/triggers`
 export const useForecast = (id: string) => api.useQuery("get", `${ONE}/forecast`, path(id));
 export const useGrants = (id: string) => api.useQuery("get", `${ONE}/grants`, path(id));
 
-/** What a person has to agree to before it starts, if anything; the newest comes first. */
+/** The open consent of the automation, if any; the newest first. */
 export function useConsent(id: string, enabled: boolean) {
   const query = { automation_id: id, status: "any" as const, limit: 1 };
   const asked = api.useQuery("get", "/api/v1/consents", { params: { query } }, { enabled });
@@ -23,8 +23,8 @@ export function useConsent(id: string, enabled: boolean) {
 
 export type Consent = NonNullable<ReturnType<typeof useConsent>["consent"]>;
 
-/** After a change everything that is shown of automations is asked for again. */
+/** Invalidates everything about automations after a change. */
 export const refreshAll = () => refresh("/api/v1/automations", "/api/v1/consents", "/api/v1/runs");
 
-/** How a question was refused; 0: it was not, or nobody answered. */
+/** The HTTP status of a failed query; 0: no failure, or no response. */
 export const statusOf = (problem: unknown) => problem instanceof Problem ? problem.status : 0;

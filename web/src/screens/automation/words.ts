@@ -1,4 +1,4 @@
-// What an automation is, may do and is bound by, in the words of a person.
+// The texts about an automation: state, grants and limits.
 
 import type { Schemas } from "../../api/client";
 import { boundWords, count, plain, span, usd } from "../../kit/words";
@@ -23,7 +23,7 @@ export type Definition = {
 
 export const definitionOf = (automation: Detail) => automation.definition as unknown as Definition;
 
-/** Why it stands as it stands. */
+/** Why it is in its state. */
 export function stateWords(automation: Detail): string {
   if (automation.state === "active") {
     return automation.triggers.some((one) => one.enabled)
@@ -44,14 +44,14 @@ export function stateWords(automation: Detail): string {
   return "It is paused: it runs only when a person starts it.";
 }
 
-// What every script has and needs no agreement to: its own memory and its own history.
+// Every script has these without consent: its own state and history.
 const ITS_OWN = /^automation_(kv\.|recent_failures$)/;
 export const isOwn = (grant: { capability: string }) => ITS_OWN.test(grant.capability);
 
 export const grantWords = (grant: Grant) =>
   Object.entries(grant.params).map(([name, bound]) => boundWords(name, bound)).join("; ");
 
-/** Where a secret goes. */
+/** Where a secret is sent. */
 export function secretWords({ action, part, site }: Schemas["SecretUseShape"]): string {
   if (!part) return `is used by its ${plain(action)}, for the signature`;
   const fetching = action === "http_fetch";
@@ -69,7 +69,7 @@ function* everyStep(value: unknown): Generator<Step> {
   }
 }
 
-/** Whether a script stands in it somewhere. */
+/** Whether it contains a script. */
 export const hasScript = (definition: Definition) =>
   [...everyStep(definition)].some((one) => one.action === "script");
 
@@ -98,7 +98,7 @@ function scriptBounds(definition: Definition, whole: number): Bound[] {
     }));
 }
 
-/** What holds it, each with the place in the definition that says so. */
+/** The limits, each with its pointer in the definition. */
 export function bounds(definition: Definition): Bound[] {
   const said = definition.execution ?? {};
   const at = (name: string) => `/execution/${name}`;
@@ -151,7 +151,7 @@ export function bounds(definition: Definition): Bound[] {
   ];
 }
 
-/** What a run by hand is given when nobody says otherwise. */
+/** The default inputs of a manual run. */
 export function usualInputs(definition: Definition): Record<string, unknown> {
   const properties = (definition.inputs?.schema?.properties ?? {}) as Record<
     string,
@@ -166,7 +166,9 @@ export function usualInputs(definition: Definition): Record<string, unknown> {
 export const takesInputs = (definition: Definition) =>
   Object.keys((definition.inputs?.schema?.properties as object | undefined) ?? {}).length > 0;
 
-/** Which two versions an address compares: those it names, or the one that is looked at and the one before. */
+/**
+ * The two versions that a URL compares: those it names, or the selected one and its predecessor.
+ */
 export function comparedIn(
   values: { from?: string; to?: string; version?: string },
   newest: number,
@@ -176,7 +178,7 @@ export function comparedIn(
     return Number.isInteger(number) && number >= 1 && number <= newest ? number : undefined;
   };
   const looked = held(values.version);
-  // Nothing was before the first one; it is compared with what is in force now.
+  // The first version has no predecessor; it is compared with the version in force.
   const usual = looked === undefined || looked > 1
     ? { from: (looked ?? newest) - 1, to: looked ?? newest }
     : { from: 1, to: newest };

@@ -1,4 +1,4 @@
-// All automations of the workspace: found, sorted, and set going or at rest.
+// All automations of the workspace: search, sort, activate and pause.
 
 import {
   Box,

@@ -1,4 +1,4 @@
-// What can be done with an automation from the list: run it, set it at rest, set it going.
+// The actions on an automation in the list: run, pause, activate.
 
 import { ActionIcon, Group, Tooltip } from "@mantine/core";
 import { Pause, Play, Power } from "lucide-react";

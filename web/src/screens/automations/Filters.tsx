@@ -1,4 +1,4 @@
-// What the list shows, all of it in the address: a link to it shows the same to somebody else.
+// The filters of the list, all in the URL, so that a link shows the same list.
 
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { Search } from "lucide-react";
@@ -14,7 +14,7 @@ type Props = {
 
 const A_PAUSE = 250;
 
-/** Words that are typed reach the address when the hand rests. */
+/** Typed text is debounced before it is written to the URL. */
 export function SearchBox({ values, change, box, label }: Props & { label: string }) {
   const [text, setWords] = useState(values.search ?? "");
   useEffect(() => setWords(values.search ?? ""), [values.search]);

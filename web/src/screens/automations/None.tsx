@@ -1,4 +1,4 @@
-// No automations yet: the ways in which one comes to be.
+// The empty state: ways to create an automation.
 
 import { Anchor, Button, Code, List } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// One automation in the list: what it is, how it stands, when it goes next, how it has been doing.
+// One automation in the list: title, state, next run and recent results.
 
 import { Anchor, Badge, Box, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -11,7 +11,7 @@ import { Sparkline, streakWords } from "./Sparkline";
 
 type Summary = Schemas["AutomationSummary"];
 
-/** What a person should know of its state beyond the word. */
+/** Notes about the state, beyond its label. */
 export function notes(automation: Summary): string[] {
   const { paused_reason: why, failures, drafts_waiting: drafts, approvals_waiting: questions } =
     automation;
@@ -129,7 +129,7 @@ export function Row({ automation }: { automation: Summary }) {
   );
 }
 
-/** The same where there is no room for columns. */
+/** The same for narrow screens. */
 export function Slip({ automation }: { automation: Summary }) {
   return (
     <Stack gap={6} py="sm" px="md">

@@ -1,5 +1,4 @@
-// The latest runs as a line of small bars, the newest at the right; said in words for whoever does
-// not see it.
+// The latest runs as small bars, the newest on the right, with a text for screen readers.
 
 import { Box, Group, Tooltip } from "@mantine/core";
 import { count, plain, toneOf } from "../../kit/words";
@@ -10,7 +9,7 @@ const PAINT = {
   busy: "var(--busy)",
   quiet: "var(--quiet)",
 };
-// A failure stands lower: colour is not all that tells it apart.
+// A failure has a lower bar: colour is not the only difference.
 const HEIGHT = { good: 16, bad: 8, busy: 12, quiet: 4 };
 
 /** "3 of 4 succeeded, 1 failed" */

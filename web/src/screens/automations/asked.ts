@@ -1,4 +1,4 @@
-// What the list is asked for, as it stands in the address; anything else there is not heard.
+// The filters of the list, read from the URL; unknown values are ignored.
 
 import type { operations } from "../../api/schema";
 
@@ -34,7 +34,7 @@ export const SORTS: Choice[] = [
 const known = (choices: Choice[], value: string | undefined) =>
   choices.some((one) => one.value === value) ? value : undefined;
 
-/** Whether somebody looks at those that were put away. */
+/** Whether archived automations are shown. */
 export const isArchived = (values: Values) => values.state === "archived";
 
 export function asked(values: Values): Query {
@@ -48,7 +48,7 @@ export function asked(values: Values): Query {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
 }
 
-/** Whether something was left out of the list because it was asked for so. */
+/** Whether a filter is active. */
 export function isNarrowed(values: Values): boolean {
   const { sort: _, state, ...rest } = asked(values);
   return Object.keys(rest).length > 0 || (state !== undefined && state !== "archived");

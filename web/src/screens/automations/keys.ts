@@ -1,4 +1,4 @@
-// The list by keyboard: / to search, j and k to move, Enter to open.
+// Keyboard shortcuts of the list: / to search, j and k to move, Enter to open.
 
 import { useEffect } from "react";
 
@@ -6,7 +6,7 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName));
 
-/** Every link of a list is marked; keys move the focus over them. */
+/** Every link of the list is marked; the keys move the focus between them. */
 export function useListKeys(mark: string, search: () => HTMLElement | null): void {
   useEffect(() => {
     const move = (by: number) => {

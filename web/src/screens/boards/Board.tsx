@@ -1,4 +1,4 @@
-// One board: its rows, charts of them, what fills it, and everything else that it holds.
+// One board: rows, charts, links, and everything else it holds.
 
 import { Alert, Badge, Button, Group, SegmentedControl, Tabs } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// All boards: where rows are kept, how many there are, and when something last changed.
+// All boards: their datasets, row counts and last changes.
 
 import {
   Badge,

@@ -1,5 +1,4 @@
-// A cell that is being written in: by its type, with the problem right below it, and nothing
-// that was written is lost when the server refuses it.
+// The editor of a cell, by column type, with the error below it; rejected input is kept.
 
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { sentence } from "../../api/problem";
@@ -11,7 +10,7 @@ export type Step = "stay" | "down" | "right" | "left";
 type Props = {
   column: Column;
   value: unknown;
-  /** What was typed to begin; none: the value as it is. */
+  /** The typed character that opened the editor; none: edit the current value. */
   begun?: string;
   keep: (value: unknown) => Promise<unknown>;
   close: (step: Step) => void;

@@ -1,5 +1,5 @@
-// A chart of a dataset: what stands below, what is counted or added up, and how it is drawn.
-// All of it stands in the address, so that a chart can be sent to somebody.
+// A chart of a dataset: grouping, aggregate and type. All options are kept in the URL, so that a
+// chart can be shared.
 
 import { Card, Group, NativeSelect, SegmentedControl, Stack, Text } from "@mantine/core";
 import { ChartColumn } from "lucide-react";
@@ -139,7 +139,7 @@ type DrawnProps = {
 };
 
 function Drawn({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
-  // What has no order of its own is shown with the largest first.
+  // Values without a natural order are sorted by size.
   const order = x.type === "date" || x.type === "number" ? "value" as const : "number" as const;
   const summary = api.useQuery("get", "/api/v1/boards/{board_id}/summary", {
     params: {

@@ -1,4 +1,4 @@
-// The columns of a dataset as lines to be written: a name, a type, and the options of a select.
+// The columns of a dataset as editable lines: name, type, and the options of a select.
 
 import { ActionIcon, Button, Card, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
@@ -22,7 +22,7 @@ export const TYPES: { value: FieldType; label: string }[] = [
   { value: "richtext", label: "Long text" },
 ];
 
-/** A key for rows and programs, from what people read: "Due date" → "due_date". */
+/** A column key derived from its title: "Due date" → "due_date". */
 export const keyFrom = (label: string) =>
   label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "");
 
@@ -30,7 +30,7 @@ export const optionsFrom = (
   text: string,
 ) => [...new Set(text.split(",").map((one) => one.trim()).filter(Boolean))];
 
-/** Columns as the server takes them; lines without a name are left out. */
+/** Columns as a request body; lines without a name are omitted. */
 export function asColumns(written: WrittenColumn[]) {
   return written.filter(({ label }) => label.trim()).map(({ key, label, type, options }) => ({
     key: key || keyFrom(label) || label.trim(),

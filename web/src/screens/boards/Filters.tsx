@@ -1,4 +1,4 @@
-// Filters of a table: each a pill that can be taken away, and a small form for one more.
+// The filters of a table: removable pills, and a form to add one.
 
 import { Button, Group, NativeSelect, Pill, Popover, Stack, TextInput } from "@mantine/core";
 import { ListFilter } from "lucide-react";

@@ -1,5 +1,5 @@
-// The table of a dataset, for a hundred thousand rows: only what is in sight is drawn, and only
-// what is near is fetched. The keyboard moves an active cell; the table itself keeps the focus.
+// The grid of a dataset, for a hundred thousand rows: only visible rows are rendered, and only
+// nearby ones are fetched. The keyboard moves an active cell; the grid element keeps the focus.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
@@ -37,7 +37,7 @@ type Props = {
   keep: (row: Row, column: Column, value: unknown) => Promise<unknown>;
   paste: (text: string, place: Place) => void;
   copy: () => string;
-  /** Tells what is in sight, for whoever loads it anew. */
+  /** Reports the visible range, so that a reload can fetch it. */
   sight: (first: number, last: number) => void;
   /** Scrolls to a row when it changes: `{ row }`. */
   goTo: { row: number } | null;

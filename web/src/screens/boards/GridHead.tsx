@@ -1,4 +1,4 @@
-// The heads of the columns: they sort, and their right edge is pulled to make them wider.
+// The column headers: click to sort, drag the right edge to resize.
 
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
@@ -63,7 +63,7 @@ export function GridHead({ columns, items, width, look, sort, resize }: Props) {
   );
 }
 
-/** For the pointer only: with the keyboard, Alt and an arrow do the same in the table. */
+/** For the pointer only: with the keyboard, Alt and an arrow do the same in the grid. */
 function Edge({ size, set }: { size: number; set: (width: number) => void }) {
   const begin = (event: PointerEvent<HTMLDivElement>) => {
     event.preventDefault();

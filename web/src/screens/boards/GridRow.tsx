@@ -1,4 +1,4 @@
-// One row of the table, drawn again only when something of it has changed.
+// One memoized row of the grid.
 
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { memo, type ReactNode } from "react";
@@ -11,7 +11,7 @@ type Props = {
   top: number;
   columns: Column[];
   items: VirtualItem[];
-  /** Changes whenever the columns in sight or their widths do. */
+  /** Changes whenever the visible columns or their widths do. */
   layout: string;
   /** The column of the active cell, if it is in this row. */
   active: number | null;

@@ -1,4 +1,4 @@
-// What a board follows outside, what each link fills, and how the last refresh went.
+// The external links of a board, what each fills, and its last refresh.
 
 import { Alert, Anchor, Badge, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link as To } from "@tanstack/react-router";

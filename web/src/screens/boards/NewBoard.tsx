@@ -1,4 +1,4 @@
-// Making a board: a name and its first columns. More can be said later.
+// Creating a board: a name and its first columns. The rest can be added later.
 
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// Following something outside: what it is, and where it stands.
+// Adding a link to an external source: its type and its location.
 
 import { Button, Group, Modal, NativeSelect, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";

@@ -1,4 +1,4 @@
-// What a link fills: one reading of what is over there, a dataset for its rows, and when.
+// Adding a recipe to a link: a read operation, a target dataset and a schedule.
 
 import { Button, Group, Modal, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
@@ -44,7 +44,7 @@ export function NewRecipe({ link, opened, close }: Props) {
     await refresh("/api/v1/boards");
     close();
     if (!data) return;
-    // The recipe is kept; that a first refresh fails is told beside it.
+    // The recipe was saved; a failed first refresh is shown next to it.
     await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
       params: { path: { recipe_id: data.id } },
       body: {},

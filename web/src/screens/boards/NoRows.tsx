@@ -1,4 +1,4 @@
-// A dataset without rows says how rows get into it.
+// The empty state of a dataset: how to add rows.
 
 import { Rows3 } from "lucide-react";
 import { Empty } from "../../kit/Empty";

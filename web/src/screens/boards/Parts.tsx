@@ -1,4 +1,4 @@
-// What a board holds besides rows: forms to fill in, a dashboard, and skills for agents.
+// The other parts of a board: forms, a dashboard, and skills for agents.
 
 import {
   Badge,

@@ -1,5 +1,4 @@
-// The drawing itself, fetched only when a chart is looked at. The numbers stand below it too,
-// for whoever cannot see a drawing.
+// The chart itself, lazy-loaded. A table with the numbers follows for screen readers.
 
 import { AreaChart, BarChart, LineChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
@@ -11,7 +10,7 @@ type Props = { kind: Kind; name: string; points: Point[] };
 
 const number = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
 
-/** Beside the axis there is room for "45M" only. */
+/** The axis only has space for "45M". */
 const short = (value: number) =>
   value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
 

@@ -1,4 +1,4 @@
-// Everything about one row: its values whole, and where it came from.
+// The details of one row: its full values and its source.
 
 import { Box, Drawer, Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";

@@ -1,4 +1,4 @@
-// A new row in a form: all columns of a dataset, or the fields that a form of the board asks for.
+// A form for a new row: all columns of a dataset, or the fields of a board form.
 
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";

@@ -1,4 +1,4 @@
-// What a board is called, what its datasets promise about their rows, and putting it away.
+// Board settings: its name, the column constraints of its datasets, and archiving.
 
 import { Button, Card, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// The table of one dataset with everything that is done to it: sought, sorted, written, copied.
+// The table of one dataset: search, sort, edit, copy and paste.
 
 import { Group, Stack, Text } from "@mantine/core";
 import { useDebouncedValue, useLocalStorage } from "@mantine/hooks";

@@ -1,4 +1,4 @@
-// Above the table: seeking and filtering on the left, what can be done on the right.
+// The toolbar of the table: search and filters on the left, actions on the right.
 
 import { ActionIcon, Button, Group, Modal, TextInput, Tooltip } from "@mantine/core";
 import { Download, Info, Plus, RefreshCw, Search, Trash2 } from "lucide-react";
@@ -91,7 +91,7 @@ export function Toolbar(props: Props) {
   );
 }
 
-// A dataset without columns takes any key; a first row needs some.
+// A dataset without columns accepts any key; a first row needs some.
 const FIRST: Column = { key: "name", label: "name", type: "text" };
 
 type IconProps = { label: string; onClick: () => void; icon: typeof Info };

@@ -1,4 +1,4 @@
-// What was done, and a way to take it back.
+// A notification with an undo button.
 
 import { Button, Group, Text } from "@mantine/core";
 import { useAct } from "../../kit/acting";

@@ -1,4 +1,4 @@
-// What the parts of a board were before, and a way back.
+// Earlier versions of the parts of a board, and restoring them.
 
 import { Badge, Button, Card, Group, Stack, Text } from "@mantine/core";
 import { History } from "lucide-react";

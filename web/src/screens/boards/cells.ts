@@ -1,8 +1,8 @@
-// One cell: its value as text for people, and the text of a person as a value of its type.
+// Cells: formatting a value, and parsing text into a value of the column type.
 
 import type { Column } from "./rows";
 
-/** A value as it stands in a cell. */
+/** A value as cell text. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
@@ -17,7 +17,7 @@ export type Parsed = { value: unknown } | { problem: string };
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}([T ].+)?$/;
 
-/** The value that a text means in a column; nothing written is no value. */
+/** The value of a text in a column; empty text is no value. */
 export function parsed(column: Column, text: string, before?: unknown): Parsed {
   const trimmed = text.trim();
   if (!trimmed) return { value: null };
@@ -62,7 +62,7 @@ function optionOf(column: Column, text: string): Parsed {
     : { value: found };
 }
 
-/** A key without a column keeps the kind of value that it had. */
+/** A key without a column keeps its value type. */
 function freeOf(text: string, before: unknown): Parsed {
   if (typeof before === "number") {
     const read = numberOf(text.trim());

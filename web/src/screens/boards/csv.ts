@@ -1,10 +1,10 @@
-// Tables as text: CSV for spreadsheets, and the tab-separated cells that they put on the clipboard.
+// Tables as text: CSV for spreadsheets, and tab-separated cells of the clipboard.
 
 import { shown } from "./cells";
 import type { Column, Row } from "./rows";
 
-// A spreadsheet would take such a text for a formula and carry it out, also behind blanks and in the
-// wide form of the sign. One that is guarded already is guarded again, so that a guard can be taken off.
+// A spreadsheet would execute such text as a formula, also after leading blanks and with full-width
+// signs. Text that is already escaped is escaped again, so that the escape can be removed.
 const FORMULA = /^'*(\s*[=+\-@＝＋－＠]|[\t\r])/;
 const IS_NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
@@ -40,7 +40,7 @@ export function tabbed(columns: Column[], rows: Row[]): string {
 const tabbedCell = (text: string) =>
   /[\t\n"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** The cells of a pasted text, line by line, as they were copied; a quoted one may hold tabs and lines. */
+/** The cells of pasted text, line by line; a quoted cell may contain tabs and line breaks. */
 export function cellsOf(text: string): string[][] {
   const lines: string[][] = [[]];
   let cell = "";

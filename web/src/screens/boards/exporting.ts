@@ -1,4 +1,4 @@
-// All rows that are looked at, as a file of CSV.
+// Exports all rows of the current view as CSV.
 
 import { csvLine } from "./csv";
 import type { Column, Look } from "./rows";
@@ -20,7 +20,7 @@ export async function exported(
     const { rows, total, more } = await load(offset, AT_ONCE, signal);
     for (const row of rows) pieces.push(csvLine(columns.map(({ key }) => row[key])));
     offset += rows.length;
-    // Where nobody knows how many there are, half of it is always still to come.
+    // While the total is only a lower bound, the progress assumes that half is still to come.
     progress(more ? offset / (2 * total) : total ? offset / total : 1);
     if (!rows.length || offset >= total) break;
   }

@@ -4,11 +4,11 @@ import { api } from "../../api/client";
 import type { Integration } from "../integrations/states";
 
 export type LinkKind = Integration["adapters"][number] & {
-  /** The name under which its connection is asked for. */
+  /** The integration that provides its connection. */
   source: string;
 };
 
-/** Every adapter of every integration, those of third-party plug-ins included. */
+/** The adapters of all integrations, including third-party plug-ins. */
 export function linkKinds(integrations: Pick<Integration, "name" | "adapters">[]): LinkKind[] {
   return integrations
     .flatMap(({ name, adapters }) => adapters.map((one) => ({ ...one, source: name })))
@@ -20,12 +20,12 @@ export function useLinkKinds(): LinkKind[] {
   return linkKinds(data?.integrations ?? []);
 }
 
-/** What a form shows of the arguments that a reading starts with. */
+/** The initial arguments of a read operation, as form text. */
 export function sampleText(sample: Record<string, unknown> | undefined): string {
   return sample && Object.keys(sample).length ? JSON.stringify(sample) : "";
 }
 
-/** What a link points at, in one line. */
+/** The target of a link, in one line. */
 export function refWords(ref: Record<string, unknown>): string {
   if (typeof ref.url === "string") return ref.url;
   if (ref.owner && ref.repo) return `${ref.owner}/${ref.repo}`;

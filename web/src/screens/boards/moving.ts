@@ -1,4 +1,4 @@
-// Where a key leads in a table.
+// Keyboard navigation in a table.
 
 import type { Step } from "./CellEditor";
 
@@ -10,7 +10,7 @@ const within = (place: Place, rows: number, columns: number): Place => ({
   column: Math.max(0, Math.min(columns - 1, place.column)),
 });
 
-/** The place that a key leads to; null: it is no key that moves. Tab leaves the table. */
+/** The cell that a key moves to; null: not a navigation key. Tab leaves the table. */
 export function moved(
   { row, column }: Place,
   { key, ctrlKey, metaKey }: Key,
@@ -33,7 +33,7 @@ export function moved(
   return place ? within(place, rows, columns) : null;
 }
 
-/** Where one is after a cell was written. */
+/** The active cell after an edit. */
 export function landing(place: Place, step: Step, rows: number, columns: number): Place {
   const { row, column } = place;
   if (step === "down") return within({ row: row + 1, column }, rows, columns);

@@ -1,4 +1,4 @@
-// What a pasted block of cells changes: rows that are there, and new ones below the last.
+// The changes of a pasted block: updates of existing rows, and new rows after the last.
 
 import { parsed } from "./cells";
 import type { Place } from "./moving";

@@ -1,5 +1,5 @@
-// Rows and columns of a dataset as the page sees them, and what was asked of them: a search,
-// filters and an order, which stand in the address.
+// The rows and columns of a dataset, and the view (search, filters, order), which is kept in the
+// URL.
 
 import type { Answer } from "../../api/client";
 
@@ -11,7 +11,7 @@ export type Column = {
   label: string;
   type: FieldType;
   options?: string[];
-  /** No column of the dataset speaks of this key; a row may have it all the same. */
+  /** A key that is in no column; a row may still have it. */
   free?: boolean;
 };
 export type Row = { row_id: string; _src?: string; _updated_at?: string } & Record<string, unknown>;
@@ -33,7 +33,7 @@ export type Look = { search?: string; sort?: string; descending?: boolean; filte
 
 export const needsValue = (op: Op) => op !== "empty" && op !== "filled";
 
-/** The ways to filter that make sense for a type, the most usual first. */
+/** The filter operators for a type, the most usual first. */
 export function opsFor(type: FieldType): Op[] {
   if (type === "number") return ["above", "below", "is", "is_not", "empty", "filled"];
   if (type === "date") return ["from", "until", "is", "empty", "filled"];
@@ -64,7 +64,7 @@ export function columnsOf(dataset: Dataset | undefined, rows: Row[]): Column[] {
   ];
 }
 
-/** Filters as one word of the address: `state:is:won;price:above:10`. */
+/** Filters as one URL parameter: `state:is:won;price:above:10`. */
 export function filtersText(filters: Filter[]): string | undefined {
   if (!filters.length) return undefined;
   return filters.map(({ field, op, value }) =>
@@ -92,7 +92,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What the server is asked besides the place; each filter is written as JSON of its own. */
+/** The query parameters besides the position; each filter is a JSON value. */
 export function lookQuery({ search, sort, descending, filters }: Look) {
   return {
     ...(search ? { search } : {}),
@@ -106,7 +106,7 @@ export function lookQuery({ search, sort, descending, filters }: Look) {
 export const isLooking = ({ search, sort, filters }: Look) =>
   Boolean(search || sort || filters.length);
 
-/** Who brought a row, in words: `run:0190…` → "a run". */
+/** The source of a row as text: `run:0190…` → "a run". */
 export function sourceWords(src: string | undefined): string {
   const kind = (src ?? "").split(":")[0];
   const words: Record<string, string> = {

@@ -1,15 +1,15 @@
-// The rows of one dataset under one look, fetched as they are scrolled to.
+// The rows of one dataset in one view, fetched on scroll.
 
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { client } from "../../api/client";
 import { isLooking, type Look, lookQuery, type Row } from "./rows";
 import { type Load, RowWindows } from "./windows";
 
-// In their places rows come at once; found or sorted ones cost the server a look at all of them.
+// Unsorted rows are cheap; searching or sorting makes the server scan all of them.
 const IN_PLACE = 200;
 const LOOKED_FOR = 1000;
 
-/** One window, also where a page of the server ends early because its rows are large. */
+/** One window, also if a server page ends early because its rows are large. */
 export function loadRows(boardId: string, dataset: string, look: Look): Load {
   return async (offset, limit, signal) => {
     const rows: Row[] = [];

@@ -1,6 +1,6 @@
-// Rows of a long table, fetched in windows around what is being looked at. Windows that nobody
-// looks at any longer are given up before they arrive, and the oldest are forgotten: a table of
-// a hundred thousand rows takes no more room than a few screens of it.
+// Rows of a long table, fetched in windows around the visible range. Requests for windows that are
+// no longer visible are cancelled, and the oldest windows are evicted: a table of a hundred
+// thousand rows needs no more memory than a few screens of it.
 
 import type { Row } from "./rows";
 
@@ -11,10 +11,10 @@ type Pending = { stop: AbortController; timer?: ReturnType<typeof setTimeout> };
 
 export class RowWindows {
   total: number | null = null;
-  /** There are more than the total; nobody counted them. */
+  /** There are more rows than the total; they were not counted. */
   more = false;
   problem: unknown = null;
-  /** Counts changes, for whoever watches. */
+  /** A change counter for subscribers. */
   version = 0;
   private windows = new Map<number, Row[]>();
   private pending = new Map<number, Pending>();
@@ -25,7 +25,7 @@ export class RowWindows {
     private readonly load: Load,
     readonly size = 200,
     private readonly most = 30,
-    /** How long to wait before asking: a quick scroll passes over most windows. */
+    /** The debounce: a quick scroll skips most windows. */
     private readonly patience = 40,
   ) {}
 
@@ -44,12 +44,12 @@ export class RowWindows {
     return this.windows.size;
   }
 
-  /** The first rows that are here: what columns are guessed from. */
+  /** The first loaded rows: used to infer columns. */
   first(): Row[] {
     return this.windows.get(0) ?? this.windows.values().next().value ?? [];
   }
 
-  /** What is looked at now: asks for what is missing, and gives up what is not looked at. */
+  /** Sets the visible range: fetches missing windows and cancels the others. */
   want(first: number, last: number): void {
     const end = this.total === null ? last : Math.min(last, this.total - 1);
     const from = Math.max(0, Math.floor(first / this.size));
@@ -98,14 +98,14 @@ export class RowWindows {
     this.tell();
   }
 
-  /** Behind an earlier page fewer were counted: what is known of a later one stays known. */
+  /** An earlier page may report a smaller total: keep what a later one reported. */
   private count({ total, more = false }: Page): void {
     if (more && this.total !== null && this.total >= total) return;
     this.total = total;
     this.more = more;
   }
 
-  /** Another value for a row that is here; the server has taken it already. */
+  /** Updates a loaded row; the server has already accepted the value. */
   patch(rowId: string, change: Record<string, unknown>): void {
     for (const [at, rows] of this.windows) {
       const place = rows.findIndex((row) => row.row_id === rowId);
@@ -119,7 +119,10 @@ export class RowWindows {
     }
   }
 
-  /** Everything anew, because rows came or went. What is shown stays until it is replaced. */
+  /**
+   * Reloads everything after rows were added or removed. The old rows are shown until they are
+   * replaced.
+   */
   async reload(first: number, last: number): Promise<void> {
     this.stop();
     this.era += 1;

@@ -1,4 +1,4 @@
-// The codex: recipes to choose from, what is installed, and what can still be brought back.
+// The codex: recipes, installed recipes, and recently uninstalled ones.
 
 import {
   Anchor,

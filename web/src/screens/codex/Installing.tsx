@@ -1,4 +1,4 @@
-// Installing a recipe: the settings only a person can know, and then what came of it.
+// Installing a recipe: its settings, and then the result.
 
 import {
   Alert,

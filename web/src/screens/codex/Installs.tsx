@@ -1,4 +1,4 @@
-// What was installed from recipes: its version, an upgrade that is read first, and taking it away.
+// Installed recipes: version, upgrade after a review, and uninstall.
 
 import { Anchor, Button, Card, Collapse, Group, List, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -100,7 +100,7 @@ function Uninstall({ one }: { one: Install }) {
   const at = { path: { entity_id: one.id } };
   const remove = () =>
     act(async () => {
-      // What goes and who uses it is shown first.
+      // Shows first what is removed and what depends on it.
       const { data } = await client.DELETE("/api/v1/installs/{entity_id}", {
         params: { ...at, query: { dry_run: true } },
       });

@@ -1,4 +1,4 @@
-// One recipe: what it makes, what it may do, what it needs, and installing it.
+// One recipe: what it creates, its grants, its requirements, and installing it.
 
 import { Accordion, Anchor, Card, Code, Grid, List, Stack, Text } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
@@ -15,7 +15,7 @@ import { Installing } from "./Installing";
 import { type Setting, spelt } from "./kinds";
 
 type Named = { name: string; reason?: string };
-/** A recipe as it is published; the description of the API leaves its inside open. */
+/** A published recipe; the API description leaves its content open. */
 export type Published = {
   slug: string;
   name: string;
@@ -118,7 +118,7 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
   );
 }
 
-/** Whether it is here already, with the way to what was installed. */
+/** Whether it is installed, with a link to it. */
 function Held({ recipe }: { recipe: Published }) {
   if (!recipe.installed) return null;
   return (
@@ -145,7 +145,7 @@ function Examples({ held }: { held: { name: string; says: string }[] }) {
   );
 }
 
-/** Everything that it may do and needs: what a person agrees to. */
+/** All grants and requirements: what a person agrees to. */
 function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) {
   const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
   const missing = new Set(needed.missing.map((one) => one.slug));

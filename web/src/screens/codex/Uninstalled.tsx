@@ -1,4 +1,4 @@
-// What was taken away and can still be brought back.
+// Uninstalled recipes that can be restored.
 
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { Archive } from "lucide-react";

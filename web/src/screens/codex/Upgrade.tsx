@@ -1,4 +1,5 @@
-// An upgrade before it is made: what changes, what it asks for, and what of yours it throws away.
+// An upgrade before it is applied: what changes, what it requests, and which local changes it
+// discards.
 
 import { Alert, Button, Code, Group, List, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";

@@ -1,4 +1,4 @@
-// The definition that is in force beside the one an upgrade would put there.
+// The diff between the version in force and that of the upgrade.
 
 import { api } from "../../api/client";
 import { Diff } from "../../code";

@@ -1,4 +1,4 @@
-// What recipes are and where that which they made is looked at.
+// The kinds of recipes, and the screens of what they install.
 
 import type { Answer } from "../../api/client";
 
@@ -14,11 +14,11 @@ const PLACES: Record<string, string> = {
   workflow: "/workflows",
 };
 
-/** The screen of what was installed; a bundle has none of its own. */
+/** The screen of the installed object; a bundle has none. */
 export const placeOf = (one: { kind: string; id: string }): string | null =>
   PLACES[one.kind] ? `${PLACES[one.kind]}/${one.id}` : null;
 
-/** What is filled in at the install, as a word: a setting by its name. */
+/** Replaces install-time template expressions with the names of their settings. */
 export const spelt = (text: string): string =>
   text.replace(
     /\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g,
@@ -34,13 +34,13 @@ export type Setting = {
 };
 export type Value = string | number | boolean;
 
-/** What a form begins with: what the recipe says, else nothing. */
+/** The initial value of a form field: the recipe's default, otherwise empty. */
 export const beginnings = (settings: Setting[]): Record<string, Value> =>
   Object.fromEntries(
     settings.map((one) => [one.name, one.default ?? (one.type === "boolean" ? false : "")]),
   );
 
-/** What is sent: a field that was left empty is left to the recipe. */
+/** The request body: empty fields are left to the recipe. */
 export function filled(settings: Setting[], values: Record<string, Value>): Record<string, Value> {
   const sent: Record<string, Value> = {};
   for (const { name, type } of settings) {
@@ -51,7 +51,7 @@ export function filled(settings: Setting[], values: Record<string, Value>): Reco
   return sent;
 }
 
-/** The same value with its fields in one order, so that only what differs is seen to differ. */
+/** The value with its keys sorted, so that a diff shows real differences only. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (value === null || typeof value !== "object") return value;

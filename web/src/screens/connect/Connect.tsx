@@ -1,4 +1,4 @@
-// How an assistant or a program comes to use what the workspace can do, and which ones do.
+// How to connect an assistant or a program, and the connected clients.
 
 import { Box, Card, Code, Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// The clients that somebody has agreed to: what each may do, when it last did, and the end of it.
+// The authorized clients: permissions, last use, and revoking.
 
 import { Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { AppWindow, Globe, Laptop, Plug } from "lucide-react";

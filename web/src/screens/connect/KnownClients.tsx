@@ -1,4 +1,4 @@
-// The known clients, one beside the other: what to press or paste in each.
+// Instructions for each known client.
 
 import { Button, Card, List, Stack, Tabs, Text } from "@mantine/core";
 import { Plus } from "lucide-react";

@@ -1,4 +1,4 @@
-// A token for a client that cannot ask a person: made here, shown once, put into the snippets.
+// Creates a token for a client without OAuth: shown once and put into the snippets.
 
 import {
   Alert,

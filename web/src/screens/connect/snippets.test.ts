@@ -48,7 +48,7 @@ test("Claude is given a program where it could not reach the address", () => {
   const claude = all({ address: "http://localhost:8420/mcp", token: null })
     .find((one) => one.id === "claude")!;
   expect(JSON.parse(claude.snippets[0]!.text).mcpServers.mainspring.args).toEqual(["mcp"]);
-  // Its connectors take no token, also where they could reach the address.
+  // Its connectors accept no token, even if they could reach the address.
   const far = all({ address: FAR, token: "msk_secret" }).find((one) => one.id === "claude")!;
   expect(JSON.parse(far.snippets[0]!.text).mcpServers.mainspring).toEqual({
     command: "mainspring",

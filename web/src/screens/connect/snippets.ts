@@ -1,18 +1,21 @@
-// What each known client wants to be told, made from one address and perhaps a token.
+// The configuration of each known client, from the server address and an optional token.
 
 const ENTRY = "mainspring";
 
 export type Told = { address: string; token: string | null };
 
-/** One way to tell a client: a text to copy, and where it goes. */
+/** One way to configure a client: a text to copy, and where it goes. */
 export type Snippet = { title: string; text: string; language: "json" | "sh" };
 export type Known = {
   id: string;
   label: string;
-  /** What to do, in order; the snippets belong to the last step. */
+  /** The steps in order; the snippets belong to the last step. */
   steps: string[];
   snippets: Snippet[];
-  /** Opens the client and adds the server to it. A link with a token would end up in histories. */
+  /**
+   * Opens the client and adds the server. A link must hold no token, because links end up in
+   * histories.
+   */
   link?: { label: string; href: string };
   note?: string;
 };
@@ -59,7 +62,7 @@ const programNote = ({ token }: Told) =>
 
 function claude(answer: Told): Known {
   const local = isLocal(answer.address);
-  // Its connectors take no token; a program that it starts by itself carries one.
+  // Its connectors accept no token; a local child process can send one.
   const started = local || answer.token !== null;
   const program = {
     command: "mainspring",

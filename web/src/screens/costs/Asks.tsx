@@ -1,4 +1,4 @@
-// The single asks behind the sums, the newest first.
+// The individual model requests behind the sums, the newest first.
 
 import { Anchor, Button, Card, Group, Table, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";

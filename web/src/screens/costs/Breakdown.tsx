@@ -1,4 +1,4 @@
-// Where the money went, one line each; a line leads to the asks behind it.
+// The cost breakdown, one line each; a line links to its requests.
 
 import {
   Anchor,

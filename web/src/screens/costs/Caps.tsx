@@ -1,4 +1,4 @@
-// The caps that money stays under, and how much of today's is used.
+// The cost caps, and how much of today's is used.
 
 import { Anchor, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// What models cost: by day, automation, model and caller, under which caps, and the asks behind it.
+// The cost of models: by day, automation, model and caller, the caps, and the requests.
 
 import { Box, Card, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
 import { ChartColumn } from "lucide-react";

@@ -1,4 +1,4 @@
-// What each day cost, as bars; fetched only when somebody looks at costs.
+// The cost per day as a bar chart; lazy-loaded.
 
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";

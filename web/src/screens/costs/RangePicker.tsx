@@ -1,4 +1,4 @@
-// Which days are added up; the choice stands in the address.
+// The date range of the sums; kept in the URL.
 
 import { Badge, CloseButton, Group, SegmentedControl, TextInput } from "@mantine/core";
 import { api } from "../../api/client";

@@ -1,4 +1,4 @@
-// The sums of the ledger: ranges of days in UTC, days without any ask, shares and totals.
+// Cost sums: ranges of UTC days, days without requests, shares and totals.
 
 import type { Answer } from "../../api/client";
 
@@ -29,7 +29,7 @@ export function rangeOf(name: string, now = Date.now()): { from: string; to: str
   return { from: dayOf(now - (Number(name) - 1) * DAY), to };
 }
 
-/** The range that an address means: two days, a name, or the last thirty days. */
+/** The range that a URL names: two days, a preset, or the last thirty days. */
 export function rangeIn(
   address: { from?: string; to?: string; range?: string },
   now = Date.now(),
@@ -41,7 +41,7 @@ export function rangeIn(
   return rangeOf(known ? address.range! : "30", now);
 }
 
-/** A bar for each day, also for those on which nothing was asked. */
+/** One bar per day, including days without requests. */
 export function everyDay(
   days: Day[],
   from: string,
@@ -57,11 +57,11 @@ export function everyDay(
   return all;
 }
 
-/** What was spent today, of sums that reach to today. */
+/** Today's cost, if the sums include today. */
 export const spentOn = (days: Day[], day: string): number =>
   days.find((one) => one.day === day)?.cost_usd ?? 0;
 
-/** How much of a cap is used, in hundredths; never more than all of it. */
+/** The used percentage of a cap, at most 100. */
 export const shareOf = (part: number, whole: number): number =>
   whole > 0 ? Math.min(100, Math.round((part / whole) * 100)) : part > 0 ? 100 : 0;
 
@@ -76,7 +76,7 @@ export type Line = {
 };
 export type By = "automation" | "model" | "day" | "caller";
 
-/** One line for each thing that money went to, the dearest first; days, the newest first. */
+/** One line per group, the most expensive first; days, the newest first. */
 export function linesOf(usage: Usage, by: By): Line[] {
   const dearest = (one: Line, other: Line) =>
     other.sum.cost_usd - one.sum.cost_usd || other.sum.asks - one.sum.asks;

@@ -1,4 +1,4 @@
-// What can be done with what is written, and whether it would be taken as it stands.
+// The actions of the editor, and whether the draft is valid.
 
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
@@ -15,7 +15,7 @@ const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
 type ActionsProps = {
   automation: Schemas["AutomationDetail"] | undefined;
-  /** What is written now; what is copied for programs is what was judged last. */
+  /** The current draft; the copied operations use the last validated one. */
   current: () => unknown;
   isDirty: boolean;
   verdict: Verdict;
@@ -102,7 +102,7 @@ export const Actions = memo(function Actions(
   );
 });
 
-/** One line that says whether it would be taken as it stands. */
+/** One line: whether the draft is valid. */
 export const Judgement = memo(
   function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
     const errors = verdict.findings.filter((one) => one.level === "error").length;

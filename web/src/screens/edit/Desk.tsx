@@ -1,4 +1,4 @@
-// The desk of the editor: the form, what the server says of it, and saving it as a version.
+// The editor: the form, its validation, and saving a version.
 
 import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { Link, type ShouldBlockFn, useBlocker, useNavigate } from "@tanstack/react-router";
@@ -26,7 +26,7 @@ type Props = {
   samples?: Samples;
   from?: { run: string; version: number };
   kind?: "json" | "script";
-  /** Numbers that a browser would change: with any of them it can only be looked at. */
+  /** Numbers that a browser would change: with any of them the editor is read-only. */
   lost?: readonly string[];
 };
 const NONE: readonly string[] = [];
@@ -91,7 +91,7 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
       void navigate({ to: "/automations/$automationId", params: { automationId: made.id } });
     }
   };
-  // The same for good, so that what stands around the form is not drawn with every key.
+  // A stable reference, so that the surroundings of the form do not rerender on every key press.
   const live = useRef({ save, definition: draft.definition, set: draft.setDefinition });
   live.current = { save, definition: draft.definition, set: draft.setDefinition };
   const saveNow = useCallback(() => void live.current.save(), []);

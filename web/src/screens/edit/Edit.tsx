@@ -1,4 +1,4 @@
-// The editor of an automation: the version in force, one that a run used, or a new one.
+// The editor of an automation: the version in force, the version of a run, or a new one.
 
 import { useParams } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
@@ -21,7 +21,7 @@ export default function Edit() {
 
 type Read<T> = { found: T; lost: string[] };
 
-/** An answer, and the numbers of its definition that would be others after they were read here. */
+/** A response, and the numbers of its definition that parsing would change. */
 const readIn = <T,>(text: string): Read<T> => ({
   found: JSON.parse(text) as T,
   lost: inexactIn(partOf(text, "definition") ?? ""),
@@ -31,7 +31,7 @@ const versionIn = readIn<Schemas["VersionDetail"]>;
 
 const at = (automation_id: string) => ({ params: { path: { automation_id } } });
 
-/** The version in force, with the values of its latest run to pick from. */
+/** The version in force, with the values of its latest run as samples. */
 function InForce({ automationId }: { automationId: string }) {
   const path = `/api/v1/automations/${encodeURIComponent(automationId)}`;
   const automation = useWritten(path, { select: automationIn });
@@ -51,7 +51,7 @@ function InForce({ automationId }: { automationId: string }) {
   );
 }
 
-/** The version that a run used, with that run's own values. */
+/** The version of a run, with that run's values as samples. */
 function FromRun({ automationId, runId }: { automationId: string; runId: string }) {
   const automation = api.useQuery("get", "/api/v1/automations/{automation_id}", at(automationId));
   const run = api.useQuery("get", "/api/v1/runs/{run_id}", {

@@ -1,4 +1,4 @@
-// A new automation that somebody writes themselves: as JSON, or around a script.
+// A new automation written by the user: as JSON, or around a script.
 
 import { useAddress } from "../../kit/address";
 import { Desk } from "./Desk";

@@ -1,4 +1,4 @@
-// What came of saving, above the form.
+// The result of saving, above the form.
 
 import { Alert, Anchor, Box, Button, Group, List, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -58,7 +58,7 @@ type ClashProps = {
   onBuildOn: (version: number, definition: unknown) => void;
 };
 
-/** Somebody saved a version meanwhile; nothing of what was written here is lost. */
+/** A conflict: somebody saved another version; the local draft is kept. */
 export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
   const [isShown, show] = useState(false);
   const { version, by, definition } = clash;

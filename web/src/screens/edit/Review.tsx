@@ -1,4 +1,4 @@
-// A second look on demand: what it does in words, what to watch out for, what it costs and touches.
+// The review on demand: description, warnings, cost and impact.
 
 import { Alert, Anchor, Badge, Button, Card, Group, List, Stack, Text, Title } from "@mantine/core";
 import { Sparkles } from "lucide-react";
@@ -12,7 +12,7 @@ import { Approvals, type Choose } from "../../review/Approvals";
 
 type Told = Answer<"review_automation">;
 
-/** Flags beside their fields, like everything else that is said of a place. */
+/** Warnings as findings at their fields. */
 export const flagsOf = (problem: Told | null): Finding[] =>
   problem?.review.flags.map(({ pointer, text, level, suggestion }) => ({
     pointer,
@@ -50,7 +50,7 @@ type Props = {
   review: ReturnType<typeof useReview>;
   definition: unknown;
   current: () => unknown;
-  /** Puts an approval mode at a place of the definition. */
+  /** Sets an approval mode in the definition. */
   choose?: Choose;
 };
 

@@ -1,4 +1,4 @@
-// Unsaved work: kept in this tab, so that a reload or a wrong click loses nothing.
+// The unsaved draft, kept in sessionStorage, so that a reload or a wrong click loses nothing.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { same } from "../../form/pointers";
@@ -18,7 +18,7 @@ const spelt = (definition: unknown) => JSON.stringify({ definition });
 
 const PAUSE = 400;
 
-/** What is being written, from where somebody left off; `base` is what it is compared with. */
+/** The draft, restored if there is one; `base` is the version to compare with. */
 export function useDraft(key: string, start: unknown) {
   const place = useMemo(() => keeping(key), [key]);
   const [kept] = useState(() => read(place.kept()));

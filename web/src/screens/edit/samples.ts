@@ -1,4 +1,4 @@
-// The real values of a past run, by the names that templates know them by.
+// Sample values of a past run, by their template names.
 
 import { useMemo } from "react";
 import { api, type Schemas } from "../../api/client";
@@ -9,7 +9,7 @@ export function samplesOf(
 ): Samples {
   const steps: Record<string, unknown> = {};
   for (const { step, status, output, item } of run.steps) {
-    // Inside of a loop the first item stands for all.
+    // Inside a loop the first item represents all.
     if (status === "succeeded" && output !== undefined && (!item || !(step in steps))) {
       steps[step] = output;
     }
@@ -17,7 +17,7 @@ export function samplesOf(
   return { inputs: run.inputs ?? undefined, payload: run.payload ?? undefined, steps };
 }
 
-/** The values of the latest run of an automation; nothing until there is one. */
+/** The values of an automation's latest run; empty until there is one. */
 export function useLatestSamples(automationId: string | null | undefined): Samples | undefined {
   const runs = api.useQuery("get", "/api/v1/runs", {
     params: { query: { automation_id: automationId ?? "", limit: 1 } },

@@ -1,4 +1,4 @@
-// Saving a version, and what comes of it: saved, saved with a question, or somebody was quicker.
+// Saving a version, and the result: saved, saved pending consent, or a conflict.
 
 import { useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
@@ -8,7 +8,7 @@ import type { Json } from "../../form/values";
 export type Saved = Schemas["SavedShape"];
 export type Clash = {
   version: Schemas["VersionSummary"] | undefined;
-  /** Who saved it, as far as this person may know. */
+  /** The author's name, if the user is allowed to see it. */
   by: string;
   definition: unknown;
 };

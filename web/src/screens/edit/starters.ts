@@ -1,4 +1,4 @@
-// Small definitions that work as they are, to be edited from there.
+// Small working definitions to start from.
 
 import type { Json } from "../../form/values";
 

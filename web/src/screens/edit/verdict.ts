@@ -1,4 +1,4 @@
-// What the server says of a definition while it is written.
+// Server-side validation of a definition while it is edited.
 
 import { useEffect, useState } from "react";
 import { client, type Schemas } from "../../api/client";
@@ -29,7 +29,7 @@ export type Verdict = {
   state: "asking" | "good" | "bad" | "unknown";
   findings: Finding[];
   grants: Schemas["GrantShape"][];
-  /** What was judged. */
+  /** The validated definition. */
   of: unknown;
 };
 

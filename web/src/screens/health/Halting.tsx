@@ -1,4 +1,4 @@
-// The kill switch: halting with a reason, releasing, and the banner over all that a halt holds.
+// The kill switch: halting with a reason, releasing, and the banner of a halt.
 
 import { Alert, Button, Checkbox, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
 import { OctagonPause } from "lucide-react";
@@ -11,7 +11,7 @@ import { haltedWords, heldWords, holdingIn, sinceWords } from "./reading";
 
 export type Halt = Answer<"list_halts">["halts"][number];
 
-// Nobody is told when somebody else halts something: it is looked at.
+// Halts by others are not pushed, so this polls.
 const EVERY = 10_000;
 const MOST = 300;
 const refreshAll = () => refresh("/api/v1/halts", "/api/v1/automations", "/api/v1/runs");
@@ -32,7 +32,7 @@ export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
       await refreshAll();
       sayDone(data!.says);
     });
-  // What an administrator halted in every workspace is not this workspace's to release.
+  // A workspace cannot release a halt that an administrator set for all workspaces.
   return may && !halt.everywhere
     ? (
       <Button
@@ -67,14 +67,14 @@ export function Held({ halt }: { halt: Halt }) {
   );
 }
 
-/** What holds one automation by itself or by its recipe; the shell tells of the whole workspace. */
+/** Halts of one automation or its recipe; the shell shows those of the workspace. */
 export function HeldAutomation({ id, reason }: { id: string; reason: string | null }) {
   const { data } = useHalts();
   const holding = holdingIn(data?.halts ?? [], id, reason);
   return <>{holding.map((one) => <Held key={one.halt_id} halt={one} />)}</>;
 }
 
-/** Over every screen: nothing in this workspace goes on. */
+/** The banner on every screen while the workspace is halted. */
 export default function HeldWorkspace() {
   const { data } = useHalts();
   const whole = data?.halts.find((one) => one.scope === "workspace");
@@ -146,7 +146,7 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
   );
 }
 
-/** Asks why, and halts one automation, or the whole workspace. */
+/** Asks for a reason, and halts one automation or the workspace. */
 export function HaltModal({ automation, close }: { automation?: Halted; close: () => void }) {
   const title = automation ? `Halt ${automation.name}?` : "Halt everything in this workspace?";
   return (

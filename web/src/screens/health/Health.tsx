@@ -1,4 +1,4 @@
-// Whether all of it works: each part in words, with what to do about those that do not.
+// System health: the state of each component, and how to fix it.
 
 import { Card, Group, List, SimpleGrid, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -181,7 +181,7 @@ function WallList({ walls }: { walls: string[] }) {
   );
 }
 
-/** The server cannot know when somebody last made a backup; it says what one takes. */
+/** The server cannot know when the last backup was made; it describes what a backup includes. */
 function Keeping() {
   const may = useMay("admin");
   if (!may) return null;

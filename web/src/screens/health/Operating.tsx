@@ -1,4 +1,4 @@
-// What an operator does in an emergency: halt everything and release it, send a worker away.
+// Emergency operations: halt everything, release it, drain a worker.
 
 import {
   Anchor,
@@ -91,7 +91,7 @@ function HaltRow({ halt }: { halt: Halt }) {
   );
 }
 
-/** For whoever looks after the installation: the machines are not a workspace's own. */
+/** For administrators of the installation: workers belong to no workspace. */
 export function Workers() {
   const who = useWho();
   return who.user.administrator ? <Fleet /> : null;

@@ -1,4 +1,4 @@
-// What the server tells of itself, read and put into words.
+// Parsing of the health and metrics responses, and their texts.
 
 import { Problem } from "../../api/problem";
 import type { Schemas } from "../../api/client";
@@ -8,7 +8,7 @@ export type HealthAnswer = Schemas["HealthAnswer"];
 export type Tone = "ok" | "warning" | "failed";
 export type Part = { name: string; tone: Tone; words: string; advice?: string };
 
-/** Something that stands still is answered with a refusal that has the same shape. */
+/** A failing health check is an error response with the same shape. */
 export function healthIn(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
   if (problem instanceof Problem) {
     const details = problem.told as unknown as Partial<HealthAnswer> | null;
@@ -20,7 +20,7 @@ export function healthIn(data: HealthAnswer | undefined, problem: unknown): Heal
 
 export type Numbers = ReadonlyMap<string, number>;
 
-/** The lines of Prometheus: `name{label="x"} 3` is kept as it is named. */
+/** The Prometheus samples: `name{label="x"} 3`, keyed by name and labels. */
 export function numbersIn(text: string): Numbers {
   const found = new Map<string, number>();
   for (const line of text.split("\n")) {
@@ -64,12 +64,12 @@ export const partsOf = (health: HealthAnswer): Part[] =>
     advice: ok ? undefined : ADVICE[name],
   }));
 
-// Fewer free bytes than a tenth is soon; than a twentieth, now.
+// Less than 10 % free is a warning; less than 5 % is an error.
 const SOON_FULL = 0.1;
 const FULL = 0.05;
 const GB = 1e9;
 
-/** The queue, the disk and the answers of the database, as far as the numbers tell. */
+/** The queue, the disk and the database latency, as far as the metrics show them. */
 export function partsIn(numbers: Numbers): Part[] {
   const parts: Part[] = [];
   const due = numbers.get("due_runs");
@@ -98,7 +98,7 @@ export function partsIn(numbers: Numbers): Part[] {
   return disk ? [...parts, disk] : parts;
 }
 
-/** Runs that are pending and not due wait for something else than a worker. */
+/** Pending runs that are not due do not wait for a worker. */
 const pendingWords = (pending: number): string =>
   pending
     ? `No worker is missing. ${count(pending, "pending run")} of this workspace ${
@@ -150,7 +150,7 @@ export function verdict(parts: Part[]): { tone: Tone; words: string } {
   return { tone: "ok", words: "All of it works" };
 }
 
-/** The same as text, for whoever helps. */
+/** The report as text, for support. */
 export function report(parts: Part[], version: string | null, at: Date): string {
   const lines = parts.map(({ name, tone, words: text, advice }) =>
     `${tone.padEnd(8)}${name}: ${text}${advice ? ` ${advice}` : ""}`
@@ -165,14 +165,14 @@ type Named = {
   everywhere: boolean;
 };
 
-/** What a halt holds, as a person calls it. */
+/** The name of what a halt covers. */
 export function haltedWords(halt: Named): string {
   if (halt.scope === "workspace") return "The whole workspace";
   if (halt.scope === "automation") return halt.automation ?? "An automation";
   return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
 }
 
-/** Something that a person wanted to stand still is no fault, and still not to be forgotten. */
+/** A deliberate halt is not an error, but still needs a reminder. */
 export const haltsPart = (halts: readonly Named[]): Part => ({
   name: "Halts",
   tone: "warning",
@@ -182,7 +182,7 @@ export const haltsPart = (halts: readonly Named[]): Part => ({
   advice: "What is held goes on when it is released, below.",
 });
 
-/** Since when it stands still and who wanted it so; of an automation its own page knows the name. */
+/** Since when it is halted and by whom; for an automation without its name. */
 export function sinceWords(
   halt: Named & { halted_at: string; halted_by?: string | null },
 ): string {
@@ -190,7 +190,7 @@ export function sinceWords(
   return halt.scope === "automation" ? `Held ${since}` : `${haltedWords(halt)}: held ${since}`;
 }
 
-/** How much of it stands still by now. */
+/** How much is halted so far. */
 export function heldWords(halt: { held: number; under_way: number; everywhere: boolean }): string {
   return [
     halt.held ? `${count(halt.held, "run")} held.` : "No run is held yet.",
@@ -201,8 +201,10 @@ export function heldWords(halt: { held: number; under_way: number; everywhere: b
 }
 
 /**
- * The halts that hold one automation, besides one of the whole workspace. Which recipe it came with
- * the server knows: it names the reason of the oldest halt that holds it.
+ * The halts that apply to one automation, besides one of the whole workspace.
+ *
+ * Only the server knows which recipe it came with: it returns the reason of the oldest halt that
+ * applies.
  */
 export function holdingIn<
   Halt extends { scope: string; automation_id?: string | null; reason: string },

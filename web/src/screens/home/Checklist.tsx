@@ -1,4 +1,4 @@
-// A short list of first steps that ticks itself.
+// A checklist of first steps that completes itself.
 
 import {
   Anchor,

@@ -1,4 +1,4 @@
-// The first screen: a welcome for a new house, later what waits, what ran and what comes next.
+// The home screen: a welcome for a new installation, later the inbox, recent runs and next runs.
 
 import { Button, Stack } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -33,7 +33,7 @@ export default function Home() {
   );
 }
 
-/** Whether something outside is connected: a model, or an account that needed connecting. */
+/** Whether something external is connected: a model, or an account. */
 function useConnectedOnce(): boolean {
   const models = api.useQuery("get", "/api/v1/models");
   const integrations = api.useQuery("get", "/api/v1/integrations", {});
@@ -106,7 +106,7 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
   );
 }
 
-/** The rest of the first steps, until they are done or somebody does not want to see them. */
+/** The remaining first steps, until they are done or dismissed. */
 function FirstSteps({ tasks }: { tasks: Task[] }) {
   const { workspace } = useWho();
   const mayWrite = useMay("editor");

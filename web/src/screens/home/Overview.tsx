@@ -1,5 +1,5 @@
-// A calm look at the house: what waits for somebody, what ran since yesterday, what comes next
-// today, what it costs, and what could be brought up to date.
+// The overview: what waits for a person, runs since yesterday, next runs today, cost, and available
+// upgrades.
 
 import { Anchor, Card, Grid, Group, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

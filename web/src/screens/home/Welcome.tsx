@@ -1,5 +1,4 @@
-// The welcome of a new house: one box for words, a few recipes that work as they are, and the
-// way for an assistant.
+// The welcome screen: a text box, a few recipes that need no setup, and connecting an assistant.
 
 import {
   Badge,
@@ -29,7 +28,7 @@ const IDEAS = [
   "Every Friday at 16:00 remind me to write the weekly report",
 ];
 
-// An idea is as long as it is: it may take two lines, and loses nothing at its edges.
+// An example may take two lines; it is not truncated.
 const IDEA = {
   whiteSpace: "normal",
   textAlign: "left",

@@ -1,4 +1,4 @@
-// What this browser remembers of first steps that leave no trace at the server.
+// First steps that leave no trace on the server, remembered in localStorage.
 
 const LOOKED = "mainspring.looked-into-inbox";
 const HIDDEN = "mainspring.first-steps-hidden";
@@ -15,7 +15,7 @@ function keep(key: string): void {
   try {
     localStorage.setItem(key, "1");
   } catch {
-    // A browser that keeps nothing shows the first steps again.
+    // Without storage the first steps are shown again.
   }
 }
 

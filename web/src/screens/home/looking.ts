@@ -1,5 +1,4 @@
-// What the first screen makes of what it is told: what runs came to, what comes next today, and
-// how far a new house has come.
+// The data of the home screen: a summary of runs, the next runs today, and the setup progress.
 
 import type { Schemas } from "../../api/client";
 import { count, outcomeWords, plain } from "../../kit/words";
@@ -11,17 +10,17 @@ const DAY = 24 * 60 * 60 * 1000;
 const BAD = new Set(["failed", "timed_out", "dead"]);
 export const isBad = (run: Pick<Run, "status">) => BAD.has(run.status);
 
-/** The runs since this time yesterday. */
+/** The runs of the last 24 hours. */
 export const recent = (runs: Run[], now = Date.now()): Run[] =>
   runs.filter((one) => now - Date.parse(one.created_at) <= DAY);
 
-/** What did not work first; beside that, the newest first. */
+/** Failures first, then the newest first. */
 export const failuresFirst = (runs: Run[]): Run[] =>
   [...runs].sort((one, other) =>
     Number(isBad(other)) - Number(isBad(one)) || other.created_at.localeCompare(one.created_at)
   );
 
-/** All of it in one line: "12 runs: 9 changed something, 3 did not reach their end". */
+/** A one-line summary: "12 runs: 9 changed something, 3 did not reach their end". */
 export function summary(runs: Run[]): string {
   const counts = new Map<string, number>();
   for (const run of runs) {
@@ -33,7 +32,7 @@ export function summary(runs: Run[]): string {
   return `${count(runs.length, "run")}: ${parts.join(", ")}`;
 }
 
-/** What is due until midnight where the reader lives, the soonest first. */
+/** What is due until midnight in the user's time zone, the soonest first. */
 export function dueToday(automations: Automation[], now = Date.now()): Automation[] {
   const end = new Date(now);
   end.setHours(24, 0, 0, 0);
@@ -52,7 +51,7 @@ export type Known = {
   connected: boolean;
 };
 
-/** The first steps in a new house; each ticks itself when it is done. */
+/** The first steps; each is completed automatically. */
 export const tasksOf = (known: Known): Task[] => [
   {
     label: "Say who you are",

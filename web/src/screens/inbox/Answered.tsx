@@ -1,4 +1,4 @@
-// What is over: what ran out before anybody answered, and what was answered.
+// Closed items: expired, and answered.
 
 import { Button, Stack } from "@mantine/core";
 import { CheckCheck, Hourglass } from "lucide-react";

@@ -1,4 +1,4 @@
-// Drafts of one turn: seen one below the other, and answered as a set.
+// The drafts of one agent turn: listed together and answered as a set.
 
 import { Alert, Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { CheckCheck, Trash2 } from "lucide-react";
@@ -18,7 +18,7 @@ import { type Seen, seenOf, unreadOf, unreadWords, withRead } from "./seen";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 
-/** A pane of its own for each set: what was read of one says nothing about another. */
+/** A separate pane for each set: read marks do not carry over. */
 export function BatchPane(props: Props) {
   return <Pane key={props.id} {...props} />;
 }

@@ -1,4 +1,4 @@
-// What became of something that was answered, or of which the time is over.
+// The outcome of an answered or expired item.
 
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { RotateCcw } from "lucide-react";
@@ -12,7 +12,7 @@ import { away, moment, visible } from "../../kit/words";
 import { redraft } from "./answering";
 import { becameWords, type Draft } from "./items";
 
-/** The name of a member; somebody who left is not forgotten, only nameless. */
+/** The name of a member; former members have none. */
 export function useNameOf(): (id: string | null | undefined) => string {
   const asked = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 });
   const members = asked.data?.members ?? [];

@@ -1,5 +1,5 @@
-// What an automation, or the tools of a connection, would be able to do beyond what was agreed to:
-// one sentence for each addition, and a person's yes or no to exactly these.
+// A consent request: what an automation or the tools of a connection could do beyond the consent
+// given. One sentence per addition; the answer covers exactly these.
 
 import { Anchor, Badge, Button, Group, List, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -163,7 +163,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const may = useMay(needed);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  // What is agreed to is on the screen: a yes is asked for once.
+  // The additions are on the screen, so one confirmation is enough.
   const answer = async (agree: boolean, activate = false) => {
     const words = consent.run_id
       ? "No program repeats this run. You can agree later after all."

@@ -1,4 +1,4 @@
-// Discarding, with a reason for whoever asks later; the reason may be left out.
+// Discarding, with an optional reason for the record.
 
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// One draft: what it will be, where it comes from, and the answers that one can give.
+// One draft: its preview, its origin, and the possible answers.
 
 import { Alert, Badge, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { Check, Pencil, Trash2, Undo2 } from "lucide-react";
@@ -23,13 +23,13 @@ import type { Shown } from "./seen";
 
 type Props = {
   draft: Draft;
-  /** What comes next once this one is answered. */
+  /** Called after this item was answered. */
   onAnswered: () => void;
-  /** Inside of a batch: its keys and its head belong to the batch, which hears what was read. */
+  /** Inside a batch: the batch handles keys and the header, and is notified of what was read. */
   inBatch?: { isNew: boolean; read: (shown: Shown) => void };
 };
 
-/** A pane of its own for each draft: nothing that was written for one is left for another. */
+/** A separate pane for each draft: unsent input does not carry over. */
 export function DraftPane(props: Props) {
   return <Pane key={props.draft.id} {...props} />;
 }
@@ -43,11 +43,11 @@ function Pane({ draft, onAnswered, inBatch: batch }: Props) {
   const desk = useHeld();
   const held = desk.find((one) => one.state !== "told" && one.drafts.includes(draft.id));
   const waits = draft.status === "pending";
-  // Words that came in while somebody looked are read before they can be agreed to.
+  // A revision that arrived while the draft was open must be read before it can be approved.
   const changed = waits && !editing && draft.hash !== seen.hash;
   const own = changed && draft.hash === ownHash;
   const refused = waits && !held ? refusedWords(draft, desk) : null;
-  // Whoever writes with the keyboard goes on from the draft, and not from the top of the page.
+  // Keyboard users continue at the draft, not at the top of the page.
   const leave = () => {
     setEditing(false);
     place.current?.focus();

@@ -1,5 +1,5 @@
-// The fields of a draft that may still be changed, with the difference as it is written. Nothing is
-// sent by it: the new words have a hash of their own, and wait to be agreed to.
+// The editable fields of a draft, with a diff. Saving sends nothing: the new revision has its own
+// hash and waits for approval.
 
 import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
@@ -15,7 +15,7 @@ import type { Draft } from "./items";
 
 type Props = {
   draft: Draft;
-  /** The hash is that of the new words. */
+  /** The hash is that of the new revision. */
   onKept: (hash: string) => void;
   onLeave: () => void;
 };
@@ -23,8 +23,8 @@ type Props = {
 const MULTILINE = new Set(["text", "body", "html", "content", "description", "message"]);
 
 export function EditForm({ draft, onKept, onLeave }: Props) {
-  // What is edited is what stood here when somebody began; other words meanwhile are shown, and
-  // nothing is written over them.
+  // The edit is based on the revision that was shown when it began; a newer one is shown, and is
+  // not overwritten.
   const [base, setBase] = useState(draft);
   const [written, setWritten] = useState(() => writtenOf(draft));
   const [busy, setBusy] = useState(false);

@@ -1,4 +1,4 @@
-// The difference between two wordings, field by field and word by word.
+// The diff of two draft revisions, field by field and word by word.
 
 import { Box, Stack, Text } from "@mantine/core";
 import { capital, plain, visible } from "../../kit/words";

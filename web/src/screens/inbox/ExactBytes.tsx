@@ -1,4 +1,4 @@
-// Exactly what would leave, and the hash that one agrees to.
+// The exact bytes to be sent, and the hash that is approved.
 
 import { Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -9,7 +9,7 @@ import { Json } from "../../kit/Json";
 import { visible } from "../../kit/words";
 import type { Draft } from "./items";
 
-/** The values as they were sent, if they are still those of this draft. */
+/** The raw values, if they still belong to this draft. */
 function exactly(draft: Draft, text: string | undefined): string | null {
   const isThis = text && partOf(text, "hash") === JSON.stringify(draft.hash);
   const part = isThis ? partOf(text, "arguments") : null;

@@ -1,4 +1,4 @@
-// An automation that fails: what went wrong last, and what one can do about it.
+// A failing automation: its last error, and what to do about it.
 
 import { Alert, Anchor, Button, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// The few seconds in which an approval can be taken back, seen on whatever screen one goes to.
+// The undo period after an approval, shown on every screen.
 
 import { Button, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
@@ -31,7 +31,7 @@ function guard() {
   });
 }
 
-/** Approves: nothing leaves before the seconds are over. False: it is under way already. */
+/** Approves after the undo period. False: it is already in progress. */
 export function approve(sending: Sending): boolean {
   guard();
   const send = async () => {
@@ -57,7 +57,7 @@ export function approve(sending: Sending): boolean {
   return true;
 }
 
-/** Takes an approval back; the latest where none is named. */
+/** Cancels an approval; the latest if none is named. */
 export function undo(id?: string): boolean {
   const found = desk.undo(id);
   if (!found) return false;
@@ -93,7 +93,7 @@ function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "w
   );
 }
 
-/** Whole seconds that are left, said again as each of them passes. */
+/** The remaining whole seconds, updated every second. */
 export function useSecondsLeft(held: Held | undefined): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

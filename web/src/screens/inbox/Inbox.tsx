@@ -1,5 +1,5 @@
-// The inbox: what waits for a person, with exactly what would leave; messages; what ran out, what was
-// answered; and what may go by itself.
+// The inbox: items that wait for a person with exactly what would be sent; messages; expired and
+// answered items; and auto-approval rules.
 
 import { Badge, Button, Group, Kbd, Modal, Stack, Tabs, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -143,7 +143,7 @@ function Operations({ chosen }: { chosen: string | undefined }) {
   const draft = { draft_id: chosen ?? "DRAFT" };
   return (
     <CopyAs
-      // Only a person approves: a program is handed the page where they do.
+      // Only people approve: programs get the link to the page.
       links={[
         { label: "Approve a draft: only a person does", to: `/inbox?draft=${chosen ?? "DRAFT"}` },
       ]}

@@ -1,4 +1,4 @@
-// The list at the left: one line of what each item is, how old it is, and whether it is leaving.
+// The list on the left: title, age and state of each item.
 
 import { Badge, Card, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// Messages: what automations tell people, and alerts about runs that failed.
+// Messages: notifications from automations, and alerts about failed runs.
 
 import { Alert, Anchor, Badge, Box, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -149,7 +149,7 @@ function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
     });
     await refresh("/api/v1/inbox");
   };
-  // What somebody has opened is read; what merely stands first is not.
+  // Opened messages are marked as read; the preselected one is not.
   useEffect(() => {
     if (isOpened && unread && may) read().catch(() => {});
   }, [message.id, isOpened, unread, may]);

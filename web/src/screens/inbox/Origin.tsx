@@ -1,4 +1,4 @@
-// Where something in the inbox comes from, who may answer it, and how long that is possible.
+// The origin of an inbox item, who may answer it, and until when.
 
 import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -12,7 +12,7 @@ import type { Draft } from "./items";
 
 const ONE_SECOND = 1000;
 
-/** How long something still waits; it is counted while it is looked at. */
+/** The remaining time, counted down while visible. */
 export function Until({ at, over }: { at: string; over: string }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -71,7 +71,7 @@ function useAsker(draft: Draft): string {
 
 const ROLES_OR_MORE = "Anybody who is operator or more";
 
-/** Whose yes a draft needs, as the policy of the workspace has it. */
+/** Who must approve a draft, by the workspace's policy. */
 export function useApprovers(draft: Draft): string {
   const policy = api.useQuery("get", "/api/v1/approval-policy", {}, { staleTime: 60_000 }).data;
   const whom = policy?.roles.length ? `People who are ${policy.roles.join(" or ")}` : ROLES_OR_MORE;

@@ -1,4 +1,4 @@
-// A list and what was chosen from it; on a phone one of both, with a way back.
+// A list and its selected item; on a phone one of them, with a back button.
 
 import { Anchor, Box, Card } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -11,7 +11,7 @@ type Props = {
   children: ReactNode;
   isOpen: boolean;
   tab: string | undefined;
-  /** Whether the keys may answer what is chosen. */
+  /** Whether keyboard shortcuts may answer the selected item. */
   answersKeys?: boolean;
 };
 

@@ -1,4 +1,4 @@
-// Who may approve drafts here: told to everybody, and changed by an owner.
+// The approval policy: visible to everybody, changed by an owner.
 
 import {
   Button,

@@ -1,4 +1,4 @@
-// A question of a plan: its run sleeps until somebody answers, in the form that the plan asks for.
+// A question of a plan: its run is suspended until somebody answers it in a form.
 
 import { Anchor, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -204,7 +204,7 @@ async function said(question: Question) {
   }
 }
 
-/** What the server found about the answer, at the places of the form. */
+/** The server's findings about the answer, by form field. */
 function findingsOf(problem: unknown): Finding[] {
   if (!(problem instanceof Problem)) return [];
   return problem.findings.map(({ pointer, detail, suggestion, code }) => ({

@@ -1,4 +1,4 @@
-// What may go by itself: rules that people have earned by agreeing often, and who may agree at all.
+// Auto-approval rules, earned by repeated approvals, and the approval policy.
 
 import { Anchor, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// What waits, of whatever kind: the list, what is chosen of it, and the keys.
+// The items that wait: the list, the selected item, and keyboard shortcuts.
 
 import { Anchor, List, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -53,7 +53,7 @@ type WholeProps = {
 function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
   const [, change] = useAddress();
   const named = itemOf(items, chosen);
-  // What was answered here is on its way out of the list, and is not come back to by itself.
+  // Items answered here are about to leave the list, and are not selected again.
   const left = useRef(new Set<string>());
   const first = items.find((one) => !left.current.has(one.id) && !isLeaving(one));
   const item = named ?? (chosen ? undefined : first ?? items[0]);
@@ -65,7 +65,7 @@ function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
   const isRead = useRead(item?.id);
   useReturn(choose);
   useKeys({ items, current: item?.id, isRead, choose, deeds, onKeys });
-  // The first is chosen like any other: what is looked at does not change under one's finger.
+  // The first item is selected explicitly: the selection must not change under the user.
   useEffect(() => {
     if (isFresh && !chosen && first && isInSight()) choose(first.id);
   }, [isFresh, chosen, first?.id]);
@@ -116,7 +116,7 @@ export function Chosen({ item, onAnswered }: { item: Item; onAnswered: () => voi
   }
 }
 
-/** A draft that somebody was led to and that waits no longer: what became of it. */
+/** A linked draft that no longer waits: its outcome. */
 export function Elsewhere({ id }: { id: string }) {
   const draft = api.useQuery("get", "/api/v1/drafts/{draft_id}", {
     params: { path: { draft_id: id } },
@@ -143,10 +143,10 @@ const isLeaving = (item: Item) =>
     ? desk.of(item.id) !== undefined
     : item.kind === "batch" && item.drafts.every(({ id }) => desk.of(id));
 
-// On a phone the list alone is seen until somebody opens something.
+// On a phone only the list is shown until an item is opened.
 const isInSight = () => document.getElementById("chosen")?.checkVisibility() ?? false;
 
-/** Whether what is chosen has been shown long enough to be answered by a key. */
+/** Whether the selected item has been visible long enough to be answered by a key. */
 function useRead(id: string | undefined): boolean {
   const [read, setRead] = useState<string>();
   useEffect(() => {
@@ -159,7 +159,7 @@ function useRead(id: string | undefined): boolean {
   return id !== undefined && read === id;
 }
 
-/** What was taken back is looked at again. */
+/** A cancelled approval is selected again. */
 function useReturn(choose: (id: string) => void): void {
   const held = useHeld();
   const before = useRef(held);

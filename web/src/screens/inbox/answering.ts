@@ -1,5 +1,5 @@
-// Answering what waits: each deed asks the server for exactly what was shown, files what was decided,
-// and tells what truly came of it.
+// Answering items: each action sends exactly what was shown, records the decision, and reports the
+// real outcome.
 
 import { type Answer, client, refresh } from "../../api/client";
 import { sentence } from "../../api/problem";
@@ -11,7 +11,7 @@ type Decision = "approved" | "declined";
 type Confirmed = Answer<"confirm_action">;
 type Results = Answer<"confirm_actions">["results"];
 
-/** The server takes so many at once. */
+/** The server's batch limit. */
 export const MOST_AT_ONCE = 50;
 
 export const look = () =>
@@ -23,7 +23,7 @@ export const look = () =>
     "/api/v1/standing-rules",
   );
 
-// What was decided here is on record as well; the decision itself does not wait for that.
+// The decision is also recorded; it does not wait for that.
 function acknowledge(id: string, decision: Decision): void {
   client.POST("/api/v1/inbox/{id}/ack", { params: { path: { id } }, body: { decision } }).catch(
     () => {},
@@ -35,7 +35,7 @@ const detailOf = (error: unknown) => {
   return typeof detail === "string" ? detail : "";
 };
 
-/** What came of one confirmation, in words. */
+/** The outcome of one approval as text. */
 export function confirmedWords(
   answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
 ): Outcome {
@@ -58,7 +58,7 @@ export function confirmedWords(
   return { tone: "good", words: "Sent, exactly as it was shown." };
 }
 
-/** What came of several, in words. */
+/** The outcome of several as text. */
 export function batchWords(results: Results): Outcome {
   const of = (status: string) => results.filter((one) => one.status === status);
   const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
@@ -70,7 +70,7 @@ export function batchWords(results: Results): Outcome {
   return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", words: text.join(" ") };
 }
 
-/** Sends one draft in the wording that stands on the page, and no other. */
+/** Approves one draft in the revision shown on the page, and no other. */
 export async function confirm(draft: Draft): Promise<Outcome> {
   try {
     const { data } = await client.POST("/api/v1/drafts/{draft_id}/confirm", {
@@ -86,7 +86,7 @@ export async function confirm(draft: Draft): Promise<Outcome> {
   }
 }
 
-/** Sends several, each in the wording that stands on the page; tells what came of each. */
+/** Approves several drafts, each in the revision shown on the page; returns each outcome. */
 export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
   const hashes = Object.fromEntries(
     drafts.flatMap((one) => one.hash ? [[one.id, one.hash]] : []),

@@ -1,4 +1,4 @@
-// Everything that the inbox asks the server for.
+// The queries of the inbox.
 
 import { useMemo } from "react";
 import { api } from "../../api/client";
@@ -11,7 +11,7 @@ const drafts = (status: Draft["status"], limit: number) => ({
   params: { query: { status, limit } },
 });
 
-/** What waits for a person, the longest first; undefined while that is not known. */
+/** The items that wait for a person, the oldest first; undefined while loading. */
 export function useWaitingItems() {
   const held = api.useQuery("get", "/api/v1/drafts", drafts("pending", MOST));
   const questions = api.useQuery("get", "/api/v1/approvals", {
@@ -20,7 +20,7 @@ export function useWaitingItems() {
   const consents = api.useQuery("get", "/api/v1/consents", {
     params: { query: { limit: MOST } },
   });
-  // Asked for by their health: in a large workspace they are not among the newest.
+  // Queried by health: in a large workspace they are not among the newest.
   const failing = api.useQuery("get", "/api/v1/automations", {
     params: { query: { health: "failing", limit: MOST } },
   });
@@ -36,7 +36,7 @@ export function useWaitingItems() {
   }, [held.data, questions.data, consents.data, failing.data]);
   return {
     data,
-    /** Whether this is what the server says now, and not what it said a while ago. */
+    /** Whether this is fresh data and not from the cache. */
     isFresh: all.every((one) => !one.isFetching),
     error: all.find((one) => one.error)?.error ?? null,
     refetch: () => Promise.all(all.map((one) => one.refetch())),
@@ -67,7 +67,7 @@ const questions = (status: "approved" | "declined" | "expired") => ({
   params: { query: { status, limit: DONE } },
 });
 
-/** What nobody answered in time. */
+/** Expired items. */
 export function useExpired(enabled: boolean) {
   const left = api.useQuery("get", "/api/v1/drafts", drafts("expired", MOST), { enabled });
   const asked = api.useQuery("get", "/api/v1/approvals", questions("expired"), { enabled });
@@ -84,7 +84,7 @@ const flat = (item: Item): Item[] =>
     ? [asItem(item.draft)]
     : [item];
 
-/** What was answered, the newest first. */
+/** Answered items, the newest first. */
 export function useDone(enabled: boolean, limit: number) {
   const sent = api.useQuery("get", "/api/v1/drafts", drafts("confirmed", limit), { enabled });
   const failed = api.useQuery("get", "/api/v1/drafts", drafts("failed", limit), { enabled });
@@ -104,7 +104,7 @@ export function useDone(enabled: boolean, limit: number) {
   };
 }
 
-/** How many of each kind the tabs tell of. */
+/** The item counts of the tabs. */
 export function useCounts(waiting: number | undefined) {
   const expired = api.useQuery("get", "/api/v1/drafts", drafts("expired", MOST));
   const unread = api.useQuery("get", "/api/v1/inbox", {

@@ -1,5 +1,5 @@
-// What the form of a question begins with: what it says is usual, and no where only yes or no can be
-// said. Nothing else is chosen for whoever answers.
+// The initial values of a question's form: its defaults, and false for a boolean. Nothing else is
+// preselected.
 
 import { settled } from "../../form/schema";
 import type { Schema } from "../../form/values";

@@ -1,5 +1,4 @@
-// What the keys do at the moment: whatever is looked at says what approving, editing and discarding
-// mean for it.
+// The current keyboard actions: the visible pane registers what approve, edit and discard do.
 
 import { createContext, type RefObject, useContext, useEffect } from "react";
 
@@ -8,7 +7,7 @@ export type Deeds = { approve?: () => void; edit?: () => void; discard?: () => v
 const Context = createContext<RefObject<Deeds> | null>(null);
 export const DeedsProvider = Context.Provider;
 
-/** Says what the keys do while this is shown; null: nothing of its own. */
+/** Registers the keyboard actions while mounted; null: none. */
 export function useDeeds(deeds: Deeds | null): void {
   const place = useContext(Context);
   useEffect(() => {

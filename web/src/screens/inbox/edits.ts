@@ -1,4 +1,4 @@
-// Other words for a draft: what stands in the fields, what somebody made of it, and the difference.
+// Editing a draft: the field texts, the changes, and the diff.
 
 import { readJson } from "../../form/text";
 import { type Fields, fieldsOf } from "../../previews/shape";
@@ -11,16 +11,16 @@ const isList = (given: unknown): given is string[] =>
 const isPlain = (given: unknown) =>
   given === undefined || given === null || typeof given === "string";
 
-/** A value as it is written into a field. */
+/** A value as field text. */
 export function spelt(given: unknown): string {
   if (isPlain(given)) return String(given ?? "");
   return isList(given) ? given.join(", ") : JSON.stringify(given, null, 2);
 }
 
-// Fields that hold several even where this draft has none of them yet.
+// Fields that hold a list even if this draft has none.
 const LISTS = new Set(["to", "cc", "bcc", "attendees", "labels", "assignees"]);
 
-/** What somebody wrote, in the form that the field had; an empty field is taken away. */
+/** The input in the type of the field; an empty field is removed. */
 export function read(text: string, before: unknown, name = ""): unknown {
   if (text.trim() === "") return null;
   if (isList(before) || (isPlain(before) && typeof before !== "string" && LISTS.has(name))) {
@@ -32,7 +32,7 @@ export function read(text: string, before: unknown, name = ""): unknown {
   return found.value;
 }
 
-/** The fields that are different now; throws where one of them is not JSON any more. */
+/** The changed fields; throws if one of them is no longer JSON. */
 export function changesOf(before: Fields, written: Record<string, string>): Change[] {
   return Object.entries(written)
     .filter(([name, text]) => text !== spelt(before[name]))
@@ -51,7 +51,7 @@ export function writtenOf(draft: Draft): Record<string, string> {
   return Object.fromEntries(draft.editable.map((name) => [name, spelt(fields[name])]));
 }
 
-/** The draft as it would be with these words. */
+/** The draft with these changes. */
 export function edited(draft: Draft, changes: Change[]): Draft {
   const fields: Fields = { ...fieldsOf(draft), ...editsOf(changes) };
   for (const { name, after } of changes) if (after === null) delete fields[name];
@@ -63,7 +63,7 @@ export function edited(draft: Draft, changes: Change[]): Draft {
 
 export type Piece = { text: string; side: "same" | "out" | "in" };
 
-/** Two texts word by word: what both have stays, and the rest is taken out or comes in. */
+/** A word diff of two texts: kept, removed and added parts. */
 export function pieces(before: string, after: string): Piece[] {
   const old = before.match(/\s+|[^\s]+/g) ?? [];
   const now = after.match(/\s+|[^\s]+/g) ?? [];
@@ -97,7 +97,7 @@ const bluntly = (before: string, after: string): Piece[] => [
   { text: after, side: "in" },
 ];
 
-/** How many words two texts still share from each pair of places on. */
+/** The lengths of the longest common subsequences from each pair of positions. */
 function lengths(old: string[], now: string[]): Uint32Array[] {
   const table = Array.from({ length: old.length + 1 }, () => new Uint32Array(now.length + 1));
   for (let i = old.length - 1; i >= 0; i -= 1) {
@@ -110,7 +110,7 @@ function lengths(old: string[], now: string[]): Uint32Array[] {
   return table;
 }
 
-/** What is different between two wordings of one draft. */
+/** The differences between two revisions of one draft. */
 export function differences(before: Draft, now: Draft): Change[] {
   const [old, fresh] = [fieldsOf(before), fieldsOf(now)];
   const names = new Set([...Object.keys(old), ...Object.keys(fresh)]);

@@ -1,5 +1,5 @@
-// Undo before send: what was approved here is held for a few seconds, in this tab alone, before the
-// server is asked for anything. Whoever closes the tab meanwhile has sent nothing: it still waits.
+// Undo before send: an approval is delayed for a few seconds, in this tab only, before the request
+// is sent. If the tab is closed meanwhile, nothing was sent and the draft still waits.
 
 import { useSyncExternalStore } from "react";
 
@@ -8,12 +8,12 @@ export const HOLD_MS = 5000;
 export type Outcome = {
   tone: "good" | "bad" | "doubt";
   words: string;
-  /** Of several: what came of each. */
+  /** For a batch: each outcome. */
   each?: { draft: string; title: string; words: string; tone: Outcome["tone"] }[];
 };
 export type Held = {
   id: string;
-  /** The drafts that it is about. */
+  /** The drafts concerned. */
   drafts: string[];
   title: string;
   until: number;
@@ -37,7 +37,9 @@ const real: Clock = {
   stop: (timer) => clearTimeout(timer),
 };
 
-/** One place where approvals are held; the page has one, and a test has its own with its own clock. */
+/**
+ * The queue of delayed approvals; the page has one, and tests create their own with a fake clock.
+ */
 export function openDesk(clock: Clock = real) {
   let held: readonly Held[] = [];
   const timers = new Map<string, number>();
@@ -65,7 +67,7 @@ export function openDesk(clock: Clock = real) {
   }
 
   return {
-    /** Holds an approval; false: one of its drafts is under way already. */
+    /** Delays an approval; false: one of its drafts is already in progress. */
     hold(sending: Sending): boolean {
       const busy = held.some((one) =>
         one.state !== "told" && one.drafts.some((draft) => sending.drafts.includes(draft))
@@ -84,7 +86,7 @@ export function openDesk(clock: Clock = real) {
       timers.set(id, clock.later(() => void leave(sending), HOLD_MS));
       return true;
     },
-    /** Takes one back, the latest where none is named; answers which, if it was not too late. */
+    /** Cancels one, the latest if none is named; returns it unless it was too late. */
     undo(id?: string): Held | null {
       const found = held.filter((one) => one.state === "held" && (!id || one.id === id)).at(
         -1,
@@ -95,7 +97,7 @@ export function openDesk(clock: Clock = real) {
       set(held.filter((one) => one !== found));
       return found;
     },
-    /** What was told is let go of; a refusal stays with its drafts until they are tried again. */
+    /** Removes a finished entry; a rejection stays with its drafts until they are retried. */
     forget(id: string) {
       const isOver = (one: Held) => one.state === "told" && one.outcome?.tone !== "bad";
       set(held.filter((one) => one.id !== id || !isOver(one)));
@@ -111,7 +113,7 @@ export function openDesk(clock: Clock = real) {
 
 type Refusable = { id: string; error: Record<string, unknown> | null };
 
-/** Why a draft that waits could not be sent when somebody agreed to it: here, or as it is on record. */
+/** Why approving a waiting draft failed: in this tab, or as recorded. */
 export function refusedWords({ id, error }: Refusable, held: readonly Held[]): string | null {
   const last = held.filter((one) => one.state === "told" && one.drafts.includes(id)).at(-1)
     ?.outcome;
@@ -126,7 +128,7 @@ export const useHeld = () => useSyncExternalStore(desk.watch, desk.all);
 export const secondsLeft = (until: number, now: number) =>
   Math.max(0, Math.ceil((until - now) / 1000));
 
-/** Whoever leaves the page is asked while something is held or on its way. */
+/** Warns before the page is closed while an approval is delayed or in progress. */
 export function guardLeaving(at: Window, from: FormContext = desk): void {
   at.addEventListener("beforeunload", (event) => {
     if (from.all().some((one) => one.state !== "told")) event.preventDefault();

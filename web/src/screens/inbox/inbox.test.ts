@@ -74,7 +74,7 @@ describe("the list", () => {
 
   it("finds a draft inside of its batch, and moves without falling off", () => {
     expect(itemOf(items, "d3")?.id).toBe("b");
-    // Of a set only one is left: whoever looked at the set looks at that one.
+    // Only one of the batch is left: its viewers see that one.
     const last = waitingItems({
       drafts: [draft("d3", "2026-01-03T00:00:00Z", "b")],
       questions: [],

@@ -1,5 +1,4 @@
-// What stands in the inbox, of whatever kind, as one list: who waits longest comes first, and drafts
-// of one turn stand together.
+// All inbox items as one list: the longest waiting first, and the drafts of one turn together.
 
 import type { Answer, Schemas } from "../../api/client";
 import { plain } from "../../kit/words";
@@ -23,11 +22,11 @@ export type Parts = {
   automations: Failing[];
 };
 
-/** Automations whose failures nobody has said to know of. */
+/** Automations whose failures are not acknowledged. */
 export const failingOf = (automations: Failing[]) =>
   automations.filter((one) => one.failures > 0 && one.state !== "archived");
 
-/** Drafts of one turn become one item; one that is alone stays a draft. */
+/** Groups the drafts of one turn; a single one stays a draft. */
 export function grouped(drafts: Draft[]): Item[] {
   const sets = new Map<string, Draft[]>();
   for (const draft of drafts) {
@@ -70,14 +69,16 @@ export function waitingItems({ drafts, questions, consents, automations }: Parts
   );
 }
 
-/** The item that an address means: by its own id, by that of a draft inside of a batch, or the last
- * draft of a batch. */
+/**
+ * The item of a URL: by its own id, by that of a draft inside a batch, or the last draft of a
+ * batch.
+ */
 export const itemOf = (items: Item[], id: string | undefined) =>
   items.find((one) => one.id === id) ??
     items.find((one) => one.kind === "batch" && one.drafts.some((draft) => draft.id === id)) ??
     items.find((one) => id && one.kind === "draft" && one.draft.batch_id === id);
 
-/** Where one comes to by going so many items on; the ends hold. */
+/** The item a number of positions away, clamped to the list. */
 export function moved(items: Item[], from: string | undefined, by: number): string | undefined {
   if (!items.length) return undefined;
   const at = items.findIndex((one) => one.id === from);
@@ -85,7 +86,7 @@ export function moved(items: Item[], from: string | undefined, by: number): stri
   return items[Math.min(items.length - 1, Math.max(0, at + by))]!.id;
 }
 
-/** What is looked at once this one is answered: the next, or the one before where there is none. */
+/** The item to select after this one is answered: the next, otherwise the previous one. */
 export function after(items: Item[], id: string): string | undefined {
   const at = items.findIndex((one) => one.id === id);
   return (items[at + 1] ?? items[at - 1])?.id;
@@ -121,7 +122,7 @@ export const KIND_WORDS: Record<Item["kind"], string> = {
   failure: "Failure",
 };
 
-/** What a discarded, sent, or doubtful draft has become, in a word and a tone that badges know. */
+/** The outcome of a discarded, sent or doubtful draft as badge text and tone. */
 export function becameWords(draft: Pick<Draft, "status" | "outcome">): string {
   if (draft.status === "confirmed") return "sent";
   if (draft.outcome === "unknown") return "may have left";
@@ -129,7 +130,7 @@ export function becameWords(draft: Pick<Draft, "status" | "outcome">): string {
   return plain(draft.status);
 }
 
-/** The automation that it comes from. */
+/** The automation it comes from. */
 export function nameOf(item: Item): string | null | undefined {
   switch (item.kind) {
     case "draft":

@@ -1,4 +1,4 @@
-// The inbox by keyboard: one key for each thing that is done there, and none while somebody writes.
+// Keyboard shortcuts of the inbox, disabled while typing.
 
 export type Deed = "next" | "previous" | "approve" | "edit" | "discard" | "undo" | "open" | "keys";
 
@@ -15,11 +15,11 @@ const DEEDS: Record<string, Deed> = {
   "?": "keys",
 };
 
-/** So long has something been shown before a key answers it: what just came up was not read yet. */
+/** How long an item must be visible before a key answers it: a new item was not read yet. */
 export const READ_MS = 700;
 export const isAnswer = (deed: Deed) => deed === "approve" || deed === "discard";
 
-/** The keys as they are told to people. */
+/** The shortcuts as help text. */
 export const KEYS: { keys: string[]; words: string }[] = [
   { keys: ["J", "K"], words: "Go down and up the list" },
   { keys: ["A"], words: "Approve; it leaves after five seconds" },
@@ -42,7 +42,7 @@ export type Pressed = {
 
 const WRITES =
   "input, textarea, select, [contenteditable='true'], [role='textbox'], [role='combobox']";
-// Here the same keys have a meaning of their own.
+// Elements in which these keys have their own meaning.
 const OWN =
   "button, a, summary, [role='tab'], [role='menu'], [role='dialog'], [role='switch'], [role='slider']";
 
@@ -50,14 +50,14 @@ const within = (target: EventTarget | null, where: string) =>
   typeof (target as Element | null)?.closest === "function" &&
   (target as Element).closest(where) !== null;
 
-/** What a key means at this place; null: it is not for us. */
+/** The action of a key on this target; null: none. */
 export function deedOf(event: Pressed): Deed | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return null;
   const deed = DEEDS[event.key];
   if (!deed || within(event.target, WRITES) || within(event.target, "[role='dialog']")) {
     return null;
   }
-  // A held key moves on, and does nothing that matters twice.
+  // Key repeat only moves the selection; it never repeats an action.
   if (event.repeat && deed !== "next" && deed !== "previous") return null;
   const isNative = event.key === "Enter" || event.key.startsWith("Arrow");
   return isNative && within(event.target, OWN) ? null : deed;

@@ -1,8 +1,8 @@
-// What a standing rule holds fast, in words: to whom it goes, and what is always the same.
+// What an auto-approval rule fixes: the recipients and the constant arguments.
 
 import { plain, visible } from "../../kit/words";
 
-// Arguments that say to whom or where something goes, in the order in which they are said.
+// Arguments that name recipients or destinations, in display order.
 const RECEIVERS = [
   "to",
   "cc",

@@ -1,5 +1,4 @@
-// What somebody has been shown of a set: a draft that came to it or was changed since is read before
-// all of them are agreed to.
+// Which drafts of a set were shown: new or changed drafts must be read before all are approved.
 
 import type { Draft } from "./items";
 
@@ -10,7 +9,7 @@ export const seenOf = (drafts: Shown[]): Seen => new Map(drafts.map((one) => [on
 
 export const withRead = (seen: Seen, { id, hash }: Shown): Seen => new Map([...seen, [id, hash]]);
 
-/** Those of which other words stand there now than were shown, and those that were not there. */
+/** The drafts that changed since they were shown, and new ones. */
 export const unreadOf = <One extends Shown>(seen: Seen, drafts: One[]): One[] =>
   drafts.filter(({ id, hash }) => !seen.has(id) || seen.get(id) !== hash);
 

@@ -1,4 +1,4 @@
-// As whom people sign in at a provider: an admin registers this installation there once.
+// The OAuth client of a provider: an admin registers this installation there once.
 
 import { Button, Code, Group, List, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";

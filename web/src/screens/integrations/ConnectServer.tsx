@@ -1,4 +1,4 @@
-// Connecting an MCP server: what its tools are called by, where it is, and how one is let in.
+// Connecting an MCP server: its tool prefix, its URL and its authentication.
 
 import {
   Button,

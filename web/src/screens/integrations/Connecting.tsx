@@ -1,4 +1,4 @@
-// Connecting an account: by signing in over there, or with what the integration asks for.
+// Connecting an account: by OAuth sign-in, or with credentials.
 
 import {
   Button,
@@ -88,7 +88,7 @@ function SignIn({ one }: { one: Integration }) {
         params: { path: { integration: one.name } },
         body: {},
       });
-      // Only a web address is ever opened, whatever a manifest says.
+      // Only http(s) URLs are opened, whatever a manifest says.
       if (!data || !/^https?:\/\//.test(data.sign_in_url)) {
         throw new Error("There is no address to sign in at.");
       }
@@ -114,7 +114,7 @@ function Fields({ one, done, words: text }: { one: Integration; done: string; wo
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  // An integration that judges its settings itself names them without what is around them.
+  // An integration that validates its own settings reports pointers without the outer path.
   const errorAt = (name: string) => errors[`/fields/${name}`] ?? errors[`/${name}`];
   const atFields = one.fields.some((each) => errorAt(each.name));
   const submit = async (event: React.FormEvent) => {
@@ -160,7 +160,9 @@ function Fields({ one, done, words: text }: { one: Integration; done: string; wo
   );
 }
 
-/** What is sent: an empty field is left out, except where empty means that nothing is followed. */
+/**
+ * The request body: empty fields are omitted, except where empty means that nothing is followed.
+ */
 export function given(one: Pick<Integration, "auth" | "fields">, values: Record<string, Value>) {
   const kept: Record<string, Value> = {};
   for (const { name, type } of one.fields) {

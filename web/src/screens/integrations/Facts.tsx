@@ -1,4 +1,4 @@
-// What is known of a connection, as pairs.
+// The details of a connection, as pairs.
 
 import { Grid, Text } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";

@@ -1,4 +1,4 @@
-// One integration: its state and why, connecting it, what it follows, and reading from it.
+// One integration: its state, connecting it, what it follows, and polling it.
 
 import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
@@ -97,7 +97,7 @@ function Found({ one }: { one: One }) {
   );
 }
 
-/** Why it does not work, and which connection that is about. */
+/** Why it fails, and which connection is affected. */
 function Trouble({ one }: { one: One }) {
   const error = one.connection?.last_error;
   if (one.state !== "reconnect" && !(error && one.connection?.health !== "ok")) return null;
@@ -112,7 +112,7 @@ function Trouble({ one }: { one: One }) {
   );
 }
 
-/** Handing the account to the workspace, and taking it back. */
+/** Sharing the account with the workspace, and withdrawing it. */
 function Sharing({ one, own }: { one: One; own: boolean }) {
   const { busy, act } = useAct();
   const confirm = useConfirm();

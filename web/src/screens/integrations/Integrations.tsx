@@ -1,4 +1,4 @@
-// What can be connected and how each connection fares, with the tool servers of others below.
+// All integrations and the health of their connections, and MCP servers below.
 
 import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// One part of a screen, under a heading of its own.
+// One section of a screen, with a heading.
 
 import { Card, Text } from "@mantine/core";
 import type { ReactNode } from "react";

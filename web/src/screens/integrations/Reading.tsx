@@ -1,4 +1,4 @@
-// What goes on over a connection by itself: reading from it again and again, and a chat with a bot.
+// Background use of a connection: polling it, and a chat with a bot.
 
 import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -16,7 +16,7 @@ const call = (capability_id: string, body: Record<string, unknown>) =>
     body: body as never,
   });
 
-/** The automation that reads from a connection; null when there is none, or it was put away. */
+/** The automation that polls a connection; null if there is none or it was archived. */
 function useReader(one: Integration) {
   const id = one.connection?.automation_id ?? "";
   const found = api.useQuery(
@@ -102,7 +102,7 @@ export function ReadingPart({ one }: { one: Integration }) {
   );
 }
 
-/** A chat is linked by its owner, who brings a code to the bot. */
+/** A chat is linked by its owner, who sends a code to the bot. */
 export function ChatPart({ one }: { one: Integration }) {
   const reader = useReader(one);
   const hears = reader?.state === "active";
@@ -114,7 +114,7 @@ export function ChatPart({ one }: { one: Integration }) {
     act(async () => {
       const { data } = await call("link_telegram", {});
       const answer = data as unknown as { url: string; expires_at: string };
-      // Only a web address is ever shown as a link.
+      // Only http(s) URLs are shown as links.
       if (!/^https:\/\//.test(answer.url)) throw new Error("There is no address to open.");
       setMade(answer);
     });

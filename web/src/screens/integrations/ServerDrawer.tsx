@@ -1,4 +1,4 @@
-// One tool server: how it fares, and each of its tools to agree to or refuse.
+// One MCP server: its health, and each of its tools to allow or deny.
 
 import { Accordion, Badge, Button, Drawer, Group, Select, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";

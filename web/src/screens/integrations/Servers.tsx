@@ -1,4 +1,4 @@
-// The tools of others: MCP servers whose tools became capabilities, pinned to what was agreed to.
+// MCP servers whose tools are capabilities, pinned to the version that was consented to.
 
 import { Box, Button, Card, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

@@ -1,4 +1,4 @@
-// Linking a Slack account: what waits for a decision is then shown there, with buttons.
+// Linking a Slack account: items that wait for a decision are then shown there, with buttons.
 
 import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -34,7 +34,7 @@ export function SlackLink() {
   const state = useQuery({
     queryKey: ["get_slack_link"],
     queryFn: () => call<SlackState>("get_slack_link"),
-    // The code is confirmed in Slack, so this page learns of it only by asking.
+    // The code is confirmed in Slack, so this page polls for it.
     refetchInterval: begun ? 3_000 : false,
   });
   return (
@@ -113,7 +113,7 @@ function Found({ state, begun, onBegin, refetch }: Props) {
   );
 }
 
-/** What has to be set up before anybody can link an account. */
+/** What must be configured before an account can be linked. */
 function Missing({ state }: { state: SlackState }) {
   if (!state.connected) {
     return (

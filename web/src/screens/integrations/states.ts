@@ -1,4 +1,4 @@
-// How a connection fares, in words; what wants somebody comes first.
+// The health of a connection as text; those that need attention come first.
 
 import type { Answer } from "../../api/client";
 
@@ -23,7 +23,7 @@ const HEALTH = {
 export const healthWords = (one: Integration) =>
   one.connection ? HEALTH[one.connection.health] : "";
 
-/** What can be done over there. */
+/** The operations that it offers. */
 export function abilities({ supports, polls }: Integration): string {
   const text = [
     supports.fetch || polls ? "reads" : "",
@@ -35,7 +35,7 @@ export function abilities({ supports, polls }: Integration): string {
 
 export type Shelf = { label: string; entries: Integration[] };
 
-/** Three shelves: what wants somebody, what works, and what could. */
+/** Three groups: needs attention, connected, available. */
 export function shelves(all: Integration[], search: string): Shelf[] {
   const wanted = search.trim().toLowerCase();
   const fits = (one: Integration) =>

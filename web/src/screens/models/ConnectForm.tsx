@@ -1,4 +1,4 @@
-// Connecting a model: which language it speaks, where it is, and its key.
+// Connecting a model: its API dialect, its URL and its key.
 
 import {
   Alert,
@@ -187,7 +187,7 @@ async function connect({ name, kind, base_url, key, models, usual_model }: Given
   await refresh("/api/v1/models");
 }
 
-/** A connection that does not answer is kept: the person may start its server later. */
+/** A connection that does not answer is saved: its server may be started later. */
 async function tryOut(name: string): Promise<{ works: boolean; detail: string }> {
   try {
     const { data } = await client.POST("/api/v1/models/connections/{name}/test", {

@@ -1,4 +1,4 @@
-// One connection: where it leads, whether it works, and how to end it.
+// One connection: its URL, its health, and removing it.
 
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-// Every model that can be asked, and what a million tokens of it cost.
+// All available models, and their price per million tokens.
 
 import { Badge, Card, Group, Table, Text } from "@mantine/core";
 import type { Answer } from "../../api/client";

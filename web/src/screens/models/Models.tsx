@@ -1,4 +1,4 @@
-// Models: which connections there are, which models can be asked, and what each of them costs.
+// Models: connections, available models, and their prices.
 
 import { Alert, Button, SimpleGrid, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

@@ -1,4 +1,4 @@
-// Other ways to begin: a recipe, JSON, or a script.
+// Other ways to start: a recipe, JSON, or a script.
 
 import { Card, Group, SimpleGrid, Stack, Text, ThemeIcon } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

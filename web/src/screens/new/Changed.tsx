@@ -1,4 +1,4 @@
-// What is about to be changed in words: the automation as it is now.
+// The automation that the request will change.
 
 import { Anchor, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

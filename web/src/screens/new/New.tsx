@@ -1,4 +1,4 @@
-// Where an automation begins: words, requests to begin with, and other ways to start.
+// Creating an automation: from a description, a starter, or another source.
 
 import { Alert, Box, Grid, Stack } from "@mantine/core";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -18,7 +18,7 @@ import { Words } from "./Words";
 
 const KEPT = "new.words";
 
-/** Words that were written and not sent survive a reload. */
+/** An unsent description survives a reload. */
 function useWords(given: string | undefined, key: string) {
   const place = useMemo(() => keeping(key), [key]);
   const [text, setText] = useState(() => given ?? place.kept() ?? "");
@@ -35,7 +35,7 @@ function useAutomation(id: string | undefined) {
   }, { enabled: !!id });
 }
 
-// What stands around the box is not drawn again with each key.
+// Memoized, so that a key press in the text box does not rerender it.
 const Examples = memo(Starters);
 const Others = memo(Beginnings);
 const Open = memo(Waiting);
@@ -57,7 +57,7 @@ export default function New() {
     box.current?.focus();
     box.current?.scrollIntoView({ block: "center" });
   }, [setText]);
-  // Whoever has said it on another screen has said it: it is asked for at once, and only once.
+  // A description from another screen is submitted immediately, once.
   useEffect(() => {
     if (!go || !message || !may) return;
     change({ go: undefined });

@@ -1,4 +1,4 @@
-// Requests to begin with, and those that somebody kept here; one press puts them into the box.
+// Starter requests, and those saved in this workspace; a click puts one into the text box.
 
 import {
   ActionIcon,
@@ -74,7 +74,7 @@ function Several({ title, children }: { title: string; children: React.ReactNode
   );
 }
 
-/** Keeps the words of the box under a name, for everybody here. */
+/** Saves the description under a name, for the whole workspace. */
 export function KeepWords({ text }: { text: string }) {
   const [name, setName] = useState<string | null>(null);
   const { busy, act } = useAct();

@@ -1,4 +1,4 @@
-// Proposals that nobody has saved or thrown away yet.
+// Proposals that are neither saved nor discarded.
 
 import { ActionIcon, Anchor, Box, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

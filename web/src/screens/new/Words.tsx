@@ -1,4 +1,4 @@
-// One large box for words, who makes a proposal of them, and the button that asks for it.
+// The text box for a description, the choice of author (rules or a model), and the submit button.
 
 import { Button, Card, Group, Kbd, Select, Stack, Text, Textarea } from "@mantine/core";
 import { Sparkles } from "lucide-react";
@@ -45,7 +45,7 @@ export function Words({ text, onText, label, placeholder, busy, problem, propose
         : { text, by: "rules" },
     );
   };
-  // As in a chat: enter makes a line, and with Ctrl or ⌘ it sends.
+  // As in a chat: Enter inserts a line break, and Ctrl or ⌘ with Enter submits.
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       send(event as unknown as FormEvent);

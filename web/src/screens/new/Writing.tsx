@@ -1,4 +1,4 @@
-// While a proposal is written: how long it has taken, and what happens meanwhile.
+// The progress of a proposal: elapsed time and current stage.
 
 import { Box, Group, Loader, Text } from "@mantine/core";
 import { span } from "../../kit/words";
@@ -6,7 +6,7 @@ import { useSeconds } from "./proposing";
 
 const A_WHILE = 20;
 
-/** What is true at that moment: rules are quick, a model hands in up to three times. */
+/** An accurate message for the elapsed time: rules are quick, a model has up to three attempts. */
 export function writingWords(byModel: boolean, seconds: number): string {
   if (!byModel) return "Rules read your words, and the result is judged and reviewed.";
   if (seconds < A_WHILE) return "The model writes a definition. It can take a minute.";

@@ -1,4 +1,4 @@
-// Asks for a proposal, which may take a minute, and tells how long it has taken so far.
+// Requests a proposal, which may take a minute, and reports the elapsed time.
 
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useState } from "react";
@@ -8,7 +8,7 @@ import { keepProposal } from "../proposal/asking";
 
 export type Wanted = { text: string; automation?: string; by?: "auto" | "rules"; model?: string };
 
-/** The zone that this browser lives in; none if it does not say. */
+/** The browser's time zone; undefined if unknown. */
 export function browserZone(): string | null {
   try {
     return Intl.DateTimeFormat().resolvedOptions().timeZone || null;
@@ -17,7 +17,7 @@ export function browserZone(): string | null {
   }
 }
 
-/** The same, unless it is UTC: a machine on UTC is taken to know no zone. */
+/** The same, except UTC: a machine on UTC probably has no configured zone. */
 export function knownZone(): string | null {
   const zone = browserZone();
   return zone === "UTC" || zone === "Etc/UTC" ? null : zone;
@@ -62,7 +62,7 @@ export function usePropose() {
   return { busy, problem, propose };
 }
 
-/** Seconds since it began; it counts while it is asked for. */
+/** Seconds since the request began, updated while it is pending. */
 export function useSeconds(): number {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {

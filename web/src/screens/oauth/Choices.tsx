@@ -1,4 +1,4 @@
-// How much a client may do: a few plain choices, each saying what it adds to the one before.
+// The access levels of a client: a few choices, each listing what it adds to the previous one.
 
 import { Badge, Group, List, Radio, Stack, Text } from "@mantine/core";
 import type { Role } from "../../api/session";

@@ -1,6 +1,5 @@
-// A client asks to be let in. The person reads who, where to and what for, and answers once.
-//
-// The screen stands outside of the shell: nothing on it leads anywhere but to an answer.
+// The OAuth consent screen. The user reads which client asks, for which workspace and what for, and
+// answers once. It is outside the shell: it has no links except the answer.
 
 import { Anchor, Card, Center, Group, Loader, Stack, Text, Title } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
@@ -31,7 +30,7 @@ export default function Consent() {
   }
   if (session.data) {
     setCsrf(session.data.csrf_token);
-    // The answer itself names the workspace that it is for.
+    // The answer itself names its workspace.
     setWorkspace(null);
     return (
       <Frame>
@@ -47,8 +46,9 @@ export default function Consent() {
 }
 
 /**
- * Signing in happens here: at another address this window would lose the client that opened it.
- * Whoever has a link opens it in another tab, which comes to this question too.
+ * Sign-in happens on this screen: at another URL the window would lose the client that opened it.
+ *
+ * A sign-in link opens in another tab, which shows this request too.
  */
 function Door({ onIn }: { onIn: () => Promise<void> }) {
   useEffect(noteWanted, []);
@@ -64,7 +64,7 @@ function Asking({ who }: { who: Who }) {
   const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
     params: { path: { request_id: requestId } },
   }, { staleTime: Infinity, refetchOnWindowFocus: false });
-  // Whoever has chosen a workspace here, or tries once more, is not led away by the choice.
+  // After a choice of workspace or a retry, consent is not skipped.
   const [chosen, setChosen] = useState(false);
   const refusal: unknown = asked.error;
   if (!asked.data) {

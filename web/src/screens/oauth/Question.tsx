@@ -1,4 +1,4 @@
-// The question itself: who asks, for which workspace, how much, and a yes or a no.
+// The consent form: the client, the workspace, the access level, and allow or deny.
 
 import { Alert, Anchor, Button, Group, Loader, Select, Stack, Text, Title } from "@mantine/core";
 import { History, ShieldQuestion } from "lucide-react";
@@ -17,7 +17,7 @@ type Props = {
   requestId: string;
   asking: Asking;
   who: Who;
-  /** Nobody need be asked: as much was agreed to before. */
+  /** Consent is skipped: the same access was granted before. */
   passes: boolean;
   again: () => Promise<unknown>;
 };
@@ -45,8 +45,8 @@ export function Question({ requestId, asking, who, passes, again }: Props) {
       setState({ kind: "asking" });
     }
   };
-  // Who has agreed to as much before, at an address of the web, is not kept waiting. Once: React
-  // looks at everything twice while it is worked on.
+  // A client with the same access granted before, at a web address, is redirected at once. Guarded,
+  // because React runs effects twice in development.
   const passed = useRef(false);
   useEffect(() => {
     if (!passes || passed.current) return;

@@ -1,4 +1,4 @@
-// The tools that a choice means, by name: for whoever wants to know exactly.
+// The tools of an access level, by name.
 
 import { Badge, Box, Button, Collapse, Group, ScrollArea, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

@@ -1,11 +1,11 @@
-// A press that was meant for something else must not agree to anything: another page can bring
-// the question under somebody's finger between the two presses of a double click.
+// Clickjacking protection: another page can open this screen under the pointer between the two
+// clicks of a double click.
 
 import { useEffect, useState } from "react";
 
 const MOMENT_MS = 500;
 
-/** Whether the page has been in front of somebody for a moment. */
+/** Whether the page has been visible and focused for a moment. */
 export function useSettled(): boolean {
   const [settled, setSettled] = useState(false);
   useEffect(() => {

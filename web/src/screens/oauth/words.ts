@@ -1,4 +1,4 @@
-// What a person reads about a client that wants to connect: plain functions of what the server says.
+// The texts of the consent screen, as pure functions of the server's response.
 
 import type { Schemas } from "../../api/client";
 
@@ -15,13 +15,13 @@ const TITLES: Partial<Record<Role, string>> = {
 };
 export const titleOf = (role: Role): string => TITLES[role] ?? role;
 
-/** What follows from a choice and is easily overlooked. */
+/** Easily overlooked consequences of a choice. */
 export const careOf = (role: Role): string | null =>
   role === "operator"
     ? "With this it can also send the drafts that it makes itself: nobody else has to look."
     : null;
 
-/** What a choice allows beyond the one before it, so that nothing is read twice. */
+/** What a choice allows beyond the previous one, so that nothing is listed twice. */
 export function additions(choices: readonly Choice[], at: number): string[] {
   const before = new Set(at > 0 ? choices[at - 1]?.allows : []);
   return (choices[at]?.allows ?? []).filter((text) => !before.has(text));
@@ -29,11 +29,11 @@ export function additions(choices: readonly Choice[], at: number): string[] {
 
 const ORDER: readonly Role[] = ["viewer", "operator", "editor", "admin", "owner"];
 
-/** The tools that a client with this role is offered. */
+/** The tools of a client with this role. */
 export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
   tools.filter((tool) => ORDER.indexOf(tool.role) <= ORDER.indexOf(role));
 
-/** Where the answer goes: the one thing that nobody can make up. */
+/** Where the answer is sent: the one value that a client cannot forge. */
 export function placeWords(place: Place): { lead: string; name: string; rest: string } {
   if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
   if (place.kind === "loopback") {
@@ -46,14 +46,14 @@ export function placeWords(place: Place): { lead: string; name: string; rest: st
   };
 }
 
-/** What to look at before one agrees. */
+/** What to check before agreeing. */
 export function careWords(place: Place): string {
   return place.kind === "web"
     ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
     : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";
 }
 
-// The server hands out nothing else; a browser would run these.
+// The server returns no other schemes; a browser would execute these.
 const RUN_BY_BROWSERS = /^\s*(javascript|data|vbscript|blob|file):/i;
 
 export const mayGoTo = (address: string): boolean => !RUN_BY_BROWSERS.test(address);

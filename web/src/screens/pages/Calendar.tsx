@@ -1,4 +1,4 @@
-// Events that integrations brought in, by their own time: two weeks at once.
+// Events that integrations ingested, by their own time: two weeks at once.
 
 import { ActionIcon, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

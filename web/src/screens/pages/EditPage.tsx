@@ -1,4 +1,4 @@
-// Changing a page: its title and its text. Somebody who was faster is never written over.
+// Editing a page: title and text. A concurrent change is never overwritten.
 
 import { Button, Card, Group, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
@@ -10,7 +10,7 @@ type Props = { page: Answer<"get_page">; close: () => void; done: () => Promise<
 export function EditPage({ page, close, done }: Props) {
   const [title, setTitle] = useState(page.title);
   const [body, setBody] = useState(page.body ?? "");
-  // What was there when writing began: a refresh in between changes nothing here.
+  // The content when editing began: a refetch in between changes nothing here.
   const [began] = useState(page.content_hash);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);

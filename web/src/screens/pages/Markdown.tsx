@@ -1,4 +1,4 @@
-// A page's text as elements of ours. Text from data never becomes HTML.
+// A page's Markdown as React elements. Text never becomes HTML.
 
 import {
   Anchor,
@@ -80,7 +80,7 @@ function One({ block }: { block: Block }) {
   }
 }
 
-/** A line of a list without the space of a paragraph around it. */
+/** A list item without paragraph spacing. */
 function Item({ blocks }: { blocks: Block[] }) {
   return blocks.map((block, at) =>
     block.kind === "paragraph"

@@ -1,4 +1,4 @@
-// Writing a page by hand.
+// Creating a page.
 
 import { Button, Group, Modal, Stack, Textarea, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// One page: its text, what is known about it, where it came from, and what happened to it.
+// One page: its text, metadata, source and history.
 
 import {
   Anchor,
@@ -34,12 +34,12 @@ import Pages from "./Pages";
 type Shown = Answer<"get_page">;
 type Entry = NonNullable<Shown["timeline"]>[number];
 const ALL = ["/api/v1/pages", "/api/v1/search", "/api/v1/query"];
-// A longer text would hold up the browser; the whole of it is there over the API.
+// A longer text would block the browser; the API has all of it.
 const LONGEST = 200_000;
 
 export default function Page() {
   const { slug } = useParams({ strict: false }) as { slug?: string };
-  // The address of all pages is also that of a page without a name.
+  // The path of the page list is also that of a page without a name.
   return slug ? <Named slug={slug} /> : <Pages />;
 }
 
@@ -59,7 +59,7 @@ function Named({ slug }: { slug: string }) {
   );
 }
 
-/** A deleted page answers as one that never was; whoever deleted it knows its name. */
+/** A deleted page returns 404 like an unknown one; the session that deleted it knows its name. */
 function Restore({ slug }: { slug: string }) {
   const { busy, act } = useAct();
   const may = useMay("editor");

@@ -1,4 +1,4 @@
-// All pages of the workspace: found by words or by meaning, or listed as they came in.
+// All pages of the workspace: full-text and semantic search, or the list.
 
 import {
   Badge,
@@ -205,7 +205,7 @@ function Hits(
 function All({ type, time, make }: { type?: string; time?: string; make: ReactNode }) {
   const [cursors, setCursors] = useState<string[]>([]);
   const days = TIMES[time ?? ""]?.days;
-  // By the minute, so that the same question is the same address for a while.
+  // Rounded to a minute, so that the query key stays the same for a while.
   const since = days
     ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * 86_400_000).toISOString()
     : undefined;

@@ -1,5 +1,5 @@
-// A snippet cut at the words that were found. Places are counted in characters, as people do,
-// and a character may be two units of JavaScript's.
+// A snippet split at its matches. Offsets count code points, and a code point may be two UTF-16
+// units.
 
 export type Part = { text: string; marked: boolean };
 

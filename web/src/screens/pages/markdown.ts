@@ -1,6 +1,5 @@
-// Markdown as a plain tree: headings, paragraphs, lists, quotes, code and tables, with links and
-// emphasis inside of them. There is no node for HTML, so what looks like HTML stays text, and a
-// link that is not http(s) is none.
+// Markdown as a plain tree: headings, paragraphs, lists, quotes, code and tables, with inline links
+// and emphasis. There is no HTML node, so HTML stays text, and only http(s) links are links.
 
 export type Inline =
   | { kind: "text" | "code"; text: string }
@@ -36,7 +35,7 @@ export function blocksOf(text: string, depth = 0): Block[] {
   return blocks;
 }
 
-/** Headings one below another without a gap, as screen readers need them; the first is the second. */
+/** Heading levels without gaps, for screen readers; the first is level 2. */
 export function outlined(blocks: Block[], above = { level: 1 }): Block[] {
   return blocks.map((block) => {
     if (block.kind === "heading") {
@@ -144,7 +143,7 @@ const continues = (line: string, depth: number) =>
   line.trim() !== "" && !FENCE.test(line) && !HEADING.test(line) && !RULE.test(line) &&
   !(depth < DEEPEST && (QUOTE.test(line) || ITEM.test(line)));
 
-/** Only addresses of the web; no script, no data, nothing of this server. */
+/** Only http(s) URLs; no scripts, no data URLs, no paths of this server. */
 export function safeHref(text: string): string | null {
   if (!/^https?:\/\//i.test(text)) return null;
   try {
@@ -155,7 +154,7 @@ export function safeHref(text: string): string | null {
   }
 }
 
-// Each alternative reads forward only, with bounds: no text makes it slow.
+// Each alternative is linear and bounded: no input causes backtracking.
 const PIECE =
   /(`{1,3})([^`]{1,400})\1|!?\[([^\][]{0,500})\]\(\s*<?([^\s()<>]{1,1000})>?(?:\s+"[^"]{0,200}")?\s*\)|<?(https?:\/\/[^\s<>"')\]]{1,1000})>?|\*\*([^*]{1,400})\*\*|~~([^~]{1,400})~~|\*([^*\s][^*]{0,400})\*|(?<![\p{L}\p{N}])_([^_\s][^_]{0,400})_(?![\p{L}\p{N}])/gu;
 

@@ -1,4 +1,4 @@
-// The ways in which pages are found, in words.
+// The search modes of pages, as text.
 
 export const WAYS = {
   text: "words",

@@ -1,4 +1,4 @@
-// One run that changes nothing, to see what it would do before it is activated.
+// A dry run, to see the effects before activation.
 
 import { Alert, Anchor, Group, Loader, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -47,7 +47,7 @@ export function DryRun({ automationId }: { automationId: string }) {
   const [problem, setProblem] = useState<unknown>(null);
   const begun = useRef(false);
   useEffect(() => {
-    // Effects may be run twice while the page is worked on; a run is started once.
+    // React runs effects twice in development; the run is started once.
     if (begun.current) return;
     begun.current = true;
     client.POST("/api/v1/automations/{automation_id}/run", {

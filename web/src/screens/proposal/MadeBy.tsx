@@ -1,4 +1,4 @@
-// Who made it, and the word for exactly what would be saved.
+// The author, and the digest of exactly what would be saved.
 
 import { Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";

@@ -1,4 +1,5 @@
-// Somebody went on with the proposal meanwhile: what was written here is shown, and both are offered.
+// A conflict: somebody else continued the proposal. The local edits are shown, and both are
+// offered.
 
 import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
 import { GitMerge } from "lucide-react";

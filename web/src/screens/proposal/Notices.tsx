@@ -1,4 +1,4 @@
-// What has to be heard before anything else: refusals, and changes that others made.
+// Notices above everything else: errors, and concurrent changes.
 
 import { Alert, Stack } from "@mantine/core";
 import { EditList, Moved } from "./Moved";

@@ -1,4 +1,4 @@
-// A proposal: what was made of somebody's words, to be read, answered, changed and saved by a person.
+// A proposal: generated from a description, to be read, answered, edited and saved by a person.
 
 import { Anchor, Button } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// Questions before it can be saved, each a required field.
+// Open questions that block saving, each a required field.
 
 import {
   Anchor,

@@ -1,4 +1,4 @@
-// The page where a person reads a proposal, answers and changes it, and agrees.
+// The screen of a proposal: read, answer, edit, and agree.
 
 import { Box, Stack, Text, Title } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
@@ -72,7 +72,7 @@ function InWords({ page }: { page: Page }) {
 
 function Whole({ page }: { page: Page }) {
   const { proposal, draft, findings, base, may, busy, parked, tell, setBroken } = page;
-  // A change of something that has run is written with what it really gave back.
+  // A change of an automation that has run uses its real outputs as samples.
   const samples = useLatestSamples(proposal.automation_id);
   return (
     <Box component="section" aria-label="All of it">

@@ -1,4 +1,4 @@
-// The bar below: what stands between a person and saving, and the press without which nothing is saved.
+// The save bar: what blocks saving, and the save button.
 
 import { Button, Card, Checkbox, Group, Stack, Text, Textarea } from "@mantine/core";
 import { Check, CircleAlert, CircleCheck, Loader } from "lucide-react";
@@ -18,7 +18,7 @@ type Props = {
   canSave: boolean;
   conditions: Page["conditions"];
   noteError: string | null;
-  /** What has just been done. */
+  /** The action that just finished. */
   told: string | null;
   onReview: () => void;
   onSave: () => void;
@@ -65,7 +65,7 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
   );
 }
 
-/** The first question that has no answer yet, or the first of all. */
+/** The first unanswered question, or the first of all. */
 function goToQuestions(): void {
   const asked = [...document.querySelectorAll<HTMLElement>("[data-question]")];
   const fields = asked.map((one) => one.querySelector<HTMLElement>("input, textarea"));
@@ -77,7 +77,7 @@ function goToQuestions(): void {
   fields[at]?.focus({ preventScroll: true });
 }
 
-/** A way to what has to be done first, from wherever somebody has read to. */
+/** A link to what must be done first, from any scroll position. */
 function Way({ proposal, changed }: Pick<Props, "proposal" | "changed">) {
   const [problem] = proposal.problems;
   if (changed || (!proposal.questions.length && !problem)) return null;
@@ -145,7 +145,7 @@ export function SaveBar(props: Props) {
                   onClick={onSave}
                   loading={busy === "save"}
                   disabled={!canSave}
-                  // On a phone there is only room for what can be pressed.
+                  // On a phone there is only space for buttons.
                   visibleFrom={proposal.questions.length ? "sm" : undefined}
                   leftSection={<Check size={16} />}
                   aria-describedby="stands"

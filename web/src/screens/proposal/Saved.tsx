@@ -1,4 +1,4 @@
-// Saved: what starts it, when next, what it costs, and whether it is to be activated now.
+// After saving: triggers, next run, cost, and activation.
 
 import { Alert, Anchor, Button, Card, Grid, Group, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// In plain words: what it does, step by step, and how the request was read.
+// The summary: what it does, step by step, and how the request was interpreted.
 
 import {
   Box,
@@ -46,7 +46,7 @@ function Details({ rest }: { rest: string[] }) {
 
 export function Summary({ proposal }: { proposal: Proposal }) {
   const { review, made_by: made } = proposal;
-  // That a model was not asked is no footnote: whoever wished for one reads it here.
+  // If no model was used although one was requested, this is shown prominently.
   const notes = made.by === "rules" && made.note ? [...proposal.notes, made.note] : proposal.notes;
   const { steps, rest } = explainedIn(review);
   return (

@@ -1,4 +1,4 @@
-// Going on in words: what was said so far, and what should be different.
+// The conversation: earlier messages, and a new instruction.
 
 import { Box, Button, Card, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import type { FormEvent, KeyboardEvent } from "react";

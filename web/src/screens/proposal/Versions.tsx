@@ -1,4 +1,4 @@
-// A refusal that has no field of its own; and a way on where the automation has moved meanwhile.
+// An error without a field; and a link to continue if the automation has changed.
 
 import { Anchor, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,10 +1,10 @@
-// Questions that only a person can answer: which choices there are, how a free answer is read, and
-// what has been answered so far. What is typed is kept as it was typed until it is sent.
+// Open questions: their choices, how a free answer is parsed, and the answers so far. Input is kept
+// as typed until it is sent.
 
 import { isObject, same } from "../../form/pointers";
 import type { Question } from "../../review/reading";
 
-/** The choice that means that the answer is written freely. */
+/** The choice of a free answer. */
 export const ELSE = "else";
 export type Given = { picked?: string; text?: string };
 export type Givens = Record<string, Given>;
@@ -30,7 +30,7 @@ function offered(question: Question, zone: string | null): Choice[] {
   return given;
 }
 
-/** What can be picked; none: the answer is written. */
+/** The choices; empty: a free answer. */
 export function choicesOf(question: Question, zone: string | null = null): Choice[] {
   const given = offered(question, zone);
   if (given.length || question.kind !== "value") return given;
@@ -44,7 +44,7 @@ export function choicesOf(question: Question, zone: string | null = null): Choic
   return [];
 }
 
-/** How a free answer is written; null: there is none besides the choices. */
+/** How a free answer is written; null: only the choices are allowed. */
 export function freeOf(question: Question): Free | null {
   if (isClosed(question)) return null;
   if (question.kind === "schedule") return "line";
@@ -60,7 +60,7 @@ export function freeOf(question: Question): Free | null {
   return Number(schema.maxLength ?? 0) > 300 ? "prose" : "line";
 }
 
-/** JSON where it is JSON, else the words themselves; the server knows what fits. */
+/** Parsed as JSON if possible, otherwise text; the server validates it. */
 export function readAnything(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,13 +92,13 @@ export function answerOf(
   return free ? read(free, given.text ?? "") : undefined;
 }
 
-/** Every answer that there is, by the id of its question. */
+/** All answers by question id. */
 export function collected(questions: Question[], givens: Givens, zone: string | null = null) {
   const answers = questions.map((one) => [one.id, answerOf(one, givens[one.id], zone)] as const);
   return Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
 }
 
-/** The same answer again, for a question that is shown anew. */
+/** The same answer for a question that is shown again. */
 export function givenOf(question: Question, answer: unknown, zone: string | null = null): Given {
   const place = choicesOf(question, zone).findIndex((one) => same(one.value, answer));
   if (place >= 0) return { picked: String(place) };
@@ -107,6 +107,6 @@ export function givenOf(question: Question, answer: unknown, zone: string | null
 
 const SECRET = /\{\{\s*secrets\.([a-z0-9_]+)\s*\}\}/;
 
-/** The secret that an answer names, if it names one. */
+/** The name of the secret in an answer, if any. */
 export const secretIn = (answer: unknown): string | null =>
   typeof answer === "string" ? SECRET.exec(answer)?.[1] ?? null : null;

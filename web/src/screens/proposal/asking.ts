@@ -1,4 +1,4 @@
-// A proposal as the server has it: asked for once, and replaced by each answer that brings a newer one.
+// A proposal in the query cache: fetched once, and replaced by each newer response.
 
 import { api, client, queries, refresh } from "../../api/client";
 import type { Edit } from "../../review/edits";
@@ -10,7 +10,7 @@ const keyOf = (id: string) => api.queryOptions("get", PATH, asked(id)).queryKey;
 
 export const useProposal = (id: string) => api.useQuery("get", PATH, asked(id));
 
-/** What the server just answered is the newest that there is. */
+/** The server's latest response is the newest revision. */
 export function keepProposal(proposal: Proposal): void {
   queries.setQueryData(keyOf(proposal.proposal_id), proposal);
 }

@@ -1,4 +1,4 @@
-// What somebody wrote and has not sent is never lost: not by an answer, a reload, or somebody else.
+// Unsent input is never lost: not by a response, a reload, or a concurrent change.
 
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../api/problem";
@@ -57,7 +57,7 @@ describe("a draft", () => {
       plan: [],
     });
     expect(next(moved, { kind: "theirs" })).toMatchObject({ parked: null, held: theirs });
-    // Also when the page is loaded anew before anybody has said which.
+    // Also after a reload before the conflict is resolved.
     const kept = keptOf(moved, []);
     expect(begun(theirs, kept).parked).toEqual(edits);
   });

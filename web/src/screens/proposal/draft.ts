@@ -1,19 +1,19 @@
-// What a person writes on the page of a proposal and has not sent yet. It survives a reload, and
-// when somebody else goes on with the proposal it is put aside, never lost: both are offered.
+// Unsent input on the screen of a proposal. It survives a reload, and when somebody else continues
+// the proposal it is set aside, never lost: both are offered.
 
 import { asRequest, type Edit, editsBetween, withEdits } from "../../review/edits";
 import type { Definition, Proposal } from "../../review/reading";
 import type { Given, Givens } from "./answers";
 
 export type Draft = {
-  /** The proposal that is shown. */
+  /** The displayed proposal. */
   held: Proposal;
   definition: Definition;
   givens: Givens;
   instruction: string;
-  /** Edits of an earlier revision, until somebody says which are to count. */
+  /** Edits of an earlier revision, until the conflict is resolved. */
   parked: Edit[] | null;
-  /** Edits whose place is gone. */
+  /** Edits whose pointer no longer exists. */
   lost: Edit[];
 };
 
@@ -51,7 +51,7 @@ function combined(before: Draft): Draft {
   return { ...before, definition: made, parked: null, lost };
 }
 
-/** What the page shows after something was written, sent or heard. */
+/** The reducer: the next state after an edit, a request or a response. */
 export function next(before: Draft, answer: Told): Draft {
   switch (answer.kind) {
     case "definition":
@@ -79,15 +79,15 @@ export function next(before: Draft, answer: Told): Draft {
 
 type Kept = { revision: number; edits: Edit[]; givens: Givens; instruction: string };
 
-/** As it is kept in this tab; null: there is nothing to keep. */
+/** The state as stored in this tab; null: nothing to store. */
 export function keptOf(draft: Draft, edits: Edit[]): Kept | null {
   const { held, givens, instruction, parked } = draft;
   if (!edits.length && !parked && !instruction && !Object.keys(givens).length) return null;
-  // Edits that were put aside belong to no revision that is there now.
+  // Edits that were set aside belong to no current revision.
   return { revision: parked ? -1 : held.revision, edits: parked ?? edits, givens, instruction };
 }
 
-/** The draft of a proposal, with what was kept of it. */
+/** The draft of a proposal, restored from storage. */
 export function begun(proposal: Proposal, kept: Kept | null): Draft {
   const fresh: Draft = {
     held: proposal,

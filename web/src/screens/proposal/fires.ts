@@ -1,11 +1,11 @@
-// When its schedules would start it next, worked out before it is active.
+// The next fire times of its schedules, computed before it is active.
 
 import { nextMoments, readCron, wallClock, wallWords } from "../../form/cron";
 import { isObject } from "../../form/pointers";
 
 const MOST = 3;
 
-/** The next moments on the clock of each schedule's own zone; nothing where a line is not understood. */
+/** The next fire times in each schedule's time zone; empty if an expression is not supported. */
 export function firesOf(definition: unknown, now = new Date()): string[] {
   const triggers = isObject(definition) && Array.isArray(definition.triggers)
     ? definition.triggers

@@ -1,4 +1,4 @@
-// Why the server refused: each thing at the place that it is about, the rest together.
+// The errors of a rejected request, distributed to their fields.
 
 import { Problem } from "../../api/problem";
 import type { Finding } from "../../form";
@@ -6,13 +6,13 @@ import { partsOf } from "../../form/pointers";
 import type { Edit } from "../../review/edits";
 
 export type Refused = {
-  /** By the id of the question. */
+  /** By question id. */
   answers: Record<string, string>;
   /** At fields of the definition. */
   findings: Finding[];
   instruction: string | null;
   note: string | null;
-  /** What has no place of its own. */
+  /** Errors without a field. */
   rest: unknown;
 };
 
@@ -56,6 +56,6 @@ export function shareOut(problem: unknown, sent: Edit[]): Refused {
   return { ...found, rest: all.every(Boolean) && !found.findings.length ? null : problem };
 }
 
-/** Somebody else went on with it. */
+/** A concurrent change. */
 export const isMoved = (problem: unknown): boolean =>
   problem instanceof Problem && ["proposal_changed", "proposal_saved"].includes(problem.code);

@@ -1,4 +1,4 @@
-// What stands between a person and saving, in one line; nothing: it can be saved.
+// What blocks saving, in one line; empty: it can be saved.
 
 import { count } from "../../kit/words";
 import type { Proposal } from "../../review/reading";
@@ -37,7 +37,7 @@ export function standing(of: Standing): string | null {
   return null;
 }
 
-/** What saving does, for whoever is about to press it. */
+/** What saving does. */
 export const savingWords = ({ automation_id: changes }: Proposal): string =>
   changes
     ? "Once you save it, it becomes the newest version of the automation, and the one in force."

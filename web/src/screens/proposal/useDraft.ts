@@ -1,4 +1,4 @@
-// The draft of one proposal on this page, kept in this tab until it is sent.
+// The draft of one proposal, stored in this tab until it is sent.
 
 import { useDeferredValue, useEffect, useMemo, useReducer } from "react";
 import { editsBetween } from "../../review/edits";
@@ -24,7 +24,7 @@ export function useDraft(latest: Proposal) {
   const id = latest.proposal_id;
   const [draft, tell] = useReducer(next, latest, (proposal) => begun(proposal, keptIn(id)));
   useEffect(() => tell({ kind: "arrived", proposal: latest }), [latest]);
-  // Comparing waits for the key that is pressed, never the other way round.
+  // The diff is deferred, so that it never delays typing.
   const definition = useDeferredValue(draft.definition);
   const edits = useMemo(
     () => editsBetween(definitionOf(draft.held), definition),

@@ -1,5 +1,5 @@
-// Going on with a proposal: answers, edits and words are sent together, and whatever is refused
-// stays written. Saving saves exactly what was read.
+// Continuing a proposal: answers, edits and text are sent together, and rejected input is kept.
+// Saving saves exactly what was read.
 
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
@@ -83,7 +83,7 @@ export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => 
   return { busy, refused, overlaps, told: answer, goOn, saveIt, throwAway };
 }
 
-/** What was focused may be gone with its question; whoever uses the keyboard goes on at the bar. */
+/** The focused element may be gone with its question; keyboard users continue at the save bar. */
 function holdFocus(): void {
   setTimeout(() => {
     if (document.activeElement === document.body) document.getElementById("stands")?.focus();

@@ -1,4 +1,4 @@
-// All that the page of a proposal knows and can do, for each of its parts.
+// The state and the actions of the proposal screen, for all of its parts.
 
 import { useMemo, useState } from "react";
 import { api } from "../../api/client";
@@ -10,7 +10,7 @@ import { standing } from "./standing";
 import { useDraft } from "./useDraft";
 import { useGoingOn } from "./useGoingOn";
 
-/** What it changes, as it was when the change was proposed. */
+/** The automation that it changes, as of the proposal. */
 function useBase({ automation_id: id, base_version: version }: Proposal): Definition | undefined {
   const { data } = api.useQuery("get", "/api/v1/automations/{automation_id}/versions/{version}", {
     params: { path: { automation_id: id ?? "", version: version ?? 0 } },
@@ -18,7 +18,7 @@ function useBase({ automation_id: id, base_version: version }: Proposal): Defini
   return data?.definition;
 }
 
-/** Flags, problems, open questions and refusals, each for its field. */
+/** Warnings, errors, open questions and rejections, each for its field. */
 function useFindings(proposal: Proposal, refused: Refused): Finding[] {
   return useMemo(() => [
     ...refused.findings,
@@ -31,13 +31,13 @@ function useFindings(proposal: Proposal, refused: Refused): Finding[] {
   ], [proposal, refused]);
 }
 
-/** What a person has to say besides pressing the button. */
+/** What a person has to confirm besides saving. */
 function useConditions(proposal: Proposal, overlaps: boolean) {
   const [agreedTo, setAgreedTo] = useState<string | null>(null);
   const [note, setNote] = useState("");
   return {
     mustAgree: (proposal.review.change?.widened ?? []).length > 0,
-    // Agreeing is to what was read; another digest is read again.
+    // Consent covers what was read; another digest must be read again.
     agreed: agreedTo === proposal.digest,
     setAgreed: (yes: boolean) => setAgreedTo(yes ? proposal.digest : null),
     needsNote: overlaps || isStrict(proposal.review.overlaps),

@@ -1,12 +1,12 @@
-// What an agent does, piece by piece: it thinks, calls, is told, costs and answers. Models and
-// tools said all of it, so it is text and nothing else.
+// The transcript of an agent: reasoning, calls, results, cost and answers. It comes from models and
+// tools, so it is rendered as plain text only.
 
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { usd, visible } from "../../kit/words";
 import type { AgentPiece } from "./said";
 
-// Longer texts are folded away below their beginning.
+// Longer texts are truncated until expanded.
 const BRIEF = 300;
 
 const spelled = (value: unknown) =>

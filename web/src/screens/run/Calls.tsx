@@ -1,5 +1,4 @@
-// The calls of capabilities that a step made: what was asked, what came of it, and the draft that
-// waits for a person.
+// The capability calls of a step: arguments, result, and the draft that waits for approval.
 
 import { Anchor, Badge, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -26,7 +25,7 @@ const idIn = (value: unknown, name: string): string | null => {
   return typeof found === "string" ? found : null;
 };
 
-/** The draft that a call has left, if it has left one. */
+/** The draft that a call created, if any. */
 export const draftOf = (call: Call) => idIn(call.result, "draft_id");
 
 function Outcome({ outcome }: { outcome: string }) {

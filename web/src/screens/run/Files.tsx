@@ -1,4 +1,4 @@
-// The files that a run saved: to download, and to look at where that is safe.
+// The files that a run saved: download, and preview where it is safe.
 
 import { Anchor, Button, Group, Image, Stack, Text } from "@mantine/core";
 import { Download, FileText } from "lucide-react";
@@ -11,7 +11,7 @@ import { visible } from "../../kit/words";
 
 type Shown = Schemas["ArtifactShown"];
 
-// More than this is downloaded, not looked at.
+// Larger files have no preview.
 const MOST = 200_000;
 const IMAGES = /^image\/(png|jpe?g|gif|webp)$/;
 const TEXTS = /^(text\/|application\/(json|xml|yaml))/;
@@ -69,7 +69,7 @@ function One({ file }: { file: Shown }) {
   );
 }
 
-/** The files of a whole run, or of one of its steps; nothing where there are none. */
+/** The files of a run, or of one of its steps; empty if there are none. */
 export function Files({ runId, step }: { runId: string; step?: string }) {
   const asked = api.useQuery("get", "/api/v1/runs/{run_id}/artifacts", {
     params: { path: { run_id: runId } },

@@ -1,4 +1,5 @@
-// What a run needs of a person: an answer before it goes on, or a yes before what it wrote leaves.
+// What a run needs from a person: an answer before it continues, or an approval before something is
+// sent.
 
 import { Alert, Button, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -10,7 +11,7 @@ import { draftOf } from "./Calls";
 import type { Followed } from "./following";
 import type { Timed } from "./rows";
 
-/** Those of a run's drafts that nobody has answered yet. */
+/** The unanswered drafts of a run. */
 function useWaitingDrafts(drafts: string[]): string[] {
   const asked = api.useQuery("get", "/api/v1/drafts", {
     params: { query: { status: "pending", limit: 100 } },
@@ -22,7 +23,7 @@ function useWaitingDrafts(drafts: string[]): string[] {
   return drafts.filter((one) => waiting.has(one));
 }
 
-/** The question that it waits for, if it waits for one. */
+/** The question that it waits for, if any. */
 export function questionOf(run: Followed): string | null {
   if (isOver(run.status)) return null;
   const ids = run.steps.filter((one) => one.status === "waiting")
@@ -30,7 +31,7 @@ export function questionOf(run: Followed): string | null {
   return ids.find(Boolean) ?? null;
 }
 
-/** The drafts that it waits for: it goes on once somebody has approved or discarded them. */
+/** The drafts that it waits for: it continues once they are approved or discarded. */
 export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
   if (isOver(run.status)) return [];
   return run.steps.filter((one) => one.status === "waiting")
@@ -47,7 +48,7 @@ function draftWords(awaited: number, drafts: number): string {
   } for a person. Nothing leaves before somebody has agreed.`;
 }
 
-/** Where a person is needed before it goes on, or before what it wrote leaves. */
+/** Where a person must act before it continues, or before something is sent. */
 export function Needed({ run }: { run: Followed }) {
   const question = questionOf(run);
   const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));

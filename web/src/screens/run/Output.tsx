@@ -1,4 +1,4 @@
-// What a script says, line by line while it runs; each line has an address of its own.
+// The output of a script, streamed line by line; each line has its own URL fragment.
 
 import { Button, Group, Text } from "@mantine/core";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -7,7 +7,7 @@ import { visible } from "../../kit/words";
 import { writeLine } from "./keys";
 import type { Line } from "./said";
 
-// More lines than this are shown only when somebody asks for them.
+// More lines than this are shown only on request.
 const SHOWN = 1_000;
 
 type Props = {

@@ -1,4 +1,4 @@
-// Starting a run once more, with what it was given or with something else.
+// Replaying a run, with the same or changed inputs.
 
 import { Button, Group, Modal, SegmentedControl, Select, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -35,7 +35,7 @@ function Field(
   );
 }
 
-// As it was sent: a long number that was read and spelled anew would be another one.
+// The raw JSON: parsing and serializing would change long numbers.
 const spelled = (text: string, key: string) => {
   const part = partOf(text, key);
   return part === null || part === "null" ? "{}" : indented(part);

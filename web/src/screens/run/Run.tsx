@@ -1,4 +1,4 @@
-// One run: its timeline, live while it goes on, and everything about the step that is chosen.
+// One run: its live timeline, and the details of the selected step.
 
 import { Button } from "@mantine/core";
 import { Link, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
@@ -22,7 +22,7 @@ import { StepPane } from "./StepPane";
 import { Waterfall } from "./Waterfall";
 import { WholePane } from "./WholePane";
 
-// Longer lists are closed until somebody opens them.
+// Longer lists are collapsed until opened.
 const OPEN_UP_TO = 12;
 
 export default function Run() {
@@ -62,7 +62,7 @@ function Gone() {
   );
 }
 
-/** Which groups are open: short ones by themselves, others when somebody wants it. */
+/** Which groups are expanded: short ones by default, others on request. */
 function useFolds(run: Followed) {
   const [turned, setTurned] = useState<Readonly<Record<string, boolean>>>({});
   const short = run.steps.filter((one) => one.item).length <= OPEN_UP_TO;
@@ -74,7 +74,7 @@ function useFolds(run: Followed) {
   return { isOpen, fold };
 }
 
-/** The step that one looks at: as the address says, or the one that matters most now. */
+/** The selected step: from the URL, or the most relevant one. */
 function useChoice(run: Followed, rows: Row[]) {
   const [address, change] = useAddress();
   const navigate = useNavigate();
@@ -117,7 +117,7 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** j and k go from step to step, Enter into what it did, Escape back to the whole run. */
+/** j and k select a step, Enter opens its details, Escape returns to the whole run. */
 function useKeys(rows: Row[], key: string | null, choose: (key: string | null) => void) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -173,7 +173,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
       depth: 0,
       status: runStatus(run),
       segments,
-      // As its head says it: the time in line is a segment of its own.
+      // As in the header: the queue time is a separate segment.
       seconds: tookOf(run, now) ?? undefined,
       tries: [],
       inside: 0,

@@ -1,4 +1,4 @@
-// The head of a run: what became of it, in words, and what can be done with it.
+// The header of a run: its result and actions.
 
 import { Anchor, Badge, Button, Menu, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -211,7 +211,7 @@ export function RunHead(
   const connected = useConnected();
   const mode = modeWords(run.mode);
   const { story } = run;
-  // The step that broke off tells its problem itself while it is shown.
+  // The failed step shows its problem itself while it is selected.
   const apart = run.error && (!story.step || chosen !== story.step);
   const headline = run.halted && run.status !== "running"
     ? "It is held."

@@ -1,4 +1,4 @@
-// One part of what is known of a step or a run, below its heading.
+// One section of the details of a step or a run.
 
 import { Box, Group, Title } from "@mantine/core";
 import type { ReactNode } from "react";

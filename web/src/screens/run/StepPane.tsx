@@ -1,4 +1,4 @@
-// One step of a run: what it was asked, what it said and did, what came of it and what it cost.
+// One step of a run: input, output, calls, result and cost.
 
 import { Anchor, Button, Card, Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -28,7 +28,7 @@ type Props = {
   chooseLine: (line: number) => void;
 };
 
-/** What waits for a person because of this step, and where they answer. */
+/** What waits for a person because of this step, with a link. */
 function Waiting({ shown, drafts }: { shown: Try | undefined; drafts: string[] }) {
   const asked = shown?.status === "waiting" &&
     (shown.output as { approval_id?: string } | null)?.approval_id;
@@ -52,7 +52,7 @@ function costOf(run: Followed, row: Row): number {
   return row.item ? calls : Math.max(asks, calls);
 }
 
-/** As the timeline says it: with what it waited for; of several tries, the one that is shown. */
+/** As in the timeline: including waits; with several attempts, the selected one. */
 const tookWords = (row: Row, shown: Try): string =>
   row.tries.length > 1
     ? `this try took ${span(shown.ms / 1000)}`
@@ -145,7 +145,7 @@ function Tries(
 
 export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine }: Props) {
   const shown = row.tries[(attempt ?? row.tries.length) - 1] ?? row.tries.at(-1);
-  // A try that is under way has no record yet, but what it says is there.
+  // A running attempt has no record yet, but its output is streamed.
   const number = row.status === "under_way"
     ? (row.tries.at(-1)?.attempt ?? 0) + 1
     : shown?.attempt ?? 1;

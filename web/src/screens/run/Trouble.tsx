@@ -1,4 +1,4 @@
-// What went wrong, in words, with what to do, and as a text for somebody who helps.
+// An error with its remedy, and its text to copy for support.
 
 import { Alert, Group, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";

@@ -1,4 +1,4 @@
-// The timeline: one row for each step, its tries and waits on one scale of time.
+// The timeline: one row per step, with its attempts and waits on one time scale.
 
 import { Card, Group, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -13,7 +13,7 @@ const HEIGHT = 36;
 type Scale = { from: number; to: number };
 type Props = {
   rows: Row[];
-  /** The run as a whole, which stands above its steps. */
+  /** The row of the whole run, above its steps. */
   whole: Row;
   scale: Scale;
   chosen: string | null;
@@ -22,7 +22,7 @@ type Props = {
   fold: (key: string) => void;
 };
 
-/** A time in two words, as a narrow column takes it. */
+/** A short duration for a narrow column. */
 const brief = (seconds: number) => span(seconds).split(" ").slice(0, 2).join(" ");
 
 function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {

@@ -1,4 +1,4 @@
-// The run as a whole: what it answered, what it was given, what it cost and where it comes from.
+// The whole run: result, inputs, cost and origin.
 
 import { Anchor, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// A run as it is and as it goes on: what was read, with what the stream has told since.
+// The state of a run: the loaded record merged with the streamed events.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, refresh, type Schemas } from "../../api/client";
@@ -13,7 +13,7 @@ export type Followed = Omit<Detail, "steps"> & { steps: Try[] };
 export type News = {
   steps: Readonly<Record<string, Try>>;
   run: Partial<Detail> | null;
-  /** When the run itself was last told of, in milliseconds. */
+  /** When the last event of the run itself arrived, in milliseconds. */
   at: number;
   said: Said;
 };
@@ -24,7 +24,7 @@ const READ_AGAIN = 400;
 
 const placeOf = (step: Try) => `${keyOf(step)}@${step.run_attempt}.${step.attempt}`;
 
-/** What is known after some events more. */
+/** The state after some more events. */
 export function withHeard(news: News, heard: readonly Heard[], now: number): News {
   const next: News = { ...news };
   const pieces: Piece[] = [];
@@ -42,7 +42,7 @@ export function withHeard(news: News, heard: readonly Heard[], now: number): New
   return next;
 }
 
-/** The run that was read, as it is by now. */
+/** The loaded run with the streamed changes. */
 export function merged(read: Detail, readAt: number, news: News): Followed {
   const known = new Map(read.steps.map((step): [string, Try] => [placeOf(step), step]));
   for (const [place, step] of Object.entries(news.steps)) {
@@ -55,7 +55,7 @@ export function merged(read: Detail, readAt: number, news: News): Followed {
   return { ...read, ...run, steps: [...known.values()] };
 }
 
-/** Follows one run for as long as it is shown. */
+/** Subscribes to one run while mounted. */
 export function useFollowing(runId: string) {
   const asked = api.useQuery("get", "/api/v1/runs/{run_id}", {
     params: { path: { run_id: runId } },
@@ -73,7 +73,7 @@ export function useFollowing(runId: string) {
   }, [runId]);
   const hear = useCallback((one: Heard) => {
     const isOfThisRun = ["step", "output", "watched", "end"].includes(one.kind);
-    // Of a run that too many tabs beside this one follow, only its changes are shown.
+    // If too many tabs follow runs, only the status changes of this one are streamed.
     if (!isOfThisRun && (one.kind !== "run" || one.data.id !== runId)) return;
     if (isOfThisRun) heard.current.push(one);
     flush.current ??= setTimeout(() => {
@@ -82,7 +82,7 @@ export function useFollowing(runId: string) {
       flush.current = undefined;
       setNews((before) => withHeard(before, all, Date.now()));
     }, FLUSH);
-    // What a step answered is read, not told.
+    // The result of a step is fetched, not streamed.
     if (one.kind === "output") return;
     readAgain.current ??= setTimeout(() => {
       readAgain.current = undefined;
@@ -97,7 +97,7 @@ export function useFollowing(runId: string) {
   return { asked, run, said: news.said };
 }
 
-/** The time, again and again while something goes on. */
+/** The current time, updated while something is running. */
 export function useNow(ticking: boolean): number {
   const [shown, setShown] = useState(now);
   useEffect(() => {

@@ -1,5 +1,5 @@
-// The name of one step within a run, as it stands in addresses: "fetch", or "share[1]" for the
-// second item of a list, and "fetch/12" for the twelfth line that it said.
+// The name of a step in URLs: "fetch", "share[1]" for the second item of a list, and "fetch/12" for
+// line 12 of its output.
 
 export const keyOf = (row: { step: string; item: string }) =>
   row.item ? `${row.step}[${row.item}]` : row.step;
@@ -9,7 +9,7 @@ export function readKey(key: string): { step: string; item: string } {
   return found ? { step: found[1]!, item: found[2]! } : { step: key, item: "" };
 }
 
-/** The step and the line in the part of an address behind its #. */
+/** The step and the line in a URL fragment. */
 export function readLine(hash: string): { key: string; line: number } | null {
   try {
     const found = /^#?(.+)\/([0-9]+)$/.exec(decodeURIComponent(hash));
@@ -21,6 +21,6 @@ export function readLine(hash: string): { key: string; line: number } | null {
 
 export const writeLine = (key: string, line: number) => `#${encodeURIComponent(key)}/${line}`;
 
-/** Items count from 0 in the record, and from 1 for people. */
+/** Items are numbered from 0 in the record, and from 1 on the page. */
 export const itemWords = (item: string) =>
   item.split(".").map((part) => String(Number(part) + 1)).join(" · ");

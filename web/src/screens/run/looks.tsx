@@ -1,4 +1,4 @@
-// What a step and its status look like: an icon each, and words that say the same.
+// The icons and texts of steps and statuses.
 
 import {
   Ban,

@@ -1,5 +1,4 @@
-// The plan of a version, as far as a run's timeline needs it: which steps, in which order, and
-// which of them stand inside of another.
+// The plan of a version as the timeline needs it: the steps, their order and their nesting.
 
 export type PlanStep = {
   id: string;
@@ -39,7 +38,7 @@ export function planOf(definition: unknown): PlanStep[] {
   return [...listed(definition.plan), ...after];
 }
 
-/** A step by its id, wherever in the plan it stands. */
+/** A step by its id, at any depth. */
 export function findStep(plan: PlanStep[], id: string): PlanStep | undefined {
   for (const step of plan) {
     const found = step.id === id ? step : findStep(step.nested, id);

@@ -1,4 +1,4 @@
-// What is asked of the server for a replay: only what somebody has changed.
+// The request of a replay: only the changed fields.
 
 import type { Schemas } from "../../api/client";
 import { isObject } from "../../form/pointers";
@@ -12,14 +12,14 @@ export type Edited = {
 };
 type Asked = Partial<Schemas["Replay"]> & { version: Edited["version"] };
 
-// What nobody touched is not sent, so it need not be readable here either.
+// Unchanged fields are not sent, so they need not be parsable here.
 function parsed(text: string, before: string): { value?: unknown; wrong?: string } {
   if (text === before) return {};
   const read = readJson(text);
   return "problem" in read ? { wrong: read.problem } : read;
 }
 
-/** The request for what was edited; no body while something in it cannot be read. */
+/** The request for the edited fields; null while one of them cannot be parsed. */
 export function replayOf(before: Edited, edited: Edited): {
   body?: Asked;
   wrong: { inputs?: string; payload?: string };

@@ -1,6 +1,5 @@
-// The timeline of a run: every step as a row, every try and every wait as a segment of it, all on
-// one scale of time. It is made from the record and the plan alone, so it is the same live and
-// afterwards.
+// The timeline of a run: each step is a row, each attempt and each wait a segment, on one time
+// scale. It is computed from the record and the plan alone, so it is the same live and afterwards.
 
 import type { Schemas } from "../../api/client";
 import { keyOf } from "./keys";
@@ -32,38 +31,38 @@ export type Row = {
   key: string;
   step: string;
   item: string;
-  /** What it is called in its place: items are told apart by their number. */
+  /** The label within its parent: items have numbers. */
   name: string;
   action: string;
   depth: number;
   status: string;
   segments: Segment[];
-  /** How long it lasted, where that is not the length of its segments. */
+  /** The duration, if it is not the sum of its segments. */
   seconds?: number;
   tries: Try[];
-  /** How many rows stand inside of this one; they are hidden while it is closed. */
+  /** The number of nested rows; hidden while collapsed. */
   inside: number;
   plan?: PlanStep;
-  /** A row that only gathers the steps of one item. */
+  /** A row that only groups the steps of one item. */
   isItem?: boolean;
 };
 
 const at = (text: string) => new Date(text).getTime();
 const WAITS = new Set(["delay", "approval"]);
 const OVER = new Set(["succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"]);
-// Shorter gaps are the engine's own work and nothing that anybody waited for.
+// Shorter gaps are engine overhead, not waits.
 const GAP = 20;
 
 type Ground = {
   run: Timed;
   now: number;
   tries: Map<string, Try[]>;
-  /** When each record was the newest: what came before it, for waits that leave no other trace. */
+  /** The end of the previous record: used for waits that leave no other trace. */
   before: Map<Try, number>;
   isOpen: (key: string) => boolean;
 };
 
-/** The beginning and the end of the whole scale; while a run goes on it grows. */
+/** The start and the end of the scale; it grows while the run is in progress. */
 export function scaleOf(run: Timed, now: number): { from: number; to: number } {
   const from = at(run.created_at);
   const last = Math.max(from, ...run.steps.map((step) => at(step.finished_at)));
@@ -118,7 +117,7 @@ function segmentsOf(ground: Ground, tries: Try[], action: string): Segment[] {
   return made;
 }
 
-/** Whether it is a for_each that went on past items that failed. */
+/** Whether it is a for_each that continued after failed items. */
 function hasFailedItems({ output }: Try): boolean {
   const { failed, results } = (output ?? {}) as { failed?: unknown; results?: unknown };
   return Array.isArray(results) && Array.isArray(failed) && failed.length > 0;
@@ -130,7 +129,7 @@ function statusOf(tries: Try[], ground: Ground, step: PlanStep): string {
   if (last.status === "succeeded" && step.nested.length && hasFailedItems(last)) {
     return "partly_failed";
   }
-  // A run that was ended while one of its steps waited did not let it finish.
+  // A run that was ended while a step waited did not finish that step.
   const waits = last.status === "waiting" || last.status === "retrying";
   return waits && OVER.has(ground.run.status) ? "cancelled" : last.status;
 }
@@ -155,7 +154,7 @@ function rowOf(ground: Ground, step: PlanStep, item: string, depth: number, name
 
 const lastOf = (item: string) => Number(item.slice(item.lastIndexOf(".") + 1));
 
-/** The items below one for_each that have left a trace, in their order. */
+/** The items of one for_each that have a record, in order. */
 function itemsOf(ground: Ground, nested: PlanStep[], item: string): string[] {
   const ids = new Set<string>();
   const gather = (steps: PlanStep[]) => {
@@ -217,7 +216,7 @@ function addItem(ground: Ground, step: PlanStep, item: string, depth: number, ro
   if (ground.isOpen(key)) rows.push(...inner);
 }
 
-/** Steps that are in the record but not in the plan that could be read. */
+/** Steps in the record that are not in the plan. */
 function unknownRows(ground: Ground, plan: PlanStep[]): Row[] {
   const ids = new Set<string>();
   const gather = (steps: PlanStep[]) =>
@@ -233,7 +232,7 @@ function unknownRows(ground: Ground, plan: PlanStep[]): Row[] {
   return made;
 }
 
-/** The step that is under way now: the first of the plan that has not come to its end. */
+/** The running step: the first of the plan that is not finished. */
 function markUnderWay(ground: Ground, rows: Row[]) {
   if (ground.run.status !== "running") return;
   const next = rows.find((row) =>
@@ -275,20 +274,20 @@ export function rowsOf(
   return rows;
 }
 
-/** How long a run has been under way, without its time in line; null before it has begun. */
+/** How long a run has been running, without its queue time; null before it starts. */
 export function tookOf(run: Timed, now: number): number | null {
   if (!run.started_at) return null;
   return Math.max(0, (run.finished_at ? at(run.finished_at) : now) - at(run.started_at)) / 1000;
 }
 
-/** How long a row of the timeline lasted, with everything that it waited for; null: it has not begun. */
+/** The duration of a row, including waits; null: not started. */
 export function lastedOf({ segments, seconds }: Pick<Row, "segments" | "seconds">): number | null {
   if (seconds !== undefined) return seconds;
   if (!segments.length) return null;
   return (Math.max(...segments.map((one) => one.to)) - segments[0]!.from) / 1000;
 }
 
-/** The time in line before a worker took it; null where nobody would notice. */
+/** The queue time before a worker claimed it; null if negligible. */
 export function queueOf(run: Timed, now: number): Segment | null {
   const from = at(run.created_at);
   const pending = !run.started_at && !run.finished_at;

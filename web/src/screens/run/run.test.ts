@@ -1,4 +1,4 @@
-// The timeline from the record, and the record with what the stream tells.
+// The timeline from the record, and the record merged with streamed events.
 
 import { describe, expect, it } from "vitest";
 import { runStatus, toneOf } from "../../kit/words";
@@ -212,7 +212,7 @@ it("asks for what was changed alone, and for nothing that cannot be read", () =>
   });
   expect(replayOf(before, { ...before, inputs: "{" }).wrong.inputs).toMatch(/not JSON/);
   expect(replayOf(before, { ...before, inputs: "[]" }).body).toBeUndefined();
-  // A number that cannot be kept is left as it was, or refused; it is never sent as another.
+  // A number that would lose precision is left as it was, or rejected; it is never sent changed.
   const long: Edited = { ...before, payload: '{"id": 1234567890123456789}' };
   expect(replayOf(long, { ...long, mode: "dry_run" }).body).toEqual({
     version: "same",

@@ -1,4 +1,4 @@
-// What the steps of a run have said, gathered from pieces that may come twice or in another order.
+// The output of the steps of a run, assembled from chunks that may be duplicated or out of order.
 
 import { keyOf } from "./keys";
 
@@ -12,15 +12,15 @@ export type Piece = {
   at: string;
 };
 export type Line = { number: number; stream: "out" | "err"; text: string };
-/** Pieces by the key of their step and the number of the try, each in order and once. */
+/** Chunks by step key and attempt number, each once and in order. */
 export type Said = Readonly<Record<string, readonly Piece[]>>;
 
-// A page that holds more of one try than this becomes slow; all of it is at another address.
+// A page with more output per attempt becomes slow; the full output has its own URL.
 export const MOST_PIECES = 20_000;
 
 export const tryKey = (key: string, attempt: number) => `${key}@${attempt}`;
 
-/** With some pieces more; what was there before is not changed. */
+/** Adds chunks; the input is not mutated. */
 export function withPieces(said: Said, pieces: readonly Piece[]): Said {
   if (pieces.length === 0) return said;
   const next: Record<string, readonly Piece[]> = { ...said };
@@ -42,7 +42,7 @@ export function withPieces(said: Said, pieces: readonly Piece[]): Said {
   return next;
 }
 
-/** The lines of a try, numbered from 1 as they became whole; what is begun stands last. */
+/** The lines of an attempt, numbered from 1; an incomplete line is last. */
 export function linesOf(pieces: readonly Piece[]): Line[] {
   const lines: Line[] = [];
   const begun = { out: "", err: "" };
@@ -60,7 +60,7 @@ export function linesOf(pieces: readonly Piece[]): Line[] {
 
 export type AgentPiece = { kind: string } & Record<string, unknown>;
 
-/** What an agent did, piece by piece; a line that is not whole yet is left for later. */
+/** The transcript of an agent; an incomplete line is skipped. */
 export function agentOf(pieces: readonly Piece[]): AgentPiece[] {
   const text = pieces.filter((one) => one.stream === "agent").map((one) => one.text).join("");
   const made: AgentPiece[] = [];
@@ -69,7 +69,7 @@ export function agentOf(pieces: readonly Piece[]): AgentPiece[] {
       const answer: unknown = JSON.parse(line);
       if (answer && typeof answer === "object" && "kind" in answer) made.push(answer as AgentPiece);
     } catch {
-      // Not whole yet, or none of its pieces.
+      // Incomplete, or not part of the transcript.
     }
   }
   return made;

@@ -1,4 +1,4 @@
-// One automation out of perhaps thousands, found by typing; its id goes into the address.
+// A picker for one of possibly thousands of automations, by search; its id is kept in the URL.
 
 import { Select } from "@mantine/core";
 import { useState } from "react";
@@ -28,7 +28,7 @@ export function AutomationPick({ value, onChange }: Props) {
       onChange={(id) => onChange(id ?? undefined)}
       searchable
       clearable
-      // What is typed was searched for by the server already, in goals too.
+      // The server has already searched, including goals.
       filter={({ options }) => options}
       onSearchChange={setWords}
       nothingFoundMessage="None is called so"

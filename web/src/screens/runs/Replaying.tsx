@@ -1,4 +1,4 @@
-// Runs that failed, played again together: asked once, done one after the other, told as it goes.
+// Replays several failed runs: one confirmation, sequential execution, with progress.
 
 import { Alert, Button, Group, Progress, Text } from "@mantine/core";
 import { RotateCcw } from "lucide-react";

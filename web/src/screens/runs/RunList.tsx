@@ -1,4 +1,4 @@
-// Runs as lines that lead to them, the newest first; live, and with more on request.
+// Runs as a list of links, the newest first; live, with pagination.
 
 import {
   Anchor,
@@ -102,7 +102,7 @@ type Props = {
   named?: boolean;
   none: ReactNode;
   choosing?: Choosing;
-  /** No more than so many, and none on request: a first look. */
+  /** A fixed number of runs without pagination: a preview. */
   most?: number;
 };
 

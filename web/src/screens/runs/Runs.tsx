@@ -1,4 +1,4 @@
-// Every run of the workspace, as it happens; those that failed can be played again together.
+// All runs of the workspace, live; failed ones can be replayed together.
 
 import { Button, Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// Which runs are asked for, as it stands in the address; and what of one is said in its line.
+// The filters of the run list, kept in the URL; and the text of one line.
 
 import type { Schemas } from "../../api/client";
 import type { operations } from "../../api/schema";
@@ -41,7 +41,7 @@ export function asked(values: Values, automationId?: string): Query {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
 }
 
-/** How a run came to be: what started it, and whether it was for real. */
+/** The origin of a run: its trigger, and its mode. */
 export function madeWords(run: RunSummary): string {
   const by = run.replay_of
     ? "replay"
@@ -52,5 +52,5 @@ export function madeWords(run: RunSummary): string {
 }
 
 const LOST = new Set(["failed", "timed_out", "dead"]);
-/** A run that did not reach its end can be played again. */
+/** A run that did not succeed can be replayed. */
 export const canReplay = (run: RunSummary) => isOver(run.status) && LOST.has(run.status);

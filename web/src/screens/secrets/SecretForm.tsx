@@ -1,4 +1,4 @@
-// Writing a secret: its value leaves this form for the vault and is not kept here.
+// Setting a secret: its value is sent to the server and not kept here.
 
 import { Button, Group, Modal, PasswordInput, Stack, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
@@ -12,7 +12,7 @@ export type Given = { name: string; value: string; description?: string };
 type Props = {
   opened: boolean;
   onClose: () => void;
-  /** A secret that gets a new value, under the name it has. */
+  /** The secret whose value is replaced; its name is fixed. */
   replaced: Held | null;
   taken: string[];
   capitals?: boolean;

@@ -1,4 +1,4 @@
-// The secrets there are: their names and when they were written, never a value.
+// The secrets: names and dates, never a value.
 
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { Moment } from "../../kit/Moment";

@@ -1,4 +1,4 @@
-// Secrets: written once and never shown. Runs use them by name, at hosts that were agreed to.
+// Secrets are write-only. Runs use them by name, at approved hosts.
 
 import { Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -87,7 +87,7 @@ export default function Secrets() {
   );
 }
 
-/** What recipes of a publisher are run with; few workspaces have any, so it stands below. */
+/** Secrets for the recipes of a publisher; few workspaces have any, so they come last. */
 function PublisherSecrets() {
   const may = useMay("admin");
   const secrets = api.useQuery("get", PUBLISHER, {}, { enabled: may });

@@ -1,5 +1,4 @@
-// Looking after the installation: who has an account, and which workspaces there are. It shows
-// nothing of what workspaces keep.
+// Administration of the installation: accounts and workspaces. It shows no workspace data.
 
 import { Badge, Button, Group, Stack, Switch, Table, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";

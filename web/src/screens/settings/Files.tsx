@@ -1,4 +1,4 @@
-// The whole workspace as files: out as one bundle, and in again after a look at what would happen.
+// Export and import of the workspace: one bundle, and a preview before importing.
 
 import { Button, FileInput, Group, List, Select, Stack, Switch, Text } from "@mantine/core";
 import { Download } from "lucide-react";
@@ -59,13 +59,13 @@ const CLASHES: { value: Clash; label: string }[] = [
   { value: "rename", label: "Keep both, under another name" },
 ];
 
-/** The files of a bundle as the export writes it; anything else is told apart early. */
+/** The files of an exported bundle; anything else is rejected early. */
 async function filesOf(file: File): Promise<Record<string, string>> {
   let read: unknown = null;
   try {
     read = JSON.parse(await file.text());
   } catch {
-    // Said below, in the same words.
+    // Shown below, with the same text.
   }
   const files = (read as { files?: unknown } | null)?.files;
   if (typeof files !== "object" || files === null) {

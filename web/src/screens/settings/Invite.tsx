@@ -1,4 +1,4 @@
-// Asking somebody in: an email, a role, and a link that is shown once.
+// Inviting a member: an email, a role, and a link that is shown once.
 
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
@@ -11,7 +11,7 @@ import { ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 
-// An address that means this machine on every machine.
+// An address that means localhost on every machine.
 const ISLAND = /^https?:\/\/(127\.|localhost|\[::1\])/;
 
 export function Invite() {

@@ -1,4 +1,4 @@
-// Making a token: what it is for, how much it gives, how long it works.
+// Creating a token: its name, its permissions and its expiry.
 
 import {
   Alert,

@@ -1,4 +1,4 @@
-// Who is here and what they may do; asking somebody in makes a link that is shown once.
+// The members and their roles; an invitation creates a link that is shown once.
 
 import { Avatar, Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { api, client, refresh, type Schemas } from "../../api/client";

@@ -1,4 +1,4 @@
-// Something that is shown once and never again: a token, or a link.
+// A value that is shown once: a token, or a link.
 
 import { Alert, Box, Code, Group, Stack, Text } from "@mantine/core";
 import { KeyRound } from "lucide-react";

@@ -1,4 +1,4 @@
-// Notifications on this device: turned on and off, of which kinds, and a test of them.
+// Notifications on this device: enable, choose kinds, and test.
 
 import { Badge, Button, Checkbox, Group, Stack, Text } from "@mantine/core";
 import { useEffect, useState } from "react";
@@ -83,7 +83,7 @@ function Devices({ push }: { push: Push }) {
   );
 }
 
-/** The hash of this browser's subscription; null: it has none; undefined: not known yet. */
+/** The hash of this browser's subscription; null: none; undefined: not known yet. */
 function useOwnHash(): [string | null | undefined, () => Promise<void>] {
   const [hash, setHash] = useState<string | null>();
   const look = async () => {

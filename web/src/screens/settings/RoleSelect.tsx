@@ -1,4 +1,4 @@
-// Choosing a role, with what each of them may do.
+// A role picker, with the permissions of each.
 
 import { Box, Select, type SelectProps, Text } from "@mantine/core";
 import type { Role } from "../../api/session";

@@ -1,4 +1,4 @@
-// A list of things with a word about each and a deed at its end.
+// A list of entries with a description and an action each.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";

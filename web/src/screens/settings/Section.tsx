@@ -1,4 +1,4 @@
-// One part of the settings: what it is about at the left, what can be changed at the right.
+// One section of the settings: description on the left, controls on the right.
 
 import { Card, Grid, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
@@ -19,7 +19,7 @@ export function Section({ title, words, children }: Props) {
   );
 }
 
-/** A form or a list that stands alone, in one column. */
+/** A form or a list alone, in one column. */
 export function Sections({ children }: { children: ReactNode }) {
   return <Stack gap="md">{children}</Stack>;
 }

@@ -1,4 +1,4 @@
-// Where one is signed in, and the way to end it there.
+// The active sessions, and signing them out.
 
 import { Badge, Button, Group } from "@mantine/core";
 import { api, client, refresh } from "../../api/client";

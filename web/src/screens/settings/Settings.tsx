@@ -1,4 +1,4 @@
-// Settings: you, where you are signed in, who else is here, tokens for programs, the workspace.
+// Settings: profile, sessions, members, tokens and workspace.
 
 import { Tabs } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
@@ -27,7 +27,7 @@ type Tab = {
   label: string;
   icon: LucideIcon;
   screen: ComponentType;
-  /** Who sees it; everybody, unless it says. */
+  /** The required role; default: everybody. */
   for?: (who: Who) => boolean;
 };
 

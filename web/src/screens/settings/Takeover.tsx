@@ -1,4 +1,4 @@
-// What a member left behind: shown with what it may do and what it lacks, then taken over.
+// What a former member owned: its grants and missing requirements, to be taken over.
 
 import { Alert, Button, Checkbox, Group, List, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -85,7 +85,7 @@ function Body(
 
 type Props = { memberId: string; name: string; only?: string };
 
-/** A button that shows what a former member left, and takes all of it or one automation over. */
+/** A button that shows what a former member owned, and transfers all of it or one automation. */
 export function Takeover({ memberId, name, only }: Props) {
   const [open, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-// Tokens for programs: who has which, making one that is shown once, and ending them.
+// Access tokens for programs: list, create (shown once) and revoke.
 
 import { Badge, Button, Group, Switch } from "@mantine/core";
 import { KeyRound } from "lucide-react";

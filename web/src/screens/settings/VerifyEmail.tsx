@@ -1,4 +1,4 @@
-// Verifying an email: mail goes to an address whose code somebody has entered here.
+// Verifying an email address with a code.
 
 import { Alert, Button, Group, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
@@ -10,7 +10,7 @@ import { useSending } from "../../kit/refusal";
 
 const IN_LINK = /^#verify=([A-Za-z0-9-]{1,40})$/;
 
-/** The code of the link in the mail, taken out of the address so that it is in no history. */
+/** The code of the mailed link, removed from the URL so that it is in no history. */
 function takeCode(): string {
   const code = IN_LINK.exec(location.hash)?.[1] ?? "";
   if (code) history.replaceState(null, "", location.pathname + location.search);

@@ -1,4 +1,4 @@
-// The workspace itself: its name and its daily cap, the others there are, and all of it as files.
+// The workspace: its name, its daily cap, other workspaces, and the export.
 
 import { Badge, Button, Group, NumberInput, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// What people change about themselves: name, email, password, and how the page looks to them.
+// The profile: name, email, password and appearance.
 
 import {
   Button,

@@ -1,4 +1,4 @@
-// What a browser calls itself is long; two words of it are enough to know it again.
+// User agent strings are long; browser and system are enough to recognize a session.
 
 const MAKERS: Record<string, string> = {
   Edg: "Edge",
@@ -15,5 +15,5 @@ export function browserName(label: string): string {
   return `${MAKERS[maker] ?? maker}${where}`;
 }
 
-// Edge and Opera say that they are Chrome first, and what they are last.
+// Edge and Opera also name Chrome, and their own name comes last.
 const preferred = (label: string) => /(Edg|OPR)\/[0-9.]+/.exec(label)?.[0] ?? label;

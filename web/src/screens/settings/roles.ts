@@ -1,4 +1,4 @@
-// What each role may do, in words; each may do everything that the ones before it may.
+// The permissions of each role as text; each role includes the previous ones.
 
 import { type Role, rolesUpTo, type Who } from "../../api/session";
 
@@ -12,13 +12,13 @@ export const ROLE_WORDS: Record<Role, string> = {
 
 const isHigh = (role: Role) => role === "admin" || role === "owner";
 
-/** The roles that somebody can give to others here: only an owner names owners and admins. */
+/** The roles that a user can assign: only an owner assigns owner and admin. */
 export const rolesToGive = (role: Role): Role[] =>
   role === "owner" ? rolesUpTo("owner") : role === "admin" ? rolesUpTo("editor") : [];
 
 type Member = { id: string; role: Role };
 
-/** Whether this person may change what that member is; nobody raises or removes themselves here. */
+/** Whether this user may change that member; nobody changes their own role here. */
 export function mayChange(who: Pick<Who, "role" | "user">, member: Member): boolean {
   if (member.id === who.user.id) return false;
   return who.role === "owner" || (who.role === "admin" && !isHigh(member.role));

@@ -1,4 +1,4 @@
-// When tokens end, and how one is tried.
+// Token expiry, and an example request.
 
 import type { Schemas } from "../../api/client";
 import { away, count, day } from "../../kit/words";

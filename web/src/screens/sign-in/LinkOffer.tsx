@@ -1,4 +1,4 @@
-// What a link would do, for whom, and one press that does it.
+// What a sign-in link does, for whom, and a button to use it.
 
 import { Alert, Button, Stack, Text, Title } from "@mantine/core";
 import { client, setCsrf } from "../../api/client";

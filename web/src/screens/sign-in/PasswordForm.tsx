@@ -1,4 +1,4 @@
-// In by an email and a password; whoever has none is told how to get a link.
+// Sign-in with email and password, with help on getting a link.
 
 import {
   Anchor,
@@ -19,11 +19,11 @@ import { ProblemNote } from "../../kit/Asked";
 import { useSending } from "../../kit/refusal";
 
 type Props = {
-  /** What went wrong with the link that led here. */
+  /** What failed with the link that led here. */
   problem?: unknown;
   email?: string;
   words?: string;
-  /** Over a screen that has a heading of its own. */
+  /** Shown over a screen that has its own heading. */
   within?: boolean;
   onIn: (who: Who) => void | Promise<void>;
 };

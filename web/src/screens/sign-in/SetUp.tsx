@@ -1,4 +1,4 @@
-// Whoever came by a link says who they are, so that they can come back without one.
+// After a sign-in by link: set a name and password for the next time.
 
 import { Anchor, Button, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, useState } from "react";

@@ -1,4 +1,4 @@
-// The door: in by a password, or by a link that says what it is before a press uses it up.
+// Sign-in by password, or by a link that is described before it is consumed.
 
 import { Box, Card, Center, Group, Loader, Stack, Text, Title } from "@mantine/core";
 import { useCallback, useEffect, useState } from "react";
@@ -30,10 +30,10 @@ async function whoIsHere(): Promise<Who | null> {
   }
 }
 
-// The whole page is loaded anew: nothing of whoever was here before is left in it.
+// A full page load: nothing of the previous session remains.
 const goOn = () => location.replace(wantedPlace());
 
-// React looks at everything twice while it is worked on; the token is in the address once.
+// React runs effects twice in development; the token is in the URL once.
 let given: string | null = null;
 const tokenOfTab = () => given ??= takeToken();
 
@@ -42,7 +42,7 @@ export default function SignIn() {
   const [state, setState] = useState<State>({ kind: "looking" });
   useEffect(() => {
     document.title = "Sign in · Mainspring";
-    // A link that is put into the address of this very page would load nothing by itself.
+    // Pasting a link into this page's URL would not reload it.
     const again = () => location.reload();
     addEventListener("hashchange", again);
     return () => removeEventListener("hashchange", again);
@@ -61,7 +61,7 @@ export default function SignIn() {
     return () => {
       gone = true;
     };
-    // Only what stood in the address when the page was opened is looked at.
+    // Only the URL at page load is read.
   }, []);
   const useLink = async () => {
     const { data } = await client.POST("/api/v1/session/link", { body: { token } });
@@ -108,7 +108,7 @@ export default function SignIn() {
 async function arrive(token: string): Promise<State> {
   try {
     if (!token) {
-      // Somebody who is signed in and comes by has nothing to do here.
+      // A signed-in user is redirected.
       const who = await whoIsHere().catch(() => null);
       if (who) goOn();
       return who ? { kind: "looking" } : { kind: "password" };

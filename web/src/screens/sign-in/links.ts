@@ -1,17 +1,17 @@
-// What a link behind the # of the address is, in words.
+// Links with a token in the URL fragment.
 //
-// Browsers send what stands behind the # to nobody. It is taken out of the address before
-// anything else is done, so that it is in no history and on no photograph of the screen.
+// Browsers do not send the fragment to the server. It is removed from the URL before anything else,
+// so that it is in no history and in no screenshot.
 
 import type { Schemas } from "../../api/client";
 
 export type Link = Schemas["LinkShape"];
 export type Offer = { title: string; words: string; deed: string };
 
-/** The token of an address, if there is one. */
+/** The token in a URL, if any. */
 export const tokenIn = (hash: string): string => hash.replace(/^#/, "").trim();
 
-/** Takes the token out of the address of this tab. */
+/** Removes the token from the URL of this tab. */
 export function takeToken(): string {
   const token = tokenIn(location.hash);
   if (token) history.replaceState(null, "", location.pathname + location.search);
@@ -24,7 +24,7 @@ const isUnnamed = (email: string) => email.endsWith("@localhost");
 export const whose = (link: Link) =>
   isUnnamed(link.email) ? "the owner of this installation" : link.email;
 
-/** What pressing the button would do. */
+/** What the button does. */
 export function describe(link: Link): Offer {
   switch (link.purpose) {
     case "invitation":

@@ -1,5 +1,5 @@
-// `mainspring login` has printed a code. The signed-in person types it here, reads which terminal
-// asked, and confirms or declines.
+// The device sign-in of `mainspring login`: the signed-in user enters the code, sees which terminal
+// asked, and confirms or denies.
 
 import { Alert, Anchor, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

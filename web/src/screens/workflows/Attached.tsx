@@ -1,4 +1,4 @@
-// The automations that go with a workflow: how they stand, attaching one, making one, letting go.
+// The automations attached to a workflow: their states, attach, create, detach.
 
 import { ActionIcon, Anchor, Button, Group, Menu, Select, Stack, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -149,7 +149,7 @@ function Attaching({ without, busy, attach }: AttachingProps) {
 
 type MakingProps = { held: Held; busy: boolean; make: (template: Template) => void };
 
-/** Only a workflow with a board can have these: they write into it. */
+/** Only for a workflow with a board: they write to it. */
 function Making({ held, busy, make }: MakingProps) {
   const made = new Set(
     held.automations.filter((one) => one.state !== "archived").map((one) => one.template),

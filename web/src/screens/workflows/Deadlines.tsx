@@ -1,4 +1,4 @@
-// The days of a workflow, in their order, and how far away each of them is.
+// The deadlines of a workflow, in order, with the remaining days.
 
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";

@@ -1,4 +1,4 @@
-// The end of a workflow: its automations are archived, and its board too if somebody says so.
+// Deleting a workflow: its automations are archived, and optionally its board.
 
 import { Button, Checkbox, Group, Modal, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -27,7 +27,7 @@ export function Deleting({ held, onClose }: { held: Held; onClose: () => void })
           archived ? `; ${count(archived, "automation is", "automations are")} archived` : ""
         }.`,
       );
-      // Left first: nobody asks again for what is gone.
+      // Navigates first, so that nothing refetches the deleted workflow.
       await navigate({ to: "/workflows" });
       await refresh("/api/v1/automations", "/api/v1/boards");
       await refresh("/api/v1/workflows");

@@ -1,4 +1,4 @@
-// Writing one part of a workflow anew: what is refused stays in the form, and says why.
+// Editing one part of a workflow: rejected input stays in the form, with the error.
 
 import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";

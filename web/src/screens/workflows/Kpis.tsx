@@ -1,4 +1,4 @@
-// The numbers to reach: how far each has come, whether it slips, and what it is now.
+// The KPIs: progress, trend, and current value.
 
 import { Button, Group, NumberInput, Popover, Progress, Stack, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";

@@ -1,17 +1,17 @@
-// Lines that are written one below the other: KPIs with their targets, deadlines with their days.
+// Editable lines: KPIs with targets, deadlines with dates.
 
 import { ActionIcon, Button, Group, NumberInput, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Deadline, Kpi } from "./days";
 
-/** As it is being written: a number may not be there yet. */
+/** While editing, a number may be missing. */
 export type WrittenKpi = Omit<Kpi, "target"> & { target: number | string };
 
 export const NEW_KPI: WrittenKpi = { name: "", target: "" };
 export const NEW_DEADLINE: Deadline = { label: "", date: "" };
 
-/** What is sent; a line nobody wrote anything into is left out. */
+/** The request body; empty lines are omitted. */
 export const asKpis = (lines: WrittenKpi[]): Kpi[] =>
   lines.filter((one) => one.name.trim() || one.target !== "")
     .map(({ name, target, unit, deadline, current }) => ({

@@ -1,4 +1,4 @@
-// Making a workflow: a title is enough; what it is for, its numbers and its days can be said now.
+// Creating a workflow: only the title is required.
 
 import {
   Button,

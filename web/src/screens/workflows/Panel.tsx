@@ -1,4 +1,4 @@
-// One part of a workflow: a card with a heading, and what can be done beside it.
+// One part of a workflow: a card with a heading and actions.
 
 import { Card, Group, Text } from "@mantine/core";
 import { type ReactNode, useId } from "react";

@@ -1,4 +1,4 @@
-// Who is on the workflow, and as what: owners, contributors and observers.
+// The members of a workflow and their roles: owners, contributors and observers.
 
 import { ActionIcon, Group, Select, Stack, Text } from "@mantine/core";
 import { X } from "lucide-react";

@@ -1,4 +1,4 @@
-// One switch for all that is attached, and what came of it: what goes on, rests, or waits.
+// One switch for all attached automations, and its result: active, paused, or pending.
 
 import { Alert, Anchor, Button, List, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -59,7 +59,7 @@ const WORDS = {
   draft: "It is a draft.",
 };
 
-/** Said until somebody has read it: names, and for what waits, why. */
+/** Shown until dismissed: names, and reasons for the pending ones. */
 export function Switched(
   { told: problem, held, onClose }: { told: Told | null; held: Held; onClose: () => void },
 ) {

@@ -1,4 +1,4 @@
-// Tasks of the workflow's board that are due about now, and what was done in the last days.
+// Board tasks that are due soon, and recently completed ones.
 
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// One workflow: what it is for, how it stands, who is on it, and what runs for it.
+// One workflow: purpose, state, members and automations.
 
 import { ActionIcon, Anchor, Button, Grid, Menu, Stack, Text } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// All workflows: what each is to reach, what comes next, and whether its automations go on.
+// All workflows: targets, next deadlines, and the state of their automations.
 
 import {
   Anchor,

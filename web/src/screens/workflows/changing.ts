@@ -1,4 +1,4 @@
-// Changing a workflow, and what its roster lets the person here do with it.
+// Updating a workflow, and the permissions that its roster gives the user.
 
 import { client, refresh } from "../../api/client";
 import { isAtLeast, useWho } from "../../api/session";
@@ -10,11 +10,11 @@ type Body = NonNullable<
 >["content"]["application/json"];
 export type Change = Omit<Body, "expected_version">;
 
-/** Everything that shows a workflow, its automations or its board. */
+/** Invalidates everything that shows a workflow, its automations or its board. */
 export const refreshAll = () =>
   refresh("/api/v1/workflows", "/api/v1/automations", "/api/v1/boards");
 
-/** Refused when somebody else changed it since it was read. */
+/** Rejected if somebody else changed it since it was read. */
 export async function changeWorkflow(held: Held, change: Change) {
   const { data } = await client.PATCH("/api/v1/workflows/{workflow_id}", {
     params: { path: { workflow_id: held.id } },
@@ -24,7 +24,7 @@ export async function changeWorkflow(held: Held, change: Change) {
   return data;
 }
 
-/** Observers change nothing; owners and admins of the workspace change the roster too. */
+/** Observers are read-only; owners and admins of the workspace also change the roster. */
 export function useRights({ roster, status }: Pick<Held, "roster" | "status">) {
   const who = useWho();
   const mine = roster.find((one) => one.user_id === who.user.id)?.role;

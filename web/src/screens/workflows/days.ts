@@ -1,4 +1,4 @@
-// How far a workflow has come and how far away its days are: decisions over plain values.
+// The progress of a workflow and the distance of its deadlines: pure functions.
 
 import type { Answer, Schemas } from "../../api/client";
 import { count } from "../../kit/words";
@@ -13,13 +13,13 @@ export type RosterRole = Listed["roster"][number]["role"];
 
 const DAY = 86_400_000;
 
-/** The day it is here, as days are written: 2026-12-31. */
+/** Today in the user's time zone: 2026-12-31. */
 export function todayOf(now = new Date()): string {
   const two = (number: number) => String(number).padStart(2, "0");
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
 }
 
-/** Whole days from today to that one; below zero when it is over. */
+/** Whole days from today to that date; negative if it has passed. */
 export const daysTo = (date: string, today: string): number =>
   Math.round((Date.parse(date) - Date.parse(today)) / DAY);
 
@@ -30,18 +30,18 @@ export function farWords(days: number): string {
   return days > 0 ? `in ${count(days, "day")}` : `${count(-days, "day")} ago`;
 }
 
-/** The deadline that comes next, or none. */
+/** The next deadline, if any. */
 export const nextOf = (deadlines: Deadline[], today: string): Deadline | null =>
   [...deadlines].sort((one, two) => one.date.localeCompare(two.date))
     .find((one) => one.date >= today) ?? null;
 
-/** How far a number has come, 0 to 100; the server counts in the same way. */
+/** The progress of a KPI, 0 to 100; computed as on the server. */
 export function percentOf({ current, target }: { current?: number | null; target: number }) {
   if (target === 0) return current === 0 ? 100 : 0;
   return Math.round(Math.min(Math.max((current ?? 0) / target, 0), 1) * 100);
 }
 
-/** A number of a KPI with its unit, as people write it. */
+/** The value of a KPI with its unit. */
 export const amount = (value: number | null | undefined, unit?: string): string =>
   `${value === null || value === undefined ? "—" : value.toLocaleString("en")}${
     unit ? (unit === "%" ? "%" : ` ${unit}`) : ""
@@ -66,5 +66,5 @@ export const TEMPLATES = [
 ] as const;
 export type Template = typeof TEMPLATES[number]["value"];
 
-/** The zone in which this person's days begin and end. */
+/** The user's time zone. */
 export const zoneHere = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
