@@ -7,9 +7,9 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
-import { patiently } from "./api/patiently";
+import { patiently } from "./api/lazyImport";
 import { NotFound } from "./shell/NotFound";
-import { Broken } from "./shell/Broken";
+import { Broken } from "./shell/ScreenError";
 import { Shell } from "./shell/Shell";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });

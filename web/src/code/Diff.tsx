@@ -5,7 +5,7 @@ import { unifiedMergeView } from "@codemirror/merge";
 import { EditorState } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { ground } from "./ground";
+import { ground } from "./baseExtensions";
 
 export type DiffProps = {
   before: string;

@@ -6,7 +6,7 @@ import { json } from "@codemirror/lang-json";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { fromOutside, ground } from "./ground";
+import { fromOutside, ground } from "./baseExtensions";
 
 export type Language = "json" | "typescript" | "text";
 export type EditorProps = {

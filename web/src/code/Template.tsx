@@ -22,8 +22,8 @@ import {
   type Name,
   offersFor,
   overtyped,
-} from "./completing";
-import { fromOutside, ground } from "./ground";
+} from "./completion";
+import { fromOutside, ground } from "./baseExtensions";
 
 export type TemplateHandle = {
   pick: (path: string) => void;

@@ -2,7 +2,7 @@
 
 import { Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
-import { patiently } from "../api/patiently";
+import { patiently } from "../api/lazyImport";
 import type { DiffProps } from "./Diff";
 import type { EditorProps } from "./Editor";
 import type { TemplateProps } from "./Template";

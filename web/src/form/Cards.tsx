@@ -3,12 +3,12 @@
 import { Badge, Box, Group, Paper, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { useFindings } from "./findings";
 import { useFold } from "./focus";
 import { ItemMenu, type Moves } from "./List";
 import { Said } from "./Frame";
-import { count } from "../kit/words";
+import { count } from "../kit/format";
 
 type Props = {
   at: string;

@@ -3,9 +3,9 @@
 import { Group, Stack, Text, TextInput } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useMemo } from "react";
-import { capital, cronWords } from "../kit/words";
+import { capital, cronWords } from "../kit/format";
 import { closest, nextMoments, readCron, wallClock, wallWords } from "./cron";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Frame, type Made, useField } from "./Frame";
 import { above, under, valueAt } from "./pointers";
 

@@ -6,9 +6,9 @@ import { Alert, Box, Button, Group, SegmentedControl, Skeleton, Stack } from "@m
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import { CodeEditor, Diff } from "../code";
-import { ProblemNote, Slow } from "../kit/Asked";
+import { ProblemNote, Slow } from "../kit/QueryResult";
 import { checkDefinition } from "./check";
-import { FormProvider } from "./desk";
+import { FormProvider } from "./formContext";
 import { FindingList } from "./FindingList";
 import { inWordsOfForm } from "./findings";
 import { focusPointer } from "./focus";
@@ -17,7 +17,7 @@ import { readJson, spellJson } from "./text";
 import { useCheck } from "./useCheck";
 import type { Finding, Json, Samples } from "./values";
 import { useVocabulary, type Vocabulary } from "./vocabulary";
-import { Whole } from "./Whole";
+import { Whole } from "./DefinitionForm";
 
 export type DefinitionEditorProps = {
   value: unknown;

@@ -5,7 +5,7 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import { Braces } from "lucide-react";
 import { memo, useState } from "react";
 import { CronField } from "./CronField";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import type { Made } from "./Frame";
 import { GroupField } from "./Group";
 import { JsonField } from "./JsonField";
@@ -20,7 +20,7 @@ import {
   TextField,
   YesField,
   ZoneField,
-} from "./Plain";
+} from "./ScalarFields";
 import { hint, type Kind, kindOf, settledOnce, typesOf } from "./schema";
 import { StepsField } from "./Steps";
 import { TemplateField } from "./TemplateField";

@@ -2,7 +2,7 @@
 
 import { Alert, Anchor, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
-import { count, visible } from "../kit/words";
+import { count, visible } from "../kit/format";
 import { placeWords } from "./pointers";
 import type { Finding } from "./values";
 

@@ -13,8 +13,8 @@ import {
 } from "@mantine/core";
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
-import { visible } from "../kit/words";
-import { useFormContext } from "./desk";
+import { visible } from "../kit/format";
+import { useFormContext } from "./formContext";
 import { useFindings } from "./findings";
 import { hintOf, titleOf } from "./schema";
 import type { Finding, Schema } from "./values";

@@ -4,7 +4,7 @@
 import { Box, Button, Collapse, Fieldset, Group, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
 import { useFold } from "./focus";

@@ -4,7 +4,7 @@
 import { Button, Input } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Frame, type Made, useField } from "./Frame";
 import { same } from "./pointers";
 import { useNames } from "./TemplateField";

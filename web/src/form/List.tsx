@@ -3,7 +3,7 @@
 import { ActionIcon, Box, Button, Group, Menu, Stack, Text } from "@mantine/core";
 import { ArrowDown, ArrowUp, CopyPlus, EllipsisVertical, Plus, Trash2 } from "lucide-react";
 import { memo, useRef } from "react";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { moved, under } from "./pointers";

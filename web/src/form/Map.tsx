@@ -3,7 +3,7 @@
 import { ActionIcon, Box, Button, Group, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useRef, useState } from "react";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { isObject, renamed, under } from "./pointers";

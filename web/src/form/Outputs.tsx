@@ -3,8 +3,8 @@
 import { ActionIcon, Box, Group, ScrollArea, Text, TextInput, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight, Search } from "lucide-react";
 import { useState } from "react";
-import { type Name, spellPath } from "../code/completing";
-import { visible } from "../kit/words";
+import { type Name, spellPath } from "../code/completion";
+import { visible } from "../kit/format";
 
 type Pick = (path: string) => void;
 

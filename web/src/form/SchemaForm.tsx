@@ -5,7 +5,7 @@ import "./form.css";
 import { Stack } from "@mantine/core";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { checkValue } from "./check";
-import { FormProvider } from "./desk";
+import { FormProvider } from "./formContext";
 import { Field } from "./Field";
 import { Fields } from "./Group";
 import { isObject } from "./pointers";

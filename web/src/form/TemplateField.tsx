@@ -13,14 +13,14 @@ import {
 import { Braces, Filter as FilterIcon } from "lucide-react";
 import { memo, type RefObject, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
-import type { Filter } from "../code/completing";
+import type { Filter } from "../code/completion";
 import type { TemplateHandle } from "../code/Template";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Frame, type Made, useField } from "./Frame";
 import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
 import type { Schema } from "./values";
-import { visible } from "../kit/words";
+import { visible } from "../kit/format";
 
 const NO_WORDS = { filters: [], tests: [] };
 

@@ -3,9 +3,9 @@
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
 import { memo, useState } from "react";
-import { capital, plain, triggerWords, visible } from "../kit/words";
+import { capital, plain, triggerWords, visible } from "../kit/format";
 import { FoldCard } from "./Cards";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { Fields } from "./Group";
 import { type Moves, useItems } from "./List";

@@ -1,7 +1,7 @@
 // A script editor.
 
 import { CodeEditor } from "../code";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Frame, type Made, useField } from "./Frame";
 
 export function TypescriptField(made: Made) {

@@ -1,7 +1,7 @@
 // A union value: its variant is chosen first, and its fields follow.
 
 import { Box, NativeSelect, Stack } from "@mantine/core";
-import { useFormContext } from "./desk";
+import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { Frame, type Made, useField } from "./Frame";
 import { JsonField } from "./JsonField";

@@ -1,6 +1,6 @@
 // Validation in the browser while the user types. The server's validation is authoritative.
 
-import { patiently } from "../api/patiently";
+import { patiently } from "../api/lazyImport";
 import { isObject, partsOf, under, valueAt } from "./pointers";
 import { hint, isTemplate } from "./schema";
 import type { Finding, Json, Schema } from "./values";

@@ -1,9 +1,9 @@
 // The pure functions of the form: pointers, field kinds, names in scope, cron and JSON.
 
 import { describe, expect, it } from "vitest";
-import { insertFilter, insertValue, offersFor, overtyped, spellPath } from "../code/completing";
+import { insertFilter, insertValue, offersFor, overtyped, spellPath } from "../code/completion";
 import { closest, nextMoments, readCron, wallClock } from "./cron";
-import { gistOf } from "./gist";
+import { gistOf } from "./stepSummary";
 import { inWordsOfForm } from "./findings";
 import { moved, placeWords, put, renamed, same, valueAt } from "./pointers";
 import { kindOf, readNumber, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";

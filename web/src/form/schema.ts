@@ -1,8 +1,8 @@
 // How a JSON Schema maps to a form field: its kind and its label. A value that does not match its
 // schema is shown as JSON.
 
-import { isInexact } from "../kit/exact";
-import { capital, plain } from "../kit/words";
+import { isInexact } from "../kit/exactJson";
+import { capital, plain } from "../kit/format";
 import { isObject, valueAt } from "./pointers";
 import type { Json, Schema } from "./values";
 

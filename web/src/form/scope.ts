@@ -1,7 +1,7 @@
 // The names that a template can use at one pointer of a definition: inputs, the trigger, outputs of
 // earlier steps, the run, the loop item, and secrets where they are allowed.
 
-import type { Name } from "../code/completing";
+import type { Name } from "../code/completion";
 import { isObject, partsOf, valueAt } from "./pointers";
 import { isSteps, settled, typesOf } from "./schema";
 import type { Json, Samples, Schema } from "./values";

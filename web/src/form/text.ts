@@ -1,6 +1,6 @@
 // JSON as typed, and the position of its first syntax error.
 
-import { oddityIn } from "../kit/exact";
+import { oddityIn } from "../kit/exactJson";
 
 export type Read = { value: unknown } | { problem: string; line: number };
 

@@ -1,8 +1,8 @@
 // The vocabulary of this installation: actions, capabilities, triggers, template filters and tests.
 
 import { api, type Schemas } from "../api/client";
-import { capital, plain } from "../kit/words";
-import type { Allowed } from "../code/completing";
+import { capital, plain } from "../kit/format";
+import type { Allowed } from "../code/completion";
 import { useMemo } from "react";
 import type { Outputs } from "./scope";
 import type { Schema } from "./values";

@@ -2,7 +2,7 @@
 
 import { Box, Code } from "@mantine/core";
 import { CopyIcon } from "./Copy";
-import { visible } from "./words";
+import { visible } from "./format";
 
 export function Json(
   { value, label, most = 360 }: { value: unknown; label: string; most?: number },

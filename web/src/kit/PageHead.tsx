@@ -4,7 +4,7 @@ import { Anchor, Box, Group, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
-import { visible } from "./words";
+import { visible } from "./format";
 
 type Props = {
   title: string;

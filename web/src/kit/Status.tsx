@@ -1,7 +1,7 @@
 // A status badge: text and colour, never colour alone.
 
 import { Badge } from "@mantine/core";
-import { plain, type Tone, toneOf } from "./words";
+import { plain, type Tone, toneOf } from "./format";
 
 const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow", quiet: "gray" };
 

@@ -1,7 +1,7 @@
 // A calendar event: title, local time, time as sent, and attendees.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
-import { moment, visible } from "../kit/words";
+import { moment, visible } from "../kit/format";
 import { listed, parted, sentMoment, type Shape } from "./shape";
 import { drawn, Files, Lines, Words } from "./Value";
 

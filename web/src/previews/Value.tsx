@@ -4,7 +4,7 @@ import { Box, Group, Stack, Text } from "@mantine/core";
 import { Paperclip } from "lucide-react";
 import type { ReactNode } from "react";
 import { Json } from "../kit/Json";
-import { capital, plain, visible } from "../kit/words";
+import { capital, plain, visible } from "../kit/format";
 import { bytesWords, type File, type Line } from "./shape";
 
 const isWords = (given: unknown): given is string[] =>

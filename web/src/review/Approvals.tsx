@@ -3,8 +3,8 @@
 
 import { Box, SegmentedControl, Stack, Text } from "@mantine/core";
 import { same, valueAt } from "../form/pointers";
-import { visible } from "../kit/words";
-import type { ImpactOf } from "./reading";
+import { visible } from "../kit/format";
+import type { ImpactOf } from "./reviewText";
 
 type Write = ImpactOf["writes"][number];
 export type Choose = (pointer: string, value: unknown) => void;

@@ -4,7 +4,7 @@ import { Alert, Box, Card, List, Stack, Text, Title } from "@mantine/core";
 import { ShieldAlert } from "lucide-react";
 import { Diff } from "../code";
 import { WidenedList } from "./GrantList";
-import type { Change, Definition, Grant } from "./reading";
+import type { Change, Definition, Grant } from "./reviewText";
 
 type Props = {
   change: Change;

@@ -2,8 +2,8 @@
 
 import { Anchor, Badge, Box, Card, Group, Loader, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { count, moment, usd, visible } from "../kit/words";
-import { deedsWords, type Firing, type Rehearsal } from "./rehearsing";
+import { count, moment, usd, visible } from "../kit/format";
+import { deedsWords, type Firing, type Rehearsal } from "./useRehearsal";
 
 const spelled = (value: unknown) => visible(JSON.stringify(value) ?? "nothing");
 

@@ -2,7 +2,7 @@
 
 import { Anchor, Badge, Box, Group, Stack, Text } from "@mantine/core";
 import { placeWords } from "../form/pointers";
-import type { Noted } from "./reading";
+import type { Noted } from "./reviewText";
 
 const LEVELS = {
   error: ["red", "wrong"],

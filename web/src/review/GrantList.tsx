@@ -3,8 +3,8 @@
 import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
-import { boundsWords, byReach, type Change, type Grant } from "./reading";
-import { visible } from "../kit/words";
+import { boundsWords, byReach, type Change, type Grant } from "./reviewText";
+import { visible } from "../kit/format";
 
 const EFFECTS = {
   send: ["is sent outside", Send],

@@ -3,9 +3,9 @@
 
 import { Stack, Text } from "@mantine/core";
 import { Archive, Globe, Hand, KeyRound, Send, Zap } from "lucide-react";
-import { capital, plain, visible } from "../kit/words";
+import { capital, plain, visible } from "../kit/format";
 import { Line, Lines } from "./Lines";
-import type { ImpactOf } from "./reading";
+import type { ImpactOf } from "./reviewText";
 
 const listed = (names: string[]) => names.join(", ");
 const inSteps = (steps: string[]) => steps.length ? `in ${listed(steps)}` : null;

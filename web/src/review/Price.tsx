@@ -3,8 +3,8 @@
 import { Box, Collapse, Group, Progress, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { usd } from "../kit/words";
-import { capWords, type Forecast, isFree, priceWords, rangeWords, runsWords } from "./reading";
+import { usd } from "../kit/format";
+import { capWords, type Forecast, isFree, priceWords, rangeWords, runsWords } from "./reviewText";
 
 function Figure(
   { label, value, beside }: { label: string; value: string; beside?: string | null },

@@ -13,9 +13,9 @@ import {
 } from "@mantine/core";
 import { FlaskConical } from "lucide-react";
 import { useEffect, useState } from "react";
-import { ProblemNote, Slow } from "../kit/Asked";
+import { ProblemNote, Slow } from "../kit/QueryResult";
 import { Firings } from "./Firings";
-import { type Candidate, readSamples, type Sample, useRehearsal } from "./rehearsing";
+import { type Candidate, readSamples, type Sample, useRehearsal } from "./useRehearsal";
 
 type Props = {
   automationId: string;

@@ -11,8 +11,8 @@ import { GrantList } from "./GrantList";
 import { Impact } from "./Impact";
 import { Line, Lines } from "./Lines";
 import { Price } from "./Price";
-import { type Forecast, type Noted, notedIn, overlapWords, type Review } from "./reading";
-import { visible } from "../kit/words";
+import { type Forecast, type Noted, notedIn, overlapWords, type Review } from "./reviewText";
+import { visible } from "../kit/format";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (

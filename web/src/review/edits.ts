@@ -2,7 +2,7 @@
 // restored as edits, so that the rest of the document is untouched.
 
 import { isObject, partsOf, put, same, under, valueAt } from "../form/pointers";
-import type { Definition } from "./reading";
+import type { Definition } from "./reviewText";
 
 const MOST_EDITS = 200;
 

@@ -7,5 +7,5 @@ export { Impact, Wakes } from "./Impact";
 export { Price } from "./Price";
 export { RehearsalPanel } from "./RehearsalPanel";
 export { Overlaps, Part, ReviewPanel } from "./ReviewPanel";
-export type { Change, Definition, Forecast, Grant, ImpactOf, Noted, Review } from "./reading";
-export type { Candidate } from "./rehearsing";
+export type { Change, Definition, Forecast, Grant, ImpactOf, Noted, Review } from "./reviewText";
+export type { Candidate } from "./useRehearsal";

@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { modeOf } from "./Approvals";
 import { asRequest, editsBetween, withEdits } from "./edits";
-import { capWords, explainedIn, type Forecast, notedIn, priceWords, runsWords } from "./reading";
-import { readSamples } from "./rehearsing";
+import { capWords, explainedIn, type Forecast, notedIn, priceWords, runsWords } from "./reviewText";
+import { readSamples } from "./useRehearsal";
 
 test("edits lead from one definition to the other, and back into it", () => {
   const before = {

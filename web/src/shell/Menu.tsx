@@ -4,9 +4,9 @@ import { Badge, Box, Button, NavLink, ScrollArea, Stack, Text } from "@mantine/c
 import { Link, useRouterState } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { isAtLeast, useMay, useWho } from "../api/session";
-import { GROUPS, type Place } from "./places";
-import { useWaiting } from "./waiting";
-import { visible } from "../kit/words";
+import { GROUPS, type Place } from "./navigation";
+import { useWaiting } from "./useWaitingCount";
+import { visible } from "../kit/format";
 
 const isHere = (path: string, to: string) =>
   to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);

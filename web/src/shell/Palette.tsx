@@ -7,8 +7,8 @@ import { BookOpen, FileText, Plus, Search, Table2, Zap } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { isAtLeast, useMay, useWho } from "../api/session";
-import { visible } from "../kit/words";
-import { GROUPS, MORE } from "./places";
+import { visible } from "../kit/format";
+import { GROUPS, MORE } from "./navigation";
 
 const SOON = 160;
 const MOST = 6;

@@ -18,23 +18,23 @@ import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { api, refresh, setCsrf, setWorkspace, whenMoved, whenSignedOut } from "../api/client";
 import { useLive, useLiveStream } from "../api/live";
-import { patiently } from "../api/patiently";
+import { patiently } from "../api/lazyImport";
 import { Problem } from "../api/problem";
 import { renew } from "../api/push";
 import { type Who, WhoProvider } from "../api/session";
-import { ProblemNote } from "../kit/Asked";
-import { keepFor } from "../kit/keeping";
+import { ProblemNote } from "../kit/QueryResult";
+import { keepFor } from "../kit/unsentInput";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
-import { followLink, isElsewhere, workspaceOfLink } from "./moving";
+import { followLink, isElsewhere, workspaceOfLink } from "./switchWorkspace";
 import { openPalette, Palette } from "./Palette";
-import { Person } from "./Person";
+import { Person } from "./UserMenu";
 import { Reconnecting } from "./Reconnecting";
-import { useLinkedWorkspace } from "./linked";
-import { goAndSignIn } from "./wanted";
+import { useLinkedWorkspace } from "./useLinkedWorkspace";
+import { goAndSignIn } from "./signInRedirect";
 
 const SignedOut = lazy(patiently(() => import("./SignedOut")));
-const HeldWorkspace = lazy(patiently(() => import("../screens/health/Halting")));
+const HeldWorkspace = lazy(patiently(() => import("../screens/health/HaltControls")));
 
 export function Shell() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });

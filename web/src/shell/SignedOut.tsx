@@ -5,9 +5,9 @@ import { Anchor, Group, Modal } from "@mantine/core";
 import { useEffect } from "react";
 import { client, queries, refresh, setCsrf } from "../api/client";
 import type { Who } from "../api/session";
-import { forgetAll } from "../kit/keeping";
+import { forgetAll } from "../kit/unsentInput";
 import { PasswordForm } from "../screens/sign-in/PasswordForm";
-import { goAndSignIn } from "./wanted";
+import { goAndSignIn } from "./signInRedirect";
 
 type Props = { who: Who; onBack: () => void };
 

@@ -4,7 +4,7 @@ import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/address";
+import { useAddress } from "../../kit/urlState";
 import { KNOWN_ACTIONS } from "./sentences";
 
 const SOON = 300;

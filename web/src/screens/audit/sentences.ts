@@ -1,7 +1,7 @@
 // An audit entry as a sentence: actor, action, resource, and a link.
 
 import type { Schemas } from "../../api/client";
-import { plain } from "../../kit/words";
+import { plain } from "../../kit/format";
 
 export type Entry = Schemas["AuditEntry"];
 export type Thing = { label: string; to?: string };

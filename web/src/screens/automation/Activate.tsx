@@ -6,9 +6,9 @@ import { type ReactNode, useState } from "react";
 import { api, client } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
-import { sayDone } from "../../kit/acting";
-import { Asked, ProblemNote, Slow } from "../../kit/Asked";
-import { capital, triggerWords, visible } from "../../kit/words";
+import { sayDone } from "../../kit/useAction";
+import { Asked, ProblemNote, Slow } from "../../kit/QueryResult";
+import { capital, triggerWords, visible } from "../../kit/format";
 import {
   type Consent,
   refreshAll,
@@ -16,9 +16,9 @@ import {
   useConsent,
   useForecast,
   useTriggers,
-} from "./asking";
-import { May } from "./May";
-import type { Detail } from "./words";
+} from "./queries";
+import { May } from "./Permissions";
+import type { Detail } from "./automationText";
 
 const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {

@@ -4,12 +4,12 @@ import { Button, ScrollArea, Tabs } from "@mantine/core";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
 import { useEffect } from "react";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { useRunsRefresh } from "../../kit/refreshing";
-import { HeldAutomation } from "../health/Halting";
-import { statusOf, useAutomation } from "./asking";
+import { useRunsRefresh } from "../../kit/useRunsRefresh";
+import { HeldAutomation } from "../health/HaltControls";
+import { statusOf, useAutomation } from "./queries";
 import { Grants } from "./Grants";
 import { Head } from "./Head";
 import { Overview } from "./Overview";
@@ -17,7 +17,7 @@ import { RunsTab } from "./RunsTab";
 import { Settings } from "./Settings";
 import { Triggers } from "./Triggers";
 import { Versions } from "./Versions";
-import type { Detail } from "./words";
+import type { Detail } from "./automationText";
 
 const TABS = [
   { name: "overview", label: "Overview", Part: Overview },

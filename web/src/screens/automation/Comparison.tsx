@@ -4,9 +4,9 @@ import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from "
 import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Diff } from "../../code";
-import { Asked } from "../../kit/Asked";
-import { count, visible } from "../../kit/words";
-import { grantWords } from "./words";
+import { Asked } from "../../kit/QueryResult";
+import { count, visible } from "../../kit/format";
+import { grantWords } from "./automationText";
 
 type Change = Schemas["ChangeShape"];
 const WORDS: Record<Change["op"], string> = {

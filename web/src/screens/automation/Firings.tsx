@@ -3,16 +3,16 @@
 import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { api, client, type Schemas } from "../../api/client";
-import { statusOf } from "./asking";
+import { statusOf } from "./queries";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, count, plain } from "../../kit/words";
+import { capital, count, plain } from "../../kit/format";
 
 type Trigger = Schemas["TriggerShape"];
 const ONE = "/api/v1/automations/{automation_id}/triggers/{slug}" as const;

@@ -6,13 +6,13 @@ import { ShieldCheck } from "lucide-react";
 import { Fragment } from "react";
 import type { Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
-import { count, day } from "../../kit/words";
-import { useGrants } from "./asking";
-import { Grant, Secrets } from "./May";
-import { type Detail, isOwn } from "./words";
+import { Moment } from "../../kit/Timestamp";
+import { count, day } from "../../kit/format";
+import { useGrants } from "./queries";
+import { Grant, Secrets } from "./Permissions";
+import { type Detail, isOwn } from "./automationText";
 
 type Use = Schemas["GrantUse"];
 

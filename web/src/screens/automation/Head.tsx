@@ -6,15 +6,15 @@ import { MessageSquareText, OctagonPause, Pause, Pencil, Play, Power } from "luc
 import { useState } from "react";
 import { client } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { HaltModal, useHalts } from "../health/Halting";
+import { HaltModal, useHalts } from "../health/HaltControls";
 import { ActivateModal } from "./Activate";
-import { refreshAll } from "./asking";
+import { refreshAll } from "./queries";
 import { RunNowModal } from "./RunNow";
-import type { Detail } from "./words";
+import type { Detail } from "./automationText";
 
 const operations = (id: string) => {
   const one = `/api/v1/automations/${id}`;

@@ -5,19 +5,19 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useMay } from "../../api/session";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, moment, outcomeWords, runStatus, triggerWords, usd } from "../../kit/words";
+import { capital, moment, outcomeWords, runStatus, triggerWords, usd } from "../../kit/format";
 import { Activity } from "lucide-react";
 import { Sparkline, streakWords } from "../automations/Sparkline";
 import { RunList } from "../runs/RunList";
 import { Price } from "./Activate";
-import { useTriggers } from "./asking";
-import { May } from "./May";
+import { useTriggers } from "./queries";
+import { May } from "./Permissions";
 import { Plan } from "./Plan";
 import { StateNotes } from "./StateNote";
-import { PlainWords } from "./PlainWords";
-import { definitionOf, type Detail, stateWords } from "./words";
+import { PlainWords } from "./Description";
+import { definitionOf, type Detail, stateWords } from "./automationText";
 
 export function Part(
   { title, children, right }: { title: string; children: ReactNode; right?: ReactNode },

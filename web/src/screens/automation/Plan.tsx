@@ -3,10 +3,10 @@
 import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
-import { gistOf } from "../../form/gist";
+import { gistOf } from "../../form/stepSummary";
 import { Json } from "../../kit/Json";
-import { plain, visible } from "../../kit/words";
-import type { Step } from "./words";
+import { plain, visible } from "../../kit/format";
+import type { Step } from "./automationText";
 
 const isSteps = (value: unknown): value is Step[] =>
   Array.isArray(value) && value.length > 0 &&

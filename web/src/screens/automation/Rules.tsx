@@ -3,10 +3,10 @@
 import { Button, Card, Code, Group, List, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { away, plain, visible } from "../../kit/words";
+import { away, plain, visible } from "../../kit/format";
 
 type Rule = Answer<"list_standing_rules">["rules"][number];
 

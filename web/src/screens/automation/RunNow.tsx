@@ -6,11 +6,11 @@ import { useState } from "react";
 import { client } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { SchemaForm } from "../../form";
-import { sayDone, sayProblem } from "../../kit/acting";
-import { Asked, ProblemNote } from "../../kit/Asked";
-import { plain, visible } from "../../kit/words";
-import { refreshAll, useAutomation, useConsent } from "./asking";
-import { definitionOf, type Detail, takesInputs, usualInputs } from "./words";
+import { sayDone, sayProblem } from "../../kit/useAction";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { plain, visible } from "../../kit/format";
+import { refreshAll, useAutomation, useConsent } from "./queries";
+import { definitionOf, type Detail, takesInputs, usualInputs } from "./automationText";
 
 type Mode = "dry_run" | "verify" | "live";
 const MODES: { value: Mode; label: string; says: string }[] = [

@@ -2,13 +2,13 @@
 
 import { Button, Group } from "@mantine/core";
 import { Activity } from "lucide-react";
-import { useAddress } from "../../kit/address";
+import { useAddress } from "../../kit/urlState";
 import { Empty } from "../../kit/Empty";
 import { Pick } from "../automations/Filters";
-import { useListKeys } from "../automations/keys";
-import { asked, MODES, STATUSES } from "../runs/asked";
+import { useListKeys } from "../automations/useListKeys";
+import { asked, MODES, STATUSES } from "../runs/listQuery";
 import { RunList } from "../runs/RunList";
-import type { Detail } from "./words";
+import type { Detail } from "./automationText";
 
 const nowhere = () => null;
 

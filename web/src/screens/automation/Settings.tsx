@@ -5,14 +5,14 @@ import { Link } from "@tanstack/react-router";
 import { Archive, ArchiveRestore, Download } from "lucide-react";
 import { client } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
-import { moment, visible } from "../../kit/words";
-import { refreshAll } from "./asking";
+import { moment, visible } from "../../kit/format";
+import { refreshAll } from "./queries";
 import { Part } from "./Overview";
 import { Rules } from "./Rules";
-import { bounds, definitionOf, type Detail } from "./words";
+import { bounds, definitionOf, type Detail } from "./automationText";
 
 function Bounds({ automation, may }: { automation: Detail; may: boolean }) {
   const edit = (pointer: string) => `/automations/${automation.id}/edit?at=${pointer}`;

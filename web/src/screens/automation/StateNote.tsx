@@ -7,11 +7,11 @@ import { useState } from "react";
 import { api, client } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Takeover } from "../settings/Takeover";
-import { useAct } from "../../kit/acting";
-import { count } from "../../kit/words";
+import { useAct } from "../../kit/useAction";
+import { count } from "../../kit/format";
 import { ActivateModal, ConsentNote } from "./Activate";
-import { refreshAll, useConsent } from "./asking";
-import { definitionOf, type Detail, hasScript } from "./words";
+import { refreshAll, useConsent } from "./queries";
+import { definitionOf, type Detail, hasScript } from "./automationText";
 
 function Failing({ automation }: { automation: Detail }) {
   const { busy, act } = useAct();

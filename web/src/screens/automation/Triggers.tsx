@@ -19,15 +19,15 @@ import { Hand } from "lucide-react";
 import { useState } from "react";
 import { client, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { Json } from "../../kit/Json";
-import { away, capital, moment, triggerWords } from "../../kit/words";
-import { refreshAll, useTriggers } from "./asking";
+import { away, capital, moment, triggerWords } from "../../kit/format";
+import { refreshAll, useTriggers } from "./queries";
 import { Firings, LastPayload } from "./Firings";
 import { Webhook } from "./Webhook";
-import type { Detail } from "./words";
+import type { Detail } from "./automationText";
 
 type Trigger = Schemas["TriggerShape"];
 

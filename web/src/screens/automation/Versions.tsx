@@ -4,18 +4,18 @@ import { Badge, Button, Card, Group, Modal, Select, Stack, Text, Timeline } from
 import { useState } from "react";
 import { api, client, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useWritten } from "../../api/written";
-import { sayDone } from "../../kit/acting";
-import { Asked, ProblemNote } from "../../kit/Asked";
-import { useAddress } from "../../kit/address";
-import { indented, partOf } from "../../kit/exact";
+import { useWritten } from "../../api/rawResponse";
+import { sayDone } from "../../kit/useAction";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useAddress } from "../../kit/urlState";
+import { indented, partOf } from "../../kit/exactJson";
 import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
-import { moment } from "../../kit/words";
-import { refreshAll } from "./asking";
+import { moment } from "../../kit/format";
+import { refreshAll } from "./queries";
 import { Comparison } from "./Comparison";
 import { Part } from "./Overview";
-import { comparedIn, type Detail } from "./words";
+import { comparedIn, type Detail } from "./automationText";
 
 type Version = Schemas["VersionSummary"];
 const ONE = "/api/v1/automations/{automation_id}" as const;

@@ -5,12 +5,12 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { client, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyButton, CopyIcon } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
-import { day } from "../../kit/words";
-import { refreshAll } from "./asking";
+import { day } from "../../kit/format";
+import { refreshAll } from "./queries";
 
 type Trigger = Schemas["TriggerShape"];
 type Made = Schemas["TokenMade"];

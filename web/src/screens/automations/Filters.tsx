@@ -3,7 +3,7 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { Search } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
-import { type Choice, HEALTH, isArchived, isNarrowed, SORTS, STATES, TRIGGERS } from "./asked";
+import { type Choice, HEALTH, isArchived, isNarrowed, SORTS, STATES, TRIGGERS } from "./listQuery";
 
 type Values = Record<string, string | undefined>;
 type Props = {

@@ -3,10 +3,10 @@
 import { Anchor, Badge, Box, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, count, outcomeWords, plain, runStatus, usd, visible } from "../../kit/words";
-import { Deeds } from "./Deeds";
+import { capital, count, outcomeWords, plain, runStatus, usd, visible } from "../../kit/format";
+import { Deeds } from "./RowActions";
 import { Sparkline, streakWords } from "./Sparkline";
 
 type Summary = Schemas["AutomationSummary"];

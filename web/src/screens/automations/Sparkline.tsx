@@ -1,7 +1,7 @@
 // The latest runs as small bars, the newest on the right, with a text for screen readers.
 
 import { Box, Group, Tooltip } from "@mantine/core";
-import { count, plain, toneOf } from "../../kit/words";
+import { count, plain, toneOf } from "../../kit/format";
 
 const PAINT = {
   good: "var(--good)",

@@ -17,13 +17,13 @@ import { Plus, Search, Table2 } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { count, visible } from "../../kit/words";
+import { count, visible } from "../../kit/format";
 import { NewBoard } from "./NewBoard";
 
 type Entry = Answer<"list_boards">["boards"][number];

@@ -5,11 +5,11 @@ import { Card, Group, NativeSelect, SegmentedControl, Stack, Text } from "@manti
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { api } from "../../api/client";
-import { patiently } from "../../api/patiently";
-import { useAddress } from "../../kit/address";
-import { Asked, Slow } from "../../kit/Asked";
+import { patiently } from "../../api/lazyImport";
+import { useAddress } from "../../kit/urlState";
+import { Asked, Slow } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { count } from "../../kit/words";
+import { count } from "../../kit/format";
 import { type BoardShown, type Column, columnsOf, type Row } from "./rows";
 
 const Plot = lazy(patiently(() => import("./Plot")));

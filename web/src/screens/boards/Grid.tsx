@@ -15,9 +15,9 @@ import { CellEditor, type Step } from "./CellEditor";
 import "./grid.css";
 import { GridHead, NARROWEST, NUMBER_WIDTH, WIDEST } from "./GridHead";
 import { GridRow } from "./GridRow";
-import { landing, moved, type Place } from "./moving";
+import { landing, moved, type Place } from "./navigation";
 import type { Column, Look, Row } from "./rows";
-import type { RowWindows } from "./windows";
+import type { RowWindows } from "./rowWindows";
 
 const HEIGHT = 36;
 

@@ -4,7 +4,7 @@ import type { VirtualItem } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import type { PointerEvent } from "react";
 import type { Column, Look } from "./rows";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 export const NARROWEST = 60;
 export const WIDEST = 800;

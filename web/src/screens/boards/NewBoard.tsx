@@ -4,7 +4,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { asColumns, ColumnFields, NEW_COLUMN, type WrittenColumn } from "./ColumnFields";
 
 export function NewBoard({ opened, close }: { opened: boolean; close: () => void }) {

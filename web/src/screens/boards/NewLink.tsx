@@ -3,8 +3,8 @@
 import { Button, Group, Modal, NativeSelect, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
-import { useLinkKinds } from "./kinds";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useLinkKinds } from "./linkKinds";
 
 type Props = { boardId: string; opened: boolean; close: () => void };
 

@@ -3,9 +3,9 @@
 import { Button, Group, Modal, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone } from "../../kit/acting";
-import { ProblemNote } from "../../kit/Asked";
-import { sampleText, useLinkKinds } from "./kinds";
+import { sayDone } from "../../kit/useAction";
+import { ProblemNote } from "../../kit/QueryResult";
+import { sampleText, useLinkKinds } from "./linkKinds";
 import type { BoardShown } from "./rows";
 
 type Link = BoardShown["links"][number];

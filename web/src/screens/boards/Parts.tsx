@@ -15,11 +15,11 @@ import {
 import { LayoutDashboard } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { sayDone, useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 import "./grid.css";
 import { RowForm } from "./RowForm";
 import { type BoardShown, columnsOf } from "./rows";

@@ -2,8 +2,8 @@
 
 import { Box, Drawer, Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";
-import { Moment } from "../../kit/Moment";
-import { visible } from "../../kit/words";
+import { Moment } from "../../kit/Timestamp";
+import { visible } from "../../kit/format";
 import { shown } from "./cells";
 import { type Column, type Row, sourceWords } from "./rows";
 

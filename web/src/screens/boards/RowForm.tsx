@@ -3,7 +3,7 @@
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { Problem } from "../../api/problem";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { parsed } from "./cells";
 import type { Column } from "./rows";
 

@@ -4,8 +4,8 @@ import { Button, Card, Group, NativeSelect, Stack, Text, TextInput, Title } from
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/acting";
-import { ProblemNote } from "../../kit/Asked";
+import { sayDone, useAct } from "../../kit/useAction";
+import { ProblemNote } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { asColumns, ColumnFields, type WrittenColumn } from "./ColumnFields";
 import type { BoardShown, Dataset } from "./rows";

@@ -5,16 +5,16 @@ import { useDebouncedValue, useLocalStorage } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayProblem } from "../../kit/acting";
-import { useAddress } from "../../kit/address";
-import { ProblemNote, Slow } from "../../kit/Asked";
-import { count } from "../../kit/words";
+import { sayProblem } from "../../kit/useAction";
+import { useAddress } from "../../kit/urlState";
+import { ProblemNote, Slow } from "../../kit/QueryResult";
+import { count } from "../../kit/format";
 import { shown } from "./cells";
 import { cellsOf, tabbed } from "./csv";
 import { Grid } from "./Grid";
-import type { Place } from "./moving";
+import type { Place } from "./navigation";
 import { NoRows } from "./NoRows";
-import { pasted } from "./pasting";
+import { pasted } from "./paste";
 import { RowDetails } from "./RowDetails";
 import {
   type Column,

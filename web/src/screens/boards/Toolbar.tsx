@@ -3,10 +3,10 @@
 import { ActionIcon, Button, Group, Modal, TextInput, Tooltip } from "@mantine/core";
 import { Download, Info, Plus, RefreshCw, Search, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { sayDone, useAct } from "../../kit/acting";
-import { useAddress } from "../../kit/address";
-import { count } from "../../kit/words";
-import { exported } from "./exporting";
+import { sayDone, useAct } from "../../kit/useAction";
+import { useAddress } from "../../kit/urlState";
+import { count } from "../../kit/format";
+import { exported } from "./csvExport";
 import { Filters } from "./Filters";
 import { RowForm } from "./RowForm";
 import type { Column, Dataset, Look } from "./rows";

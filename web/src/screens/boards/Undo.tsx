@@ -1,7 +1,7 @@
 // A notification with an undo button.
 
 import { Button, Group, Text } from "@mantine/core";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 
 export function Undo({ words: text, undo }: { words: string; undo: () => Promise<unknown> }) {
   const { busy, act } = useAct();

@@ -3,12 +3,12 @@
 import { Badge, Button, Card, Group, Stack, Text } from "@mantine/core";
 import { History } from "lucide-react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
-import { capital } from "../../kit/words";
+import { Moment } from "../../kit/Timestamp";
+import { capital } from "../../kit/format";
 
 type Version = Answer<"list_board_versions">["versions"][number];
 

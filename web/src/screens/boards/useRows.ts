@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { client } from "../../api/client";
 import { isLooking, type Look, lookQuery, type Row } from "./rows";
-import { type Load, RowWindows } from "./windows";
+import { type Load, RowWindows } from "./rowWindows";
 
 // Unsorted rows are cheap; searching or sorting makes the server scan all of them.
 const IN_PLACE = 200;

@@ -6,12 +6,12 @@ import { PackageOpen } from "lucide-react";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Status } from "../../kit/Status";
-import { count, visible } from "../../kit/words";
-import { type Install, placeOf } from "./kinds";
+import { count, visible } from "../../kit/format";
+import { type Install, placeOf } from "./recipes";
 import { Upgrade } from "./Upgrade";
 
 export function Installs({ held }: { held: Install[] }) {

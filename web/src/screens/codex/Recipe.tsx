@@ -4,15 +4,15 @@ import { Accordion, Anchor, Card, Code, Grid, List, Stack, Text } from "@mantine
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Answer, api } from "../../api/client";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital, visible } from "../../kit/words";
+import { capital, visible } from "../../kit/format";
 import { Markdown } from "../pages/Markdown";
-import { Installing } from "./Installing";
-import { type Setting, spelt } from "./kinds";
+import { Installing } from "./InstallDialog";
+import { type Setting, spelt } from "./recipes";
 
 type Named = { name: string; reason?: string };
 /** A published recipe; the API description leaves its content open. */

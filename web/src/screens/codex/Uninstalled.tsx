@@ -4,11 +4,11 @@ import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { Archive } from "lucide-react";
 import { client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/acting";
+import { sayDone, useAct } from "../../kit/useAction";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
-import type { Gone } from "./kinds";
-import { visible } from "../../kit/words";
+import { Moment } from "../../kit/Timestamp";
+import type { Gone } from "./recipes";
+import { visible } from "../../kit/format";
 
 export function Uninstalled({ held }: { held: Gone[] }) {
   const may = useMay("editor");

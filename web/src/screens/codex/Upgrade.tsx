@@ -5,10 +5,10 @@ import { Alert, Button, Code, Group, List, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { sayDone, useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { RehearsalPanel } from "../../review";
-import type { Install } from "./kinds";
+import type { Install } from "./recipes";
 import { UpgradeDiff } from "./UpgradeDiff";
 
 type Check = Answer<"check_recipe_upgrade">;

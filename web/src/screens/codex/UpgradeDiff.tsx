@@ -2,8 +2,8 @@
 
 import { api } from "../../api/client";
 import { Diff } from "../../code";
-import { Asked } from "../../kit/Asked";
-import { ordered } from "./kinds";
+import { Asked } from "../../kit/QueryResult";
+import { ordered } from "./recipes";
 
 type Props = { automationId: string; definition: unknown };
 

@@ -4,8 +4,8 @@ import { Box, Card, Code, Group, SegmentedControl, Stack, Text, Title } from "@m
 import { useState } from "react";
 import { api } from "../../api/client";
 import { useWho } from "../../api/session";
-import { Asked } from "../../kit/Asked";
-import { useAddress } from "../../kit/address";
+import { Asked } from "../../kit/QueryResult";
+import { useAddress } from "../../kit/urlState";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { ConnectedClients } from "./ConnectedClients";

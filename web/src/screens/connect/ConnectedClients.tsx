@@ -3,13 +3,13 @@
 import { Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { AppWindow, Globe, Laptop, Plug } from "lucide-react";
 import { client, refresh, type Schemas } from "../../api/client";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { titleOf } from "../oauth/words";
-import { visible } from "../../kit/words";
+import { titleOf } from "../oauth/consentText";
+import { visible } from "../../kit/format";
 
 type Connected = Schemas["ConnectedClient"];
 

@@ -4,7 +4,7 @@ import { Button, Card, List, Stack, Tabs, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { Json } from "../../kit/Json";
 import { type Known, knownClients, type Told } from "./snippets";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 type Props = { told: Told; chosen: string | undefined; onChoose: (id: string) => void };
 

@@ -15,7 +15,7 @@ import { KeyRound } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { type Role, rolesUpTo, useWho } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -11,9 +11,9 @@ import {
   Text,
 } from "@mantine/core";
 import { Download } from "lucide-react";
-import { useAddress } from "../../kit/address";
+import { useAddress } from "../../kit/urlState";
 import { csv, download } from "../../kit/download";
-import { usd, visible } from "../../kit/words";
+import { usd, visible } from "../../kit/format";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
 
 const WAYS: { value: By; label: string }[] = [

@@ -4,8 +4,8 @@ import { Anchor, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { usd } from "../../kit/words";
+import { useAddress } from "../../kit/urlState";
+import { usd } from "../../kit/format";
 import { dayOf, shareOf, spentOn } from "./sums";
 
 export function Caps() {

@@ -2,7 +2,7 @@
 
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
-import { usd } from "../../kit/words";
+import { usd } from "../../kit/format";
 
 type Bar = { day: string; usd: number; asks: number };
 

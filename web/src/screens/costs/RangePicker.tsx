@@ -2,7 +2,7 @@
 
 import { Badge, CloseButton, Group, SegmentedControl, TextInput } from "@mantine/core";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/address";
+import { useAddress } from "../../kit/urlState";
 import { rangeIn, RANGES } from "./sums";
 
 export function RangePicker() {

@@ -8,8 +8,8 @@ import type { Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Diff } from "../../code";
 import { CopyAs } from "../../kit/Copy";
-import { count } from "../../kit/words";
-import type { Verdict } from "./verdict";
+import { count } from "../../kit/format";
+import type { Verdict } from "./useValidation";
 
 const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 

@@ -2,11 +2,11 @@
 
 import { useParams } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
-import { useWritten } from "../../api/written";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
-import { inexactIn, partOf } from "../../kit/exact";
-import { Desk } from "./Desk";
+import { useWritten } from "../../api/rawResponse";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
+import { inexactIn, partOf } from "../../kit/exactJson";
+import { Desk } from "./EditorPane";
 import { NewDefinition } from "./NewDefinition";
 import { samplesOf, useLatestSamples } from "./samples";
 

@@ -1,7 +1,7 @@
 // A new automation written by the user: as JSON, or around a script.
 
-import { useAddress } from "../../kit/address";
-import { Desk } from "./Desk";
+import { useAddress } from "../../kit/urlState";
+import { Desk } from "./EditorPane";
 import { STARTERS } from "./starters";
 
 export function NewDefinition() {

@@ -5,9 +5,9 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck, GitMerge } from "lucide-react";
 import { useState } from "react";
 import { Diff } from "../../code";
-import { ProblemNote } from "../../kit/Asked";
-import { count } from "../../kit/words";
-import type { Clash, Saved } from "./saving";
+import { ProblemNote } from "../../kit/QueryResult";
+import { count } from "../../kit/format";
+import type { Clash, Saved } from "./useSaving";
 
 export function SavedNote({ saved }: { saved: Saved }) {
   const asks = saved.consent;

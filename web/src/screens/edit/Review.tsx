@@ -6,8 +6,8 @@ import { memo, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { type Finding, focusPointer } from "../../form";
 import { placeWords } from "../../form/pointers";
-import { ProblemNote, Slow } from "../../kit/Asked";
-import { boundWords, visible } from "../../kit/words";
+import { ProblemNote, Slow } from "../../kit/QueryResult";
+import { boundWords, visible } from "../../kit/format";
 import { Approvals, type Choose } from "../../review/Approvals";
 
 type Told = Answer<"review_automation">;

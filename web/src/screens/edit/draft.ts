@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { same } from "../../form/pointers";
-import { keeping } from "../../kit/keeping";
+import { keeping } from "../../kit/unsentInput";
 
 type Kept = { definition: unknown };
 

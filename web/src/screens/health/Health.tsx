@@ -6,12 +6,12 @@ import { CircleAlert, CircleCheck, CircleX } from "lucide-react";
 import { api, client } from "../../api/client";
 import { useConnected } from "../../api/live";
 import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/Asked";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
-import { plain, visible } from "../../kit/words";
-import { useHalts } from "./Halting";
-import { Halts, Workers } from "./Operating";
+import { plain, visible } from "../../kit/format";
+import { useHalts } from "./HaltControls";
+import { Halts, Workers } from "./Operations";
 import {
   haltsPart,
   healthIn,
@@ -25,7 +25,7 @@ import {
   verdict,
   versionIn,
   wallsPart,
-} from "./reading";
+} from "./healthText";
 
 const EVERY = 10_000;
 const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; words: string }> = {

@@ -14,9 +14,9 @@ import {
 import { Link } from "@tanstack/react-router";
 import { Check, Circle } from "lucide-react";
 import { useWho } from "../../api/session";
-import { noteLooked } from "./firsts";
-import type { Task } from "./looking";
-import { visible } from "../../kit/words";
+import { noteLooked } from "./firstSteps";
+import type { Task } from "./homeSummary";
+import { visible } from "../../kit/format";
 
 type Props = { tasks: Task[]; wide?: boolean; onHide?: () => void };
 

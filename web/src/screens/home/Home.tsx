@@ -6,12 +6,12 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import { isUnnamed, useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Checklist } from "./Checklist";
-import { hasLooked, hide, isHidden } from "./firsts";
-import { type Automation, isNew, type Run, type Task, tasksOf } from "./looking";
+import { hasLooked, hide, isHidden } from "./firstSteps";
+import { type Automation, isNew, type Run, type Task, tasksOf } from "./homeSummary";
 import { Overview } from "./Overview";
 import { Welcome } from "./Welcome";
 

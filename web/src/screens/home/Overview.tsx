@@ -7,12 +7,12 @@ import { ArrowUpCircle, CircleCheck } from "lucide-react";
 import type { ReactNode } from "react";
 import { api } from "../../api/client";
 import { useWho } from "../../api/session";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { count, outcomeWords, plain, runAt, runStatus, usd, visible } from "../../kit/words";
-import { useWaiting } from "../../shell/waiting";
+import { count, outcomeWords, plain, runAt, runStatus, usd, visible } from "../../kit/format";
+import { useWaiting } from "../../shell/useWaitingCount";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
-import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./looking";
+import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./homeSummary";
 
 const MOST = 8;
 

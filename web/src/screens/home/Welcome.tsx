@@ -19,8 +19,8 @@ import { ArrowRight, CloudSun, Globe, HeartPulse, type LucideIcon, Plug, Rss } f
 import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { api } from "../../api/client";
 import { Checklist } from "./Checklist";
-import type { Task } from "./looking";
-import { visible } from "../../kit/words";
+import type { Task } from "./homeSummary";
+import { visible } from "../../kit/format";
 
 const IDEAS = [
   "Every weekday at 9 remind me to plan the day",

@@ -4,17 +4,17 @@ import { Alert, Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/co
 import { CheckCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useMay, useWho } from "../../api/session";
-import { sayDone } from "../../kit/acting";
-import { count } from "../../kit/words";
-import { confirmAll, discardAll, MOST_AT_ONCE } from "./answering";
-import { useDeeds } from "./deeds";
-import { Discarding } from "./Discarding";
+import { sayDone } from "../../kit/useAction";
+import { count } from "../../kit/format";
+import { confirmAll, discardAll, MOST_AT_ONCE } from "./answers";
+import { useDeeds } from "./keyActions";
+import { Discarding } from "./DiscardForm";
 import { DraftPane, Leaving } from "./DraftPane";
-import { approve } from "./Holding";
-import { useHeld } from "./held";
+import { approve } from "./ApprovalUndo";
+import { useHeld } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
-import { type Seen, seenOf, unreadOf, unreadWords, withRead } from "./seen";
+import { type Seen, seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 

@@ -19,14 +19,14 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { useMay, useWho } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { sayDone } from "../../kit/acting";
+import { ProblemNote } from "../../kit/QueryResult";
+import { sayDone } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
-import { Moment } from "../../kit/Moment";
-import { count, visible } from "../../kit/words";
-import { answerConsent, look } from "./answering";
-import { useDeeds } from "./deeds";
+import { Moment } from "../../kit/Timestamp";
+import { count, visible } from "../../kit/format";
+import { answerConsent, look } from "./answers";
+import { useDeeds } from "./keyActions";
 import type { Consent } from "./items";
 
 const ORIGINS: Record<Consent["origin"], string> = {

@@ -4,22 +4,22 @@ import { Alert, Badge, Button, Group, Kbd, Stack, Text, Title } from "@mantine/c
 import { Check, Pencil, Trash2, Undo2 } from "lucide-react";
 import { useRef, useState } from "react";
 import { useMay, useWho } from "../../api/session";
-import { sayDone } from "../../kit/acting";
-import { visible } from "../../kit/words";
-import { Delivered } from "../../previews/Delivered";
-import { confirm, discard } from "./answering";
-import { Became } from "./Became";
-import { useDeeds } from "./deeds";
-import { Discarding } from "./Discarding";
+import { sayDone } from "../../kit/useAction";
+import { visible } from "../../kit/format";
+import { Delivered } from "../../previews/DraftPreview";
+import { confirm, discard } from "./answers";
+import { Became } from "./ItemOutcome";
+import { useDeeds } from "./keyActions";
+import { Discarding } from "./DiscardForm";
 import { EditForm } from "./EditForm";
-import { Edited } from "./Edited";
+import { Edited } from "./RevisionDiff";
 import { differences } from "./edits";
 import { ExactBytes } from "./ExactBytes";
-import { approve, undo, useSecondsLeft } from "./Holding";
-import { type Held, refusedWords, useHeld } from "./held";
+import { approve, undo, useSecondsLeft } from "./ApprovalUndo";
+import { type Held, refusedWords, useHeld } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
-import type { Shown } from "./seen";
+import type { Shown } from "./readDrafts";
 
 type Props = {
   draft: Draft;

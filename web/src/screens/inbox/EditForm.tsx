@@ -5,11 +5,11 @@ import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { client } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
-import { ProblemNote } from "../../kit/Asked";
-import { capital, plain } from "../../kit/words";
+import { ProblemNote } from "../../kit/QueryResult";
+import { capital, plain } from "../../kit/format";
 import { fieldsOf } from "../../previews/shape";
-import { look } from "./answering";
-import { Edited } from "./Edited";
+import { look } from "./answers";
+import { Edited } from "./RevisionDiff";
 import { type Change, changesOf, differences, editsOf, writtenOf } from "./edits";
 import type { Draft } from "./items";
 

@@ -2,11 +2,11 @@
 
 import { Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { useWritten } from "../../api/written";
+import { useWritten } from "../../api/rawResponse";
 import { CopyIcon } from "../../kit/Copy";
-import { indented, partOf } from "../../kit/exact";
+import { indented, partOf } from "../../kit/exactJson";
 import { Json } from "../../kit/Json";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 import type { Draft } from "./items";
 
 /** The raw values, if they still belong to this draft. */

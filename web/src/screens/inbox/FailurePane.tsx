@@ -5,13 +5,13 @@ import { Link } from "@tanstack/react-router";
 import { Check, Play } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/Asked";
-import { sayDone, useAct } from "../../kit/acting";
+import { Asked } from "../../kit/QueryResult";
+import { sayDone, useAct } from "../../kit/useAction";
 import { CopyButton } from "../../kit/Copy";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { visible } from "../../kit/words";
-import { useDeeds } from "./deeds";
+import { visible } from "../../kit/format";
+import { useDeeds } from "./keyActions";
 import { type Failing, type Item, titleOf } from "./items";
 
 type Props = { failing: Failing; onAnswered: () => void };

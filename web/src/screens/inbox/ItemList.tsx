@@ -10,10 +10,10 @@ import {
   ShieldQuestion,
   TriangleAlert,
 } from "lucide-react";
-import { Moment } from "../../kit/Moment";
-import { visible } from "../../kit/words";
-import { type Held, refusedWords, useHeld } from "./held";
-import { useSecondsLeft } from "./Holding";
+import { Moment } from "../../kit/Timestamp";
+import { visible } from "../../kit/format";
+import { type Held, refusedWords, useHeld } from "./delayedApprovals";
+import { useSecondsLeft } from "./ApprovalUndo";
 import { becameWords, type Draft, type Item, KIND_WORDS, nameOf, titleOf } from "./items";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {

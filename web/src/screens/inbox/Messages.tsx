@@ -6,11 +6,11 @@ import { MessageSquare } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Moment";
-import { visible } from "../../kit/words";
+import { Moment } from "../../kit/Timestamp";
+import { visible } from "../../kit/format";
 import { Words } from "../../previews/Value";
 import { Panes } from "./Panes";
 

@@ -5,8 +5,8 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../../api/client";
 import { useWho } from "../../api/session";
-import { Moment } from "../../kit/Moment";
-import { count, span, visible } from "../../kit/words";
+import { Moment } from "../../kit/Timestamp";
+import { count, span, visible } from "../../kit/format";
 import { Lines } from "../../previews/Value";
 import type { Draft } from "./items";
 

@@ -14,10 +14,10 @@ import {
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/Asked";
-import { sayDone } from "../../kit/acting";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { sayDone } from "../../kit/useAction";
 import { CopyAs } from "../../kit/Copy";
-import { count, span } from "../../kit/words";
+import { count, span } from "../../kit/format";
 
 type Kept = Answer<"get_approval_policy">;
 const ROLES = ["operator", "editor", "admin", "owner"] as const;

@@ -8,7 +8,7 @@ import {
   type Outcome,
   refusedWords,
   secondsLeft,
-} from "./held";
+} from "./delayedApprovals";
 import {
   after,
   type Draft,
@@ -20,7 +20,7 @@ import {
   waitingItems,
 } from "./items";
 import { deedOf, isAnswer, type Pressed } from "./keys";
-import { seenOf, unreadOf, unreadWords, withRead } from "./seen";
+import { seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
 
 const draft = (id: string, at: string, batch: string | null = null) =>
   ({

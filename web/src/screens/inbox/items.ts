@@ -1,7 +1,7 @@
 // All inbox items as one list: the longest waiting first, and the drafts of one turn together.
 
 import type { Answer, Schemas } from "../../api/client";
-import { plain } from "../../kit/words";
+import { plain } from "../../kit/format";
 
 export type Draft = Schemas["DraftShape"];
 export type Question = Answer<"list_approvals">["approvals"][number];

@@ -3,11 +3,11 @@
 import { Button, Code, Group, List, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
-import { sayDone } from "../../kit/acting";
-import { ProblemNote } from "../../kit/Asked";
-import { useSending } from "../../kit/refusal";
+import { sayDone } from "../../kit/useAction";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useSending } from "../../kit/formErrors";
 import { CopyIcon } from "../../kit/Copy";
-import { capital } from "../../kit/words";
+import { capital } from "../../kit/format";
 import { Part } from "./Part";
 import type { Integration } from "./states";
 

@@ -12,9 +12,9 @@ import {
 } from "@mantine/core";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
-import { useSending } from "../../kit/refusal";
-import { sayDone } from "../../kit/acting";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useSending } from "../../kit/formErrors";
+import { sayDone } from "../../kit/useAction";
 
 type Auth = "none" | "bearer" | "oauth";
 const WAYS = [

@@ -2,7 +2,7 @@
 
 import { Grid, Text } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { Part } from "./Part";
 import { abilities, healthWords, type Integration } from "./states";
 

@@ -4,15 +4,15 @@ import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, TextInput } from "@m
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
-import { Moment } from "../../kit/Moment";
+import { Moment } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { Servers } from "./Servers";
 import { abilities, healthWords, type Integration, shelves, stateOf } from "./states";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 export default function Integrations() {
   const integrations = api.useQuery("get", "/api/v1/integrations");

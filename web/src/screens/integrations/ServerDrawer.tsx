@@ -3,12 +3,12 @@
 import { Accordion, Badge, Button, Drawer, Group, Select, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
-import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/useAction";
+import { Asked } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 type Told = Answer<"get_connection">;
 type Tool = Told["tools"][number];

@@ -5,10 +5,10 @@ import { useDisclosure } from "@mantine/hooks";
 import { Plus } from "lucide-react";
 import { type Answer, api } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { ProblemNote } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { count } from "../../kit/words";
+import { count } from "../../kit/format";
 import { ConnectServer } from "./ConnectServer";
 import { ServerDrawer } from "./ServerDrawer";
 

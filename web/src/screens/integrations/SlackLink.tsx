@@ -5,10 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { client } from "../../api/client";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
 import { CopyButton, CopyIcon } from "../../kit/Copy";
-import { moment } from "../../kit/words";
+import { moment } from "../../kit/format";
 
 type SlackState = {
   linked: boolean;

@@ -15,8 +15,8 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useEffect, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { byPointer, Problem, sentence } from "../../api/problem";
-import { ProblemNote } from "../../kit/Asked";
-import { shareOut } from "../../kit/refusal";
+import { ProblemNote } from "../../kit/QueryResult";
+import { shareOut } from "../../kit/formErrors";
 import type { Connection } from "./Models";
 
 const KINDS = [

@@ -4,10 +4,10 @@ import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Status } from "../../kit/Status";
-import { capital } from "../../kit/words";
+import { capital } from "../../kit/format";
 import type { Connection } from "./Models";
 
 type Props = { connection: Connection; onChange: (() => void) | null };

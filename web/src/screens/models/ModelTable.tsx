@@ -2,7 +2,7 @@
 
 import { Badge, Card, Group, Table, Text } from "@mantine/core";
 import type { Answer } from "../../api/client";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 type Model = Answer<"list_models">["models"][number];
 

@@ -6,7 +6,7 @@ import { Cpu, Info, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";

@@ -4,17 +4,17 @@ import { Alert, Box, Grid, Stack } from "@mantine/core";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { ProblemNote } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { ProblemNote } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
-import { keeping } from "../../kit/keeping";
+import { keeping } from "../../kit/unsentInput";
 import { PageHead } from "../../kit/PageHead";
-import { Beginnings } from "./Beginnings";
-import { Changed } from "./Changed";
-import { bodyOf, knownZone, usePropose } from "./proposing";
+import { Beginnings } from "./OtherSources";
+import { Changed } from "./ChangedAutomation";
+import { bodyOf, knownZone, usePropose } from "./usePropose";
 import { KeepWords, Starters } from "./Starters";
-import { Waiting } from "./Waiting";
-import { Words } from "./Words";
+import { Waiting } from "./OpenProposals";
+import { Words } from "./DescriptionForm";
 
 const KEPT = "new.words";
 

@@ -16,9 +16,9 @@ import { BookmarkPlus, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/acting";
+import { sayDone, useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 type One = { name: string; text: string };
 type Pick = (text: string) => void;

@@ -2,7 +2,7 @@
 
 import { Badge, Group, List, Radio, Stack, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
-import { additions, careOf, type Choice, titleOf } from "./words";
+import { additions, careOf, type Choice, titleOf } from "./consentText";
 
 type Props = {
   choices: readonly Choice[];

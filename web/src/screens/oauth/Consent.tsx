@@ -7,9 +7,9 @@ import { type ReactNode, useEffect, useState } from "react";
 import { api, queries, setCsrf, setWorkspace, whenSignedOut } from "../../api/client";
 import { Problem } from "../../api/problem";
 import type { Who } from "../../api/session";
-import { ProblemNote, Slow } from "../../kit/Asked";
+import { ProblemNote, Slow } from "../../kit/QueryResult";
 import { Mark } from "../../shell/Mark";
-import { noteWanted, wantedPlace } from "../../shell/wanted";
+import { noteWanted, wantedPlace } from "../../shell/signInRedirect";
 import { PasswordForm } from "../sign-in/PasswordForm";
 import { Question } from "./Question";
 

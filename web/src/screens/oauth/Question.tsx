@@ -6,12 +6,12 @@ import { useEffect, useRef, useState } from "react";
 import { client, queries, setCsrf } from "../../api/client";
 import type { Role, Who } from "../../api/session";
 import { isUnnamed } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { day, visible } from "../../kit/words";
+import { ProblemNote } from "../../kit/QueryResult";
+import { day, visible } from "../../kit/format";
 import { Choices } from "./Choices";
-import { useSettled } from "./settled";
+import { useSettled } from "./useClickGuard";
 import { Tools } from "./Tools";
-import { type Asking, careWords, mayGoTo, placeWords, titleOf } from "./words";
+import { type Asking, careWords, mayGoTo, placeWords, titleOf } from "./consentText";
 
 type Props = {
   requestId: string;

@@ -4,8 +4,8 @@ import { Badge, Box, Button, Collapse, Group, ScrollArea, Stack, Text } from "@m
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown } from "lucide-react";
 import type { Role } from "../../api/session";
-import { count, visible } from "../../kit/words";
-import { type Tool, toolsFor } from "./words";
+import { count, visible } from "../../kit/format";
+import { type Tool, toolsFor } from "./consentText";
 
 export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
   const [open, { toggle }] = useDisclosure(false);

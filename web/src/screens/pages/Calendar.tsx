@@ -4,10 +4,10 @@ import { ActionIcon, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { CalendarDays, ChevronLeft, ChevronRight } from "lucide-react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { day, visible } from "../../kit/words";
+import { day, visible } from "../../kit/format";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {

@@ -3,7 +3,7 @@
 import { Button, Card, Group, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { type Answer, client } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 
 type Props = { page: Answer<"get_page">; close: () => void; done: () => Promise<unknown> };
 

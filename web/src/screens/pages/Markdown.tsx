@@ -12,7 +12,7 @@ import {
   type TitleOrder,
 } from "@mantine/core";
 import { Fragment, useMemo } from "react";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 import { type Block, blocksOf, type Inline, outlined } from "./markdown";
 
 export function Markdown({ text }: { text: string }) {

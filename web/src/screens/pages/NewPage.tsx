@@ -4,7 +4,7 @@ import { Button, Group, Modal, Stack, Textarea, TextInput } from "@mantine/core"
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 
 export function NewPage({ opened, close }: { opened: boolean; close: () => void }) {
   const [title, setTitle] = useState("");

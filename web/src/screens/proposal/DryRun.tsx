@@ -5,9 +5,9 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, client } from "../../api/client";
 import { useLive } from "../../api/live";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { capital, isOver, outcomeWords, runStatus } from "../../kit/words";
+import { capital, isOver, outcomeWords, runStatus } from "../../kit/format";
 
 const LOOK_AGAIN_MS = 1500;
 

@@ -3,7 +3,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";
 import { Part } from "../../review";
-import { madeByWords, type Proposal } from "../../review/reading";
+import { madeByWords, type Proposal } from "../../review/reviewText";
 
 const SHORT = 12;
 

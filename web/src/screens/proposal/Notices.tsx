@@ -1,9 +1,9 @@
 // Notices above everything else: errors, and concurrent changes.
 
 import { Alert, Stack } from "@mantine/core";
-import { EditList, Moved } from "./Moved";
-import type { Page } from "./usePage";
-import { Versions } from "./Versions";
+import { EditList, Moved } from "./Conflict";
+import type { Page } from "./useProposalPage";
+import { Versions } from "./ErrorNotice";
 
 export function Notices({ page }: { page: Page }) {
   const { draft, refused, proposal, tell } = page;

@@ -18,8 +18,8 @@ import { Link } from "@tanstack/react-router";
 import { MessageCircleQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useRef } from "react";
 import { placeWords } from "../../form/pointers";
-import { count } from "../../kit/words";
-import type { Question } from "../../review/reading";
+import { count } from "../../kit/format";
+import type { Question } from "../../review/reviewText";
 import {
   answerOf,
   type Choice,

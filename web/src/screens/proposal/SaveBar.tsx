@@ -3,9 +3,9 @@
 import { Button, Card, Checkbox, Group, Stack, Text, Textarea } from "@mantine/core";
 import { Check, CircleAlert, CircleCheck, Loader } from "lucide-react";
 import { focusPointer } from "../../form";
-import type { Proposal } from "../../review/reading";
-import { savingWords } from "./standing";
-import type { Page } from "./usePage";
+import type { Proposal } from "../../review/reviewText";
+import { savingWords } from "./saveBlockers";
+import type { Page } from "./useProposalPage";
 
 export type Busy = "answers" | "words" | "edits" | "save" | null;
 

@@ -6,13 +6,13 @@ import { CircleCheck, FlaskConical, Play } from "lucide-react";
 import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/Asked";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
 import { Price, ReviewPanel, Wakes } from "../../review";
-import type { Proposal } from "../../review/reading";
-import { useAct } from "../../kit/acting";
+import type { Proposal } from "../../review/reviewText";
+import { useAct } from "../../kit/useAction";
 import { DryRun } from "./DryRun";
-import { firesOf } from "./fires";
+import { firesOf } from "./fireTimes";
 import { Summary } from "./Summary";
 
 type Automation = Schemas["AutomationDetail"];

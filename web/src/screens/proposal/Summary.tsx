@@ -13,7 +13,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { explainedIn, type Proposal } from "../../review/reading";
+import { explainedIn, type Proposal } from "../../review/reviewText";
 
 function Request({ proposal }: { proposal: Proposal }) {
   return (

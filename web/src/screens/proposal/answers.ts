@@ -2,7 +2,7 @@
 // as typed until it is sent.
 
 import { isObject, same } from "../../form/pointers";
-import type { Question } from "../../review/reading";
+import type { Question } from "../../review/reviewText";
 
 /** The choice of a free answer. */
 export const ELSE = "else";

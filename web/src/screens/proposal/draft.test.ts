@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../api/problem";
-import type { Proposal, Question } from "../../review/reading";
+import type { Proposal, Question } from "../../review/reviewText";
 import { answerOf, collected, ELSE, givenOf } from "./answers";
 import { begun, type Draft, keptOf, next, requestOf } from "./draft";
-import { firesOf } from "./fires";
-import { shareOut } from "./refusals";
-import { standing } from "./standing";
+import { firesOf } from "./fireTimes";
+import { shareOut } from "./errors";
+import { standing } from "./saveBlockers";
 
 const asked = (more: Partial<Question>): Question => ({
   id: "q",

@@ -2,7 +2,7 @@
 // the proposal it is set aside, never lost: both are offered.
 
 import { asRequest, type Edit, editsBetween, withEdits } from "../../review/edits";
-import type { Definition, Proposal } from "../../review/reading";
+import type { Definition, Proposal } from "../../review/reviewText";
 import type { Given, Givens } from "./answers";
 
 export type Draft = {

@@ -2,8 +2,8 @@
 
 import { useDeferredValue, useEffect, useMemo, useReducer } from "react";
 import { editsBetween } from "../../review/edits";
-import { keeping } from "../../kit/keeping";
-import type { Proposal } from "../../review/reading";
+import { keeping } from "../../kit/unsentInput";
+import type { Proposal } from "../../review/reviewText";
 import { begun, definitionOf, keptOf, next } from "./draft";
 
 const placeOf = (id: string) => keeping(`proposal.${id}`);

@@ -3,8 +3,8 @@
 
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { usd, visible } from "../../kit/words";
-import type { AgentPiece } from "./said";
+import { usd, visible } from "../../kit/format";
+import type { AgentPiece } from "./stepOutput";
 
 // Longer texts are truncated until expanded.
 const BRIEF = 300;

@@ -4,8 +4,8 @@ import { Anchor, Badge, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
-import { plain, span, usd } from "../../kit/words";
-import { Trouble } from "./Trouble";
+import { plain, span, usd } from "../../kit/format";
+import { Trouble } from "./ErrorDetails";
 
 export type Call = Schemas["RunDetail"]["calls"][number];
 

@@ -5,9 +5,9 @@ import { Download, FileText } from "lucide-react";
 import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
-import { sayProblem } from "../../kit/acting";
+import { sayProblem } from "../../kit/useAction";
 import { Section } from "./Section";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 type Shown = Schemas["ArtifactShown"];
 

@@ -3,9 +3,9 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { CopyIcon } from "../../kit/Copy";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 import { writeLine } from "./keys";
-import type { Line } from "./said";
+import type { Line } from "./stepOutput";
 
 // More lines than this are shown only on request.
 const SHOWN = 1_000;

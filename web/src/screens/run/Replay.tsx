@@ -4,13 +4,13 @@ import { Button, Group, Modal, SegmentedControl, Select, Stack, Text } from "@ma
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { useWritten } from "../../api/written";
+import { useWritten } from "../../api/rawResponse";
 import { CodeEditor } from "../../code";
-import { Asked, ProblemNote } from "../../kit/Asked";
-import { sayDone } from "../../kit/acting";
-import { indented, partOf } from "../../kit/exact";
-import type { Followed } from "./following";
-import { type Edited, replayOf } from "./replaying";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { sayDone } from "../../kit/useAction";
+import { indented, partOf } from "../../kit/exactJson";
+import type { Followed } from "./liveRun";
+import { type Edited, replayOf } from "./replayRequest";
 
 const MODES = [
   { value: "live", label: "For real" },

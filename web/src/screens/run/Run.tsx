@@ -6,21 +6,21 @@ import { SearchX } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { isOver, runStatus } from "../../kit/words";
-import { type Followed, useFollowing, useNow } from "./following";
+import { isOver, runStatus } from "../../kit/format";
+import { type Followed, useFollowing, useNow } from "./liveRun";
 import { readLine } from "./keys";
 import { planOf } from "./plan";
-import { queueOf, type Row, rowsOf, scaleOf, tookOf } from "./rows";
+import { queueOf, type Row, rowsOf, scaleOf, tookOf } from "./timeline";
 import "./run.css";
 import { RunHead } from "./RunHead";
-import type { Said } from "./said";
+import type { Said } from "./stepOutput";
 import { StepPane } from "./StepPane";
 import { Waterfall } from "./Waterfall";
-import { WholePane } from "./WholePane";
+import { WholePane } from "./RunPane";
 
 // Longer lists are collapsed until opened.
 const OPEN_UP_TO = 12;

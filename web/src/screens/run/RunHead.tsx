@@ -7,7 +7,7 @@ import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { useConnected } from "../../api/live";
 import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/acting";
+import { sayDone, useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
@@ -22,13 +22,13 @@ import {
   runStatus,
   span,
   usd,
-} from "../../kit/words";
-import { HeldAutomation } from "../health/Halting";
-import type { Followed } from "./following";
-import { Needed, questionOf } from "./Needed";
+} from "../../kit/format";
+import { HeldAutomation } from "../health/HaltControls";
+import type { Followed } from "./liveRun";
+import { Needed, questionOf } from "./PersonNeeded";
 import { Replay } from "./Replay";
-import { tookOf } from "./rows";
-import { Trouble } from "./Trouble";
+import { tookOf } from "./timeline";
+import { Trouble } from "./ErrorDetails";
 
 const STARTED: Record<string, string> = {
   manual: "started manually",

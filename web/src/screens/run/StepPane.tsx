@@ -5,18 +5,18 @@ import { Link } from "@tanstack/react-router";
 import { CopyButton } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
-import { moment, plain, span, usd } from "../../kit/words";
+import { moment, plain, span, usd } from "../../kit/format";
 import { Agent } from "./Agent";
 import { Calls, draftOf } from "./Calls";
 import { Files } from "./Files";
-import type { Followed } from "./following";
+import type { Followed } from "./liveRun";
 import { itemWords } from "./keys";
-import { ActionIcon, statusWords } from "./looks";
+import { ActionIcon, statusWords } from "./icons";
 import { Output } from "./Output";
-import { lastedOf, type Row, type Try } from "./rows";
-import { agentOf, linesOf, type Said, tryKey } from "./said";
+import { lastedOf, type Row, type Try } from "./timeline";
+import { agentOf, linesOf, type Said, tryKey } from "./stepOutput";
 import { Section } from "./Section";
-import { Trouble } from "./Trouble";
+import { Trouble } from "./ErrorDetails";
 
 type Props = {
   run: Followed;

@@ -4,9 +4,9 @@ import { Card, Group, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import { count, span, visible } from "../../kit/words";
-import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./looks";
-import { lastedOf, type Row, type Segment, type SegmentKind } from "./rows";
+import { count, span, visible } from "../../kit/format";
+import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./icons";
+import { lastedOf, type Row, type Segment, type SegmentKind } from "./timeline";
 
 const HEIGHT = 36;
 

@@ -1,14 +1,14 @@
 // The timeline from the record, and the record merged with streamed events.
 
 import { describe, expect, it } from "vitest";
-import { runStatus, toneOf } from "../../kit/words";
-import { type Detail, merged, NO_NEWS, withHeard } from "./following";
+import { runStatus, toneOf } from "../../kit/format";
+import { type Detail, merged, NO_NEWS, withHeard } from "./liveRun";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
-import { awaitedOf } from "./Needed";
+import { awaitedOf } from "./PersonNeeded";
 import { planOf } from "./plan";
-import { type Edited, replayOf } from "./replaying";
-import { lastedOf, queueOf, rowsOf, scaleOf, type Timed, tookOf, type Try } from "./rows";
-import { agentOf, linesOf, type Piece, withPieces } from "./said";
+import { type Edited, replayOf } from "./replayRequest";
+import { lastedOf, queueOf, rowsOf, scaleOf, type Timed, tookOf, type Try } from "./timeline";
+import { agentOf, linesOf, type Piece, withPieces } from "./stepOutput";
 
 const T0 = Date.parse("2026-11-16T12:00:00Z");
 const when = (ms: number) => new Date(T0 + ms).toISOString();

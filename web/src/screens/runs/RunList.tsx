@@ -15,10 +15,10 @@ import {
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { api } from "../../api/client";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { byCursor } from "../../kit/paging";
-import { Moment } from "../../kit/Moment";
-import { useRunsRefresh } from "../../kit/refreshing";
+import { Moment } from "../../kit/Timestamp";
+import { useRunsRefresh } from "../../kit/useRunsRefresh";
 import { Status } from "../../kit/Status";
 import {
   between,
@@ -30,8 +30,8 @@ import {
   runStatus,
   usd,
   visible,
-} from "../../kit/words";
-import { canReplay, madeWords, type Query, type RunSummary } from "./asked";
+} from "../../kit/format";
+import { canReplay, madeWords, type Query, type RunSummary } from "./listQuery";
 
 const A_PAGE = 30;
 

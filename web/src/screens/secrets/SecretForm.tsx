@@ -2,9 +2,9 @@
 
 import { Button, Group, Modal, PasswordInput, Stack, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { ProblemNote } from "../../kit/Asked";
-import { useSending } from "../../kit/refusal";
-import { sayDone } from "../../kit/acting";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useSending } from "../../kit/formErrors";
+import { sayDone } from "../../kit/useAction";
 import type { Held } from "./SecretList";
 
 export type Given = { name: string; value: string; description?: string };

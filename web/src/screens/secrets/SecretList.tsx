@@ -1,10 +1,10 @@
 // The secrets: names and dates, never a value.
 
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
-import { Moment } from "../../kit/Moment";
-import { useAct } from "../../kit/acting";
+import { Moment } from "../../kit/Timestamp";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { visible } from "../../kit/words";
+import { visible } from "../../kit/format";
 
 export type Held = { id: string; name: string; description: string; updated_at: string };
 

@@ -6,7 +6,7 @@ import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
 import { api, client, refresh } from "../../api/client";
 import { useMay } from "../../api/session";
-import { Asked } from "../../kit/Asked";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";

@@ -4,12 +4,12 @@ import { Badge, Button, Group, Stack, Switch, Table, TextInput } from "@mantine/
 import { type FormEvent, useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { useWho } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { useSending } from "../../kit/refusal";
-import { day, visible } from "../../kit/words";
-import { Once } from "./Once";
+import { useSending } from "../../kit/formErrors";
+import { day, visible } from "../../kit/format";
+import { Once } from "./ShownOnce";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 

@@ -4,12 +4,12 @@ import { Button, FileInput, Group, List, Select, Stack, Switch, Text } from "@ma
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { type Answer, client, queries } from "../../api/client";
-import { ProblemNote } from "../../kit/Asked";
-import { sayDone, useAct } from "../../kit/acting";
+import { ProblemNote } from "../../kit/QueryResult";
+import { sayDone, useAct } from "../../kit/useAction";
 import { download } from "../../kit/download";
-import { useSending } from "../../kit/refusal";
+import { useSending } from "../../kit/formErrors";
 import { useWho } from "../../api/session";
-import { count, plain, visible } from "../../kit/words";
+import { count, plain, visible } from "../../kit/format";
 import { Section } from "./Section";
 
 export function TakeOut() {

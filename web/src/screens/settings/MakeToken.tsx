@@ -14,14 +14,14 @@ import {
 import { type FormEvent, useState } from "react";
 import { api, client, refresh } from "../../api/client";
 import { type Role, rolesUpTo, useWho } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
-import { useSending } from "../../kit/refusal";
-import { Once } from "./Once";
+import { useSending } from "../../kit/formErrors";
+import { Once } from "./ShownOnce";
 import { ROLE_WORDS } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
-import { endsAt, LASTING, tryIt } from "./tokens";
+import { endsAt, LASTING, tryIt } from "./tokenText";
 
 type Wish = {
   name: string;

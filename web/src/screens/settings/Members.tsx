@@ -3,10 +3,10 @@
 import { Avatar, Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { type Role, useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { capital, count, day } from "../../kit/words";
+import { capital, count, day } from "../../kit/format";
 import { Invite } from "./Invite";
 import { mayChange, ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";

@@ -12,9 +12,9 @@ import {
   support,
   unsubscribe,
 } from "../../api/push";
-import { Asked } from "../../kit/Asked";
-import { sayHint, useAct } from "../../kit/acting";
-import { away, day } from "../../kit/words";
+import { Asked } from "../../kit/QueryResult";
+import { sayHint, useAct } from "../../kit/useAction";
+import { away, day } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";

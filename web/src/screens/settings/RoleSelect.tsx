@@ -2,7 +2,7 @@
 
 import { Box, Select, type SelectProps, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
-import { capital, visible } from "../../kit/words";
+import { capital, visible } from "../../kit/format";
 import { ROLE_WORDS } from "./roles";
 
 type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {

@@ -2,9 +2,9 @@
 
 import { Badge, Button, Group } from "@mantine/core";
 import { api, client, refresh } from "../../api/client";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
-import { away, day, visible } from "../../kit/words";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
+import { away, day, visible } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";

@@ -20,7 +20,7 @@ import { Members } from "./Members";
 import { Sessions } from "./Sessions";
 import { Tokens } from "./Tokens";
 import { Workspace } from "./Workspace";
-import { You } from "./You";
+import { You } from "./Profile";
 
 type Tab = {
   value: string;

@@ -3,9 +3,9 @@
 import { Alert, Button, Checkbox, Group, List, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
-import { count, visible } from "../../kit/words";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
+import { count, visible } from "../../kit/format";
 
 type Estate = Schemas["EstateShape"];
 type Left = Schemas["LeftAutomationShape"];

@@ -4,16 +4,16 @@ import { Badge, Button, Group, Switch } from "@mantine/core";
 import { KeyRound } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
 import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
-import { useAct } from "../../kit/acting";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
+import { useAct } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { capital, count, visible } from "../../kit/words";
+import { capital, count, visible } from "../../kit/format";
 import { MakeToken } from "./MakeToken";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
-import { isAlive, type Token, tokenWords } from "./tokens";
+import { isAlive, type Token, tokenWords } from "./tokenText";
 
 export function Tokens() {
   const who = useWho();

@@ -4,9 +4,9 @@ import { Alert, Button, Group, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { isUnnamed, useWho } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { sayDone } from "../../kit/acting";
-import { useSending } from "../../kit/refusal";
+import { ProblemNote } from "../../kit/QueryResult";
+import { sayDone } from "../../kit/useAction";
+import { useSending } from "../../kit/formErrors";
 
 const IN_LINK = /^#verify=([A-Za-z0-9-]{1,40})$/;
 

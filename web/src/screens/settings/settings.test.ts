@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { browserName } from "./browsers";
 import { mayChange, rolesToGive } from "./roles";
-import { endsAt, isAlive } from "./tokens";
+import { endsAt, isAlive } from "./tokenText";
 
 test("a browser is known again by two words", () => {
   const chrome =

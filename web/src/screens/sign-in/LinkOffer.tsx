@@ -3,9 +3,9 @@
 import { Alert, Button, Stack, Text, Title } from "@mantine/core";
 import { client, setCsrf } from "../../api/client";
 import { isUnnamed, type Who } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { forgetAll } from "../../kit/keeping";
-import { useSending } from "../../kit/refusal";
+import { ProblemNote } from "../../kit/QueryResult";
+import { forgetAll } from "../../kit/unsentInput";
+import { useSending } from "../../kit/formErrors";
 import { describe, type Link, whose } from "./links";
 
 type Props = {

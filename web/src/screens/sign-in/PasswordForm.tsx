@@ -15,8 +15,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
 import { client, setCsrf } from "../../api/client";
 import type { Who } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { useSending } from "../../kit/refusal";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useSending } from "../../kit/formErrors";
 
 type Props = {
   /** What failed with the link that led here. */

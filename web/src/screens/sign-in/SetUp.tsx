@@ -4,8 +4,8 @@ import { Anchor, Button, PasswordInput, Stack, Text, TextInput, Title } from "@m
 import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
 import { isUnnamed, type Who } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
-import { useSending } from "../../kit/refusal";
+import { ProblemNote } from "../../kit/QueryResult";
+import { useSending } from "../../kit/formErrors";
 
 export function SetUp({ who, onDone }: { who: Who; onDone: () => void }) {
   const fresh = isUnnamed(who.user);

@@ -6,10 +6,10 @@ import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
 import { useWho } from "../../api/session";
-import { ProblemNote } from "../../kit/Asked";
+import { ProblemNote } from "../../kit/QueryResult";
 import { PageHead } from "../../kit/PageHead";
-import { useSending } from "../../kit/refusal";
-import { moment, visible } from "../../kit/words";
+import { useSending } from "../../kit/formErrors";
+import { moment, visible } from "../../kit/format";
 import { Section } from "../settings/Section";
 
 type Look = Schemas["TerminalLook"];

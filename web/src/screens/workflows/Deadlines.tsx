@@ -4,9 +4,9 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { Status } from "../../kit/Status";
-import { day, visible } from "../../kit/words";
-import { daysTo, farWords, type Held, todayOf } from "./days";
-import { EditDeadlines } from "./Editing";
+import { day, visible } from "../../kit/format";
+import { daysTo, farWords, type Held, todayOf } from "./progress";
+import { EditDeadlines } from "./EditForms";
 import { Panel } from "./Panel";
 
 const NEAR = 7;

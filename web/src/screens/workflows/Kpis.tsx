@@ -4,12 +4,12 @@ import { Button, Group, NumberInput, Popover, Progress, Stack, Text } from "@man
 import { Pencil } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
-import { useAct } from "../../kit/acting";
+import { useAct } from "../../kit/useAction";
 import { Status } from "../../kit/Status";
-import { day, visible } from "../../kit/words";
-import { refreshAll } from "./changing";
-import { amount, daysTo, farWords, type Held, type Kpi, percentOf, todayOf } from "./days";
-import { EditKpis } from "./Editing";
+import { day, visible } from "../../kit/format";
+import { refreshAll } from "./mutations";
+import { amount, daysTo, farWords, type Held, type Kpi, percentOf, todayOf } from "./progress";
+import { EditKpis } from "./EditForms";
 import { Panel } from "./Panel";
 
 export function Kpis({ held, may }: { held: Held; may: boolean }) {

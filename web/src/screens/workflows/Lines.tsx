@@ -3,7 +3,7 @@
 import { ActionIcon, Button, Group, NumberInput, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Deadline, Kpi } from "./days";
+import type { Deadline, Kpi } from "./progress";
 
 /** While editing, a number may be missing. */
 export type WrittenKpi = Omit<Kpi, "target"> & { target: number | string };

@@ -15,9 +15,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
-import { ProblemNote } from "../../kit/Asked";
-import { refreshAll } from "./changing";
-import { type Deadline, type Template, TEMPLATES, zoneHere } from "./days";
+import { ProblemNote } from "../../kit/QueryResult";
+import { refreshAll } from "./mutations";
+import { type Deadline, type Template, TEMPLATES, zoneHere } from "./progress";
 import {
   asDeadlines,
   asKpis,

@@ -3,10 +3,10 @@
 import { ActionIcon, Group, Select, Stack, Text } from "@mantine/core";
 import { X } from "lucide-react";
 import { api } from "../../api/client";
-import { useAct } from "../../kit/acting";
-import { capital } from "../../kit/words";
-import { changeWorkflow } from "./changing";
-import type { Held, Member, RosterRole } from "./days";
+import { useAct } from "../../kit/useAction";
+import { capital } from "../../kit/format";
+import { changeWorkflow } from "./mutations";
+import type { Held, Member, RosterRole } from "./progress";
 import { Panel } from "./Panel";
 
 const ROLES = ["owner", "contributor", "observer"] as const;

@@ -3,8 +3,8 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Status } from "../../kit/Status";
-import { count, visible } from "../../kit/words";
-import type { Held } from "./days";
+import { count, visible } from "../../kit/format";
+import type { Held } from "./progress";
 import { Panel } from "./Panel";
 
 const MOST = 8;

@@ -17,14 +17,14 @@ import { CalendarDays, Plus, Target, Zap } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client";
 import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/address";
-import { Asked } from "../../kit/Asked";
+import { useAddress } from "../../kit/urlState";
+import { Asked } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { count, day, visible } from "../../kit/words";
-import { amount, daysTo, farWords, type Listed, nextOf, percentOf, todayOf } from "./days";
+import { count, day, visible } from "../../kit/format";
+import { amount, daysTo, farWords, type Listed, nextOf, percentOf, todayOf } from "./progress";
 import { NewWorkflow } from "./NewWorkflow";
 
 const STATUSES = ["draft", "active", "paused", "archived"] as const;

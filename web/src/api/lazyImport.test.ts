@@ -1,0 +1,34 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { patiently } from "./lazyImport";
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A fake server with one response per request; null: no response. */
+const server = (...answers: (number | null)[]) =>
+  vi.stubGlobal("fetch", () => {
+    const status = answers.shift();
+    return status ? Promise.resolve(new Response("", { status })) : Promise.reject(new TypeError());
+  });
+
+const part = (...answers: (string | null)[]) =>
+  vi.fn(() => {
+    const found = answers.shift();
+    return found ? Promise.resolve(found) : Promise.reject(new Error("not fetched"));
+  });
+
+it("does not ask for a part of the page before the server answers", async () => {
+  server(null, 502, null, 200);
+  const load = part("the screen");
+  expect(await patiently(load, 1)()).toBe("the screen");
+  expect(load).toHaveBeenCalledTimes(1);
+});
+
+it("waits also when the server goes away meanwhile", async () => {
+  server(200, null, null, 200);
+  expect(await patiently(part(null, "the screen"), 1)()).toBe("the screen");
+});
+
+it("does not wait for a part that is not there any longer", async () => {
+  server(200, 200);
+  await expect(patiently(part(null, "too late"), 1)()).rejects.toThrow("not fetched");
+});

@@ -1,0 +1,188 @@
+// The complete form of a definition: metadata, triggers, steps and limits.
+
+import { Box, Group, Paper, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { memo, type ReactNode, useCallback } from "react";
+import { useFormContext } from "./formContext";
+import { Field } from "./Field";
+import { useFindings } from "./findings";
+import { useFold } from "./focus";
+import { Said } from "./Frame";
+import { Fields } from "./Group";
+import { isObject, under } from "./pointers";
+import { JsonField } from "./JsonField";
+import { settledOnce } from "./schema";
+import { StepCards } from "./Steps";
+import { Triggers } from "./Triggers";
+import type { Json, Schema } from "./values";
+
+const NO_SCHEMA: Schema = {};
+const FIRST = ["name", "goal"];
+const OWN = [...FIRST, "triggers", "plan", "inputs", "execution", "retention"];
+const OTHERS = ["schema_version", "description", "intent", "grants", "writes", "metadata"];
+const REST = ["inputs", "execution", "retention"];
+
+type PartProps = {
+  title: string;
+  words?: string;
+  at?: string;
+  /** Collapsed at first; opens when one of its fields is focused. */
+  folds?: readonly string[];
+  children: ReactNode;
+};
+
+function Part({ title, words: text, at, folds, children }: PartProps) {
+  const holds = useCallback(
+    (wanted: string) =>
+      !!folds?.some((one) => wanted === under("", one) || wanted.startsWith(`${under("", one)}/`)),
+    [folds],
+  );
+  const [isOpen, setOpen] = useFold("", folds === undefined, holds);
+  const Icon = isOpen ? ChevronDown : ChevronRight;
+  return (
+    <Paper withBorder radius="lg" className="part">
+      <Title order={2} size="h4">
+        {folds
+          ? (
+            <UnstyledButton
+              fz="inherit"
+              fw="inherit"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(!isOpen)}
+            >
+              <Group gap={6} component="span">
+                <Icon size={16} aria-hidden /> {title}
+              </Group>
+            </UnstyledButton>
+          )
+          : title}
+      </Title>
+      {text ? <Text size="sm" c="dimmed" mt={2}>{text}</Text> : null}
+      {at === undefined ? null : <Here at={at} />}
+      {isOpen ? <Box mt="md">{children}</Box> : null}
+    </Paper>
+  );
+}
+
+const Here = ({ at }: { at: string }) => <Said findings={useFindings(at, false)} />;
+
+/** A value that should be a list but is not is shown as JSON. */
+const Odd = ({ name, value }: { name: string; value: unknown }) => (
+  <Field
+    name={name}
+    schema={NO_SCHEMA}
+    root={NO_SCHEMA}
+    value={value}
+    at={under("", name)}
+    required
+    templated={false}
+  />
+);
+
+const isList = (value: unknown) => value === undefined || Array.isArray(value);
+
+/** The resolved schema of the definition. */
+function useTop() {
+  const form = useFormContext();
+  const root = form.vocabulary!.definition;
+  return { root, top: settledOnce(root, root) };
+}
+
+function Own({ name, value }: { name: string; value: unknown }) {
+  const { root, top } = useTop();
+  if (!top.properties[name]) return null;
+  return (
+    <Field
+      name={name}
+      schema={top.properties[name]}
+      root={root}
+      value={value}
+      at={under("", name)}
+      required={(top.required ?? []).includes(name)}
+      templated={false}
+    />
+  );
+}
+
+// Each section receives only its own values: a key press in one rerenders none of the others.
+
+const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
+  <Part title="What it is">
+    <Stack gap="md">
+      <Own name="name" value={name} />
+      <Own name="goal" value={goal} />
+    </Stack>
+  </Part>
+));
+
+const Starts = memo(({ value }: { value: unknown }) => (
+  <Part title="What starts it" at="/triggers">
+    {isList(value)
+      ? <Triggers at="/triggers" value={value} />
+      : <Odd name="triggers" value={value} />}
+  </Part>
+));
+
+const Plan = memo(({ value }: { value: unknown }) => (
+  <Part title="What it does" words="Steps run from top to bottom." at="/plan">
+    <div data-pointer="/plan">
+      {isList(value) ? <StepCards at="/plan" value={value} /> : <Odd name="plan" value={value} />}
+    </div>
+  </Part>
+));
+
+const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
+  <Part
+    title="Inputs and bounds"
+    words="What a run is given, and what it may use at most."
+    folds={REST}
+  >
+    <Stack gap="md">
+      <Own name="inputs" value={given.inputs} />
+      <Own name="execution" value={given.execution} />
+      <Own name="retention" value={given.retention} />
+    </Stack>
+  </Part>
+));
+
+const isRest = (name: string) => !OWN.includes(name);
+
+const Rest = memo(
+  function Rest({ value }: { value: Json }) {
+    const { root, top } = useTop();
+    return (
+      <Part title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
+        <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />
+      </Part>
+    );
+  },
+  ({ value: one }, { value: other }) => {
+    const names = new Set([...Object.keys(one), ...Object.keys(other)].filter(isRest));
+    return [...names].every((name) => one[name] === other[name]);
+  },
+);
+
+export function Whole({ value }: { value: unknown }) {
+  if (!isObject(value)) {
+    return (
+      <JsonField
+        name="definition"
+        schema={NO_SCHEMA}
+        root={NO_SCHEMA}
+        value={value}
+        at=""
+        required
+        templated={false}
+      />
+    );
+  }
+  return (
+    <Stack gap="lg">
+      <About name={value.name} goal={value.goal} />
+      <Starts value={value.triggers} />
+      <Plan value={value.plan} />
+      <Bounds inputs={value.inputs} execution={value.execution} retention={value.retention} />
+      <Rest value={value} />
+    </Stack>
+  );
+}

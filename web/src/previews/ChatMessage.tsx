@@ -1,0 +1,61 @@
+// A chat message as it will appear in its channel.
+
+import { Avatar, Box, Group, Stack, Text } from "@mantine/core";
+import { visible } from "../kit/format";
+import { parted, type Shape } from "./shape";
+import { drawn, Files, Lines, Words } from "./Value";
+
+type Props = { shape: Shape; place: string | null; account: string | null };
+
+const channelOf = (
+  { channel, channel_id, chat_id, owner, repo, number, item_id }: Record<string, unknown>,
+) => {
+  if (owner && repo) return `${owner}/${repo}${number ? `#${number}` : ""}`;
+  const named = channel ?? channel_id ?? chat_id ?? (item_id ? `item ${item_id}` : null);
+  return named ? String(named) : null;
+};
+
+export function Bubble({ shape, place, account }: Props) {
+  const names = [
+    "channel",
+    "channel_id",
+    "chat_id",
+    "owner",
+    "repo",
+    "number",
+    "item_id",
+    "thread_ts",
+  ];
+  const [where, others] = parted(shape.lines, names);
+  const channel = channelOf(where);
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      <Text size="sm" c="dimmed" className="wrap-anywhere">
+        {where.thread_ts ? "In a thread of " : "To "}
+        <Text span fw={600} c="var(--mantine-color-text)" className="mono">
+          {channel ? visible(channel) : "the chat of this workspace"}
+        </Text>
+        {place ? ` in ${place}` : ""}
+        {where.thread_ts ? ` (${visible(String(where.thread_ts))})` : ""}
+      </Text>
+      <Group wrap="nowrap" align="flex-start" gap="sm">
+        <Avatar
+          visibleFrom="sm"
+          radius="md"
+          size={36}
+          name={account ?? place ?? "Bot"}
+          color="initials"
+          aria-hidden
+        />
+        <Box style={{ minWidth: 0 }}>
+          <Text size="sm" fw={600}>{account ? visible(account) : "Mainspring"}</Text>
+          <Box className="bubble">
+            {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+          </Box>
+        </Box>
+      </Group>
+      <Lines lines={drawn(others)} />
+      <Files files={shape.files} />
+    </Stack>
+  );
+}

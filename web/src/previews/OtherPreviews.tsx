@@ -1,0 +1,137 @@
+// Previews of issues, files, requests, rows, and a fallback for everything else.
+
+import { Badge, Box, Group, Stack, Text } from "@mantine/core";
+import { CircleDot, FileText } from "lucide-react";
+import { Json } from "../kit/Json";
+import { capital, plain, visible } from "../kit/format";
+import { listed, parted, type Shape } from "./shape";
+import { drawn, Files, Lines, Words } from "./Value";
+
+type Props = { shape: Shape };
+
+export function IssueCard({ shape }: Props) {
+  const [{ owner, repo, number, labels, assignees }, others] = parted(
+    shape.lines,
+    ["owner", "repo", "number", "labels", "assignees"],
+  );
+  const people = listed(assignees);
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      {owner && repo
+        ? (
+          <Text size="sm" c="dimmed" className="mono">
+            {visible(`${owner}/${repo}${number ? `#${number}` : ""}`)}
+          </Text>
+        )
+        : null}
+      <Group gap={8} wrap="nowrap" align="flex-start">
+        <CircleDot
+          size={20}
+          color="var(--good)"
+          aria-hidden
+          style={{ marginTop: 3, flex: "none" }}
+        />
+        <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
+          {visible(shape.title ?? "An issue")}
+        </Text>
+      </Group>
+      {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+      {labels
+        ? (
+          <Group gap={6}>
+            {listed(labels).map((one) => (
+              <Badge key={one} variant="light" tt="none" radius="sm">
+                {visible(one)}
+              </Badge>
+            ))}
+          </Group>
+        )
+        : null}
+      <Lines
+        lines={[
+          ...(people.length
+            ? [{ name: "assigned to", value: <Words text={people.join(", ")} /> }]
+            : []),
+          ...drawn(others),
+        ]}
+      />
+      <Files files={shape.files} />
+    </Stack>
+  );
+}
+
+export function FileCard({ shape }: Props) {
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      <Group gap={8} wrap="nowrap">
+        <FileText size={18} aria-hidden />
+        <Text fw={650} className="wrap-anywhere">{visible(shape.title ?? "A file")}</Text>
+      </Group>
+      <Lines lines={drawn(shape.lines)} />
+      {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} mono />)}
+      <Files files={shape.files} />
+    </Stack>
+  );
+}
+
+const asText = (value: unknown) =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2);
+
+export function RequestCard({ shape }: Props) {
+  const [{ method, url }, others] = parted(shape.lines, ["method", "url"]);
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <Badge variant="light" radius="sm" className="mono" miw="fit-content">
+          {visible(String(method ?? "GET"))}
+        </Badge>
+        <Text size="sm" className="mono wrap-anywhere">{visible(String(url ?? ""))}</Text>
+      </Group>
+      <Lines lines={drawn(others)} />
+      {shape.texts.map(({ name, value }) => (
+        <Json key={name} value={asText(value)} label={capital(plain(name))} />
+      ))}
+      <Files files={shape.files} />
+    </Stack>
+  );
+}
+
+/** A row to be written: one line per cell. */
+export function RowsCard({ shape }: Props) {
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      {shape.title ? <Text fw={650} className="wrap-anywhere">{visible(shape.title)}</Text> : null}
+      <Lines lines={drawn(shape.lines)} />
+      {shape.texts.flatMap(({ name, value }) =>
+        (Array.isArray(value) ? value : [value]).map((row, at) => (
+          <Box key={`${name}${at}`} className="bubble">
+            {row && typeof row === "object"
+              ? (
+                <Lines
+                  lines={drawn(
+                    Object.entries(row).map(([key, cell]) => ({
+                      name: key,
+                      value: cell,
+                    })),
+                  )}
+                />
+              )
+              : <Words text={String(row)} />}
+          </Box>
+        ))
+      )}
+      <Files files={shape.files} />
+    </Stack>
+  );
+}
+
+export function FieldsCard({ shape }: Props) {
+  return (
+    <Stack gap="sm" className="delivered" p="lg">
+      {shape.rest.length
+        ? <Lines lines={drawn(shape.rest)} />
+        : <Text size="sm" c="dimmed">It takes no values.</Text>}
+      <Files files={shape.files} />
+    </Stack>
+  );
+}

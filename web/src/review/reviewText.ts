@@ -1,0 +1,129 @@
+// The texts of a review: prices, authorship, findings.
+
+import type { Answer } from "../api/client";
+import type { Finding } from "../form";
+import { boundWords, count, usd } from "../kit/format";
+
+export type Proposal = Answer<"get_proposal">;
+export type Question = Proposal["questions"][number];
+export type Review = Proposal["review"];
+export type Forecast = Review["forecast"];
+export type ImpactOf = Review["impact"];
+export type Grant = ImpactOf["grants"][number];
+export type Change = NonNullable<Review["change"]>;
+export type Definition = Record<string, unknown>;
+
+type Range = { low: string; usual: string; high: string };
+
+/** A price range; an unknown price is described as such. */
+export function priceWords({ low, usual, high }: Range, basis: string): string {
+  if (basis === "unknown" && Number(usual) === 0) return "not known yet";
+  return low === high ? usd(usual) : `about ${usd(usual)}`;
+}
+
+/** The range next to the estimate; empty if there is none. */
+export function rangeWords({ low, high }: Range, basis: string): string | null {
+  return low === high || basis === "unknown" ? null : `${usd(low)} to ${usd(high)}`;
+}
+
+export function runsWords({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
+  if (basis === "unknown") return "not known yet";
+  if (basis === "by_hand") return "only by hand";
+  const span = low === high ? "" : ` (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
+  return `${count(usual, "run")}${span}`;
+}
+
+/** A schedule limits the runs of a month; manual runs are not included. */
+export function capWords({ caps, runs_per_month: often }: Forecast): string {
+  const onSchedule = often.basis === "schedule" &&
+    Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
+  const most = `At most ${usd(caps.usd_per_day)} a day and ${usd(caps.usd_per_month)} a month`;
+  return onSchedule ? `${most} on its schedule; runs by hand come on top.` : `${most}.`;
+}
+
+export function isFree({ usd_per_run: one }: Forecast): boolean {
+  return one.basis === "free";
+}
+
+/** Who made it, in how many rounds and at what cost, and who reviewed it. */
+export function madeByWords({ made_by: made, review }: Proposal): string {
+  const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
+  const text = [made.note || usual];
+  if (made.by === "model" && made.rounds > 1) text.push(`It was handed in ${made.rounds} times.`);
+  if (Number(made.cost_usd) > 0) text.push(`Making it cost ${usd(made.cost_usd)}.`);
+  if (review.reviewed_by?.note) text.push(review.reviewed_by.note);
+  return text.join(" ");
+}
+
+/** The limits of a grant in one line. */
+export const boundsWords = (params: object): string =>
+  Object.entries(params).map(([name, bound]) => boundWords(name, bound)).join("; ");
+
+const REACH = { send: 0, keep: 1, read: 2 } as const;
+
+/** Calls that leave the installation come first. */
+export const byReach = (grants: Grant[]): Grant[] =>
+  [...grants].sort((one, other) => REACH[one.effect] - REACH[other.effect]);
+
+export type Noted = Finding & { byModel?: boolean };
+type Judged = {
+  problems?: { pointer: string; detail: string; suggestion?: string | null }[];
+  review: Pick<Review, "flags">;
+};
+
+/** Errors and warnings, the most severe first. */
+export function notedIn({ problems = [], review }: Judged): Noted[] {
+  const flags = (review.flags ?? []).map((one): Noted => ({
+    pointer: one.pointer,
+    detail: one.text,
+    level: one.level,
+    suggestion: one.suggestion,
+    byModel: one.by === "model",
+  }));
+  return [
+    ...problems.map(({ pointer, detail, suggestion }): Noted => ({
+      pointer,
+      detail,
+      level: "error",
+      suggestion: suggestion ?? undefined,
+    })),
+    ...flags.filter((one) => one.level === "warning"),
+    ...flags.filter((one) => one.level !== "warning"),
+  ];
+}
+
+const HOW: Record<string, string> = {
+  strict: "writes the same list of the same board, and one moment can wake both",
+  board: "writes to the same board",
+  alike: "sounds like it does something alike",
+};
+const BY: Record<string, string> = { words: ", by their words", meaning: ", by their meaning" };
+
+/** How another automation overlaps with this one. */
+export function overlapWords(how: string, overlaps: Review["overlaps"]): string {
+  return `${HOW[how] ?? how}${how === "alike" ? BY[overlaps.similarity_by] ?? "" : ""}`;
+}
+
+/** Whether the server requires a reason to save it. */
+export const isStrict = (overlaps: Review["overlaps"]): boolean =>
+  (overlaps?.matches ?? []).some((one) => one.how === "strict");
+
+const LINE = /^(\d+)\.\s+(.*)$/s;
+
+export type Explained = { steps: string[]; rest: string[] };
+
+/**
+ * The sentences of a review: per step, and for the whole. The first one repeats the summary, which
+ * is shown above.
+ */
+export function explainedIn({ summary, explained }: Review): Explained {
+  const all = explained ?? [];
+  const lines = all[0] === summary ? all.slice(1) : all;
+  const found: Explained = { steps: [], rest: [] };
+  for (const line of lines) {
+    const step = LINE.exec(line);
+    if (step?.[2]) found.steps.push(step[2]);
+    else found.rest.push(line);
+  }
+  return found;
+}

@@ -1,0 +1,111 @@
+// The grants and secrets of an automation: the same list before and after consent.
+
+import { Anchor, Badge, Code, List, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { api, type Schemas } from "../../api/client";
+import { useWho } from "../../api/session";
+import { visible } from "../../kit/format";
+import { type Detail, grantWords, isOwn, secretWords } from "./automationText";
+
+const REACH: Record<string, string> = {
+  send: "is sent outside without asking",
+  keep: "changes what is kept here",
+  read: "only reads",
+};
+
+/** The title of a capability; unknown ones are shown by name. */
+export function useCapability(id: string) {
+  return api.useQuery("get", "/api/v1/capabilities/{capability_id}", {
+    params: { path: { capability_id: id } },
+  }, { retry: false, staleTime: 300_000 });
+}
+
+type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
+
+export function Grant({ grant }: { grant: Granted }) {
+  const { data: known } = useCapability(grant.capability);
+  const bound = grantWords(grant);
+  // The reach depends on the steps that use it, and is computed by the server.
+  const effect = grant.effect ?? known?.effect ?? "";
+  const far = grant.waits_for_person ? "asks each time, in the inbox" : REACH[effect] ?? "";
+  return (
+    <Stack gap={2}>
+      <Text size="sm">
+        <Text span fw={600}>{visible(grant.label ?? known?.label ?? grant.capability)}</Text>
+        {bound ? ` ${bound}` : ""} {effect === "send"
+          ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
+          : null}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {far ? `${far} · ` : ""}
+        <span className="mono">{grant.capability}</span>
+      </Text>
+    </Stack>
+  );
+}
+
+/** Only the owner can see which of the secrets exist. */
+function useMissing(automation: Detail): Set<string> {
+  const who = useWho();
+  const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
+  const { data } = api.useQuery("get", "/api/v1/secrets", {}, { enabled: mine });
+  if (!mine || !data) return new Set();
+  const there = new Set(data.secrets.map((one) => one.name));
+  return new Set(automation.secrets.map((one) => one.name).filter((name) => !there.has(name)));
+}
+
+export function Secrets({ automation }: { automation: Detail }) {
+  const missing = useMissing(automation);
+  const names = [...new Set(automation.secrets.map((one) => one.name))];
+  if (!names.length) return null;
+  return (
+    <Stack gap="xs">
+      <Title order={3} size="h5">Secrets of its owner that it uses</Title>
+      <List size="sm" spacing={6}>
+        {names.map((name) => (
+          <List.Item key={name}>
+            <Code>{name}</Code>{" "}
+            {automation.secrets.filter((one) => one.name === name).map(secretWords)
+              .join("; ")}
+            {missing.has(name)
+              ? (
+                <Text size="sm" c="var(--bad)">
+                  It is not there yet.{" "}
+                  <Anchor
+                    component={Link}
+                    to={`/secrets?name=${name}`}
+                    size="sm"
+                    underline="always"
+                  >
+                    Add it
+                  </Anchor>
+                </Text>
+              )
+              : null}
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );
+}
+
+export function May({ automation }: { automation: Detail }) {
+  const calls = automation.grants.filter((one) => !isOwn(one));
+  const own = automation.grants.length > calls.length;
+  return (
+    <Stack gap="md">
+      <Stack gap="sm">
+        {calls.map((one, at) => <Grant key={at} grant={one} />)}
+        {own
+          ? (
+            <Text size="sm">
+              Keep a small memory of its own, and read of its own failures
+            </Text>
+          )
+          : null}
+        {calls.length || own ? null : <Text size="sm">Nothing beyond its own steps.</Text>}
+      </Stack>
+      <Secrets automation={automation} />
+    </Stack>
+  );
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import {
+  bounds,
+  comparedIn,
+  type Definition,
+  type Detail,
+  hasScript,
+  stateWords,
+  usualInputs,
+} from "./automationText";
+
+const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
+
+test("bounds are told with their defaults, and a script never outlives its run", () => {
+  const answer = bounds(
+    { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
+  );
+  const words = Object.fromEntries(answer.map((one) => [one.name, one.words]));
+  expect(words["One run may cost"]).toBe("$0.50 at most");
+  expect(words["A day may cost"]).toBe("$1.00 at most");
+  expect(words["Script work"]).toBe("is ended after 2 min");
+  expect(answer.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
+});
+
+test("scripts are found inside of other steps", () => {
+  const loop = { step_id: "all", action: "for_each", config: { steps: plan } };
+  expect(hasScript({ plan: [loop] } as Definition)).toBe(true);
+  expect(hasScript({ plan: [{ step_id: "a", action: "delay" }] } as Definition)).toBe(false);
+});
+
+test("its state says why, and what stands for an input that is made at the time is left out", () => {
+  const paused = { state: "paused", paused_reason: "failures", failures: 3, triggers: [] };
+  expect(stateWords(paused as unknown as Detail)).toContain("3 failures in a row");
+  const properties = { n: { default: 2 }, day: { default: "$today" }, free: {} };
+  expect(usualInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
+    n: 2,
+  });
+});
+
+test("an address compares what it names, and a version with the one before it", () => {
+  expect(comparedIn({}, 5)).toEqual({ from: 4, to: 5 });
+  expect(comparedIn({ version: "3" }, 5)).toEqual({ from: 2, to: 3 });
+  expect(comparedIn({ version: "1" }, 5)).toEqual({ from: 1, to: 5 });
+  expect(comparedIn({ from: "1", to: "4", version: "9" }, 5)).toEqual({ from: 1, to: 4 });
+});

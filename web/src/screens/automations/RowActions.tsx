@@ -1,0 +1,69 @@
+// The actions on an automation in the list: run, pause, activate.
+
+import { ActionIcon, Group, Tooltip } from "@mantine/core";
+import { Pause, Play, Power } from "lucide-react";
+import { useState } from "react";
+import { client, refresh, type Schemas } from "../../api/client";
+import { useMay } from "../../api/session";
+import { useAct } from "../../kit/useAction";
+import { ActivateModal } from "../automation/Activate";
+import { RunNowModal } from "../automation/RunNow";
+
+type Summary = Schemas["AutomationSummary"];
+
+export function Deeds({ automation }: { automation: Summary }) {
+  const [open, setOpen] = useState<"run" | "activate" | null>(null);
+  const { busy, act } = useAct();
+  const may = useMay("operator");
+  if (!may || automation.state === "archived") return null;
+  const pause = () =>
+    act(async () => {
+      const params = { path: { automation_id: automation.id } };
+      await client.POST("/api/v1/automations/{automation_id}/pause", { params });
+      await refresh("/api/v1/automations");
+    }, `${automation.name} is paused. Runs under way go on.`);
+  const active = automation.state === "active";
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Deed label={`Run ${automation.name} now`} icon={Play} work={() => setOpen("run")} />
+      {active
+        ? (
+          <Deed
+            label={`Pause ${automation.name}`}
+            icon={Pause}
+            work={() => void pause()}
+            busy={busy}
+          />
+        )
+        : (
+          <Deed
+            label={`Activate ${automation.name}`}
+            icon={Power}
+            work={() => setOpen("activate")}
+          />
+        )}
+      {open === "run" ? <RunNowModal id={automation.id} close={() => setOpen(null)} /> : null}
+      {open === "activate"
+        ? <ActivateModal id={automation.id} close={() => setOpen(null)} />
+        : null}
+    </Group>
+  );
+}
+
+type DeedProps = { label: string; icon: typeof Play; work: () => void; busy?: boolean };
+
+function Deed({ label, icon: Icon, work, busy }: DeedProps) {
+  return (
+    <Tooltip label={label} openDelay={400}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={work}
+        loading={busy}
+      >
+        <Icon size={16} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,49 @@
+// The changes of a pasted block: updates of existing rows, and new rows after the last.
+
+import { parsed } from "./cells";
+import type { Place } from "./navigation";
+import type { Column, Row } from "./rows";
+
+export const MOST_PASTED = 5000;
+
+type Told =
+  | { changed: { row_id: string }[]; added: Record<string, unknown>[] }
+  | { problem: string };
+
+export function pasted(
+  cells: string[][],
+  place: Place,
+  columns: Column[],
+  rowAt: (index: number) => Row | undefined,
+  total: number,
+): Told {
+  if (cells.length > MOST_PASTED) {
+    return { problem: `Paste at most ${MOST_PASTED} rows at once.` };
+  }
+  const changed: { row_id: string }[] = [];
+  const added: Record<string, unknown>[] = [];
+  for (const [down, line] of cells.entries()) {
+    const index = place.row + down;
+    const row = rowAt(index);
+    if (!row && index < total) {
+      return {
+        problem: "Some of these rows are not here yet. Scroll over them once, then paste.",
+      };
+    }
+    const values: Record<string, unknown> = {};
+    for (const [across, text] of line.entries()) {
+      const column = columns[place.column + across];
+      if (!column) continue;
+      const read = parsed(column, text, row?.[column.key]);
+      if ("problem" in read) {
+        return {
+          problem: `Line ${down + 1}, ${column.label}: ${read.problem} Nothing was changed.`,
+        };
+      }
+      if (row || read.value !== null) values[column.key] = read.value;
+    }
+    if (row) changed.push({ row_id: row.row_id, ...values });
+    else if (Object.keys(values).length) added.push(values);
+  }
+  return { changed, added };
+}

@@ -1,0 +1,232 @@
+// The editor: the form, its validation, and saving a version.
+
+import { Alert, Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Link, type ShouldBlockFn, useBlocker, useNavigate } from "@tanstack/react-router";
+import { History } from "lucide-react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { Schemas } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { useMay } from "../../api/session";
+import { DefinitionEditor, type Finding, type Samples } from "../../form";
+import { put } from "../../form/pointers";
+import type { Json } from "../../form/values";
+import { useAddress } from "../../kit/urlState";
+import { useConfirm } from "../../kit/Confirm";
+import { PageHead } from "../../kit/PageHead";
+import { Actions, Judgement } from "./Actions";
+import { useDraft } from "./draft";
+import { ClashNote, RefusedNote, SavedNote } from "./Outcome";
+import { flagsOf, Review, useReview } from "./Review";
+import { useSaving } from "./useSaving";
+import { useVerdict } from "./useValidation";
+
+type Props = {
+  automation?: Schemas["AutomationDetail"];
+  start: unknown;
+  samples?: Samples;
+  from?: { run: string; version: number };
+  kind?: "json" | "script";
+  /** Numbers that a browser would change: with any of them the editor is read-only. */
+  lost?: readonly string[];
+};
+const NONE: readonly string[] = [];
+
+function useLeaving(isDirty: boolean) {
+  const confirm = useConfirm();
+  const asks = useCallback<ShouldBlockFn>(async ({ current, next }) => {
+    if (current.pathname === next.pathname) return false;
+    return !(await confirm({
+      title: "Leave without saving?",
+      words: "What you wrote is kept in this tab and waits for you here.",
+      yes: "Leave",
+    }));
+  }, [confirm]);
+  useBlocker({
+    shouldBlockFn: asks,
+    enableBeforeUnload: false,
+    disabled: !isDirty,
+  });
+}
+
+function refusals(problem: unknown): Finding[] {
+  if (!(problem instanceof Problem) || problem.status !== 422) return [];
+  return problem.findings.map((one) => ({
+    pointer: one.pointer,
+    detail: one.detail,
+    level: "error",
+    suggestion: one.suggestion,
+  }));
+}
+
+export function Desk({ automation, start, samples, from, kind, lost = NONE }: Props) {
+  const [{ at }] = useAddress();
+  const key = `edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
+  const inForce = automation?.definition;
+  const draft = useDraft(key, start);
+  const [version, setVersion] = useState(automation?.version ?? 0);
+  const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
+  const [broken, setBroken] = useState<string | null>(null);
+  const may = useMay("editor");
+  const [rounded] = useState(lost);
+  const verdict = useVerdict(draft.definition);
+  const review = useReview(automation?.id);
+  const saving = useSaving(automation?.id);
+  const isDirty = draft.isDirty || from !== undefined || !automation;
+  useLeaving(draft.isDirty && !saving.busy);
+  const findings = useMemo(() => {
+    const said = verdict.state === "asking"
+      ? [...verdict.findings, ...refusals(saving.problem)]
+      : verdict.findings;
+    return [...said, ...flagsOf(review.told)];
+  }, [verdict, review.told, saving.problem]);
+  const navigate = useNavigate();
+  const save = async (on = version) => {
+    const written = draft.definition;
+    const made = await saving.save(written as Json, on);
+    if (!made) return;
+    draft.settle(written);
+    setVersion(made.version);
+    setCompared(written);
+    if (!automation) {
+      void navigate({ to: "/automations/$automationId", params: { automationId: made.id } });
+    }
+  };
+  // A stable reference, so that the surroundings of the form do not rerender on every key press.
+  const live = useRef({ save, definition: draft.definition, set: draft.setDefinition });
+  live.current = { save, definition: draft.definition, set: draft.setDefinition };
+  const saveNow = useCallback(() => void live.current.save(), []);
+  const current = useCallback(() => live.current.definition, []);
+  const choose = useCallback((pointer: string, value: unknown) => {
+    const { definition, set } = live.current;
+    set(put(definition, pointer, value) as typeof definition);
+  }, []);
+  const title = automation
+    ? `Edit ${automation.name}`
+    : kind === "script"
+    ? "New script"
+    : "New automation";
+  return (
+    <>
+      <PageHead
+        title={title}
+        back={automation
+          ? { to: `/automations/${automation.id}`, label: automation.name }
+          : { to: "/new", label: "New" }}
+        sub={automation
+          ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
+          : "It is saved paused: nothing starts before you say so."}
+        right={rounded.length ? null : (
+          <Actions
+            automation={automation}
+            current={current}
+            isDirty={isDirty}
+            verdict={verdict}
+            broken={broken}
+            compared={compared}
+            busy={saving.busy}
+            onSave={saveNow}
+          />
+        )}
+      />
+      <div className="desk">
+        <Stack gap="md">
+          <Rounded numbers={rounded} />
+          <Kept draft={draft} from={from} />
+          {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
+          {saving.clash
+            ? (
+              <ClashNote
+                clash={saving.clash}
+                base={compared}
+                onBuildOn={(on, definition) => {
+                  setVersion(on);
+                  setCompared(definition);
+                  void save(on);
+                }}
+              />
+            )
+            : null}
+          {saving.problem && !saving.clash
+            ? (
+              <RefusedNote
+                problem={saving.problem}
+                findings={refusals(saving.problem).length}
+              />
+            )
+            : null}
+          <DefinitionEditor
+            value={draft.definition}
+            onChange={draft.setDefinition}
+            findings={findings}
+            samples={samples}
+            readOnly={!may || rounded.length > 0}
+            compareWith={compared}
+            onBroken={setBroken}
+            startAt={at}
+          />
+        </Stack>
+        <Stack gap="md" className="beside">
+          <Judgement verdict={verdict} broken={broken} />
+          <Review
+            review={review}
+            definition={verdict.of}
+            current={current}
+            choose={may && !rounded.length ? choose : undefined}
+          />
+        </Stack>
+      </div>
+    </>
+  );
+}
+
+function Rounded({ numbers }: { numbers: readonly string[] }) {
+  if (!numbers.length) return null;
+  return (
+    <Alert color="yellow" variant="light" title="It can only be looked at here">
+      A browser cannot keep {numbers.length === 1 ? "this number" : "these numbers"} of it exactly:
+      {" "}
+      {numbers.slice(0, 4).join(", ")}
+      {numbers.length > 4 ? " …" : ""}. Saving from here would change more than you wrote, so change
+      it by <Code>mainspring save</Code>{" "}
+      or by the API. A number that is written as text, in quotes, can be edited here.
+    </Alert>
+  );
+}
+
+function Kept({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props["from"] }) {
+  return (
+    <>
+      {draft.wasKept && draft.isDirty
+        ? (
+          <Alert color="gray" variant="light" icon={<History size={16} />}>
+            <Group justify="space-between" gap="sm">
+              <Text size="sm">
+                What you wrote here before and did not save is back.
+              </Text>
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => draft.setDefinition(draft.base)}
+              >
+                Throw it away
+              </Button>
+            </Group>
+          </Alert>
+        )
+        : null}
+      {from
+        ? (
+          <Alert color="gray" variant="light">
+            <Text size="sm">
+              This is version {from.version}, as{" "}
+              <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
+                that run
+              </Anchor>{" "}
+              used it. Its real values can be picked wherever a template stands.
+            </Text>
+          </Alert>
+        )
+        : null}
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+// The kill switch: halting with a reason, releasing, and the banner of a halt.
+
+import { Alert, Button, Checkbox, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { OctagonPause } from "lucide-react";
+import { useState } from "react";
+import { type Answer, api, client, refresh } from "../../api/client";
+import { useMay } from "../../api/session";
+import { sayDone, useAct } from "../../kit/useAction";
+import { ProblemNote } from "../../kit/QueryResult";
+import { haltedWords, heldWords, holdingIn, sinceWords } from "./healthText";
+
+export type Halt = Answer<"list_halts">["halts"][number];
+
+// Halts by others are not pushed, so this polls.
+const EVERY = 10_000;
+const MOST = 300;
+const refreshAll = () => refresh("/api/v1/halts", "/api/v1/automations", "/api/v1/runs");
+
+export const useHalts = () => api.useQuery("get", "/api/v1/halts", {}, { refetchInterval: EVERY });
+
+export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
+  const { busy, act } = useAct();
+  const may = useMay("operator");
+  const release = () =>
+    act(async () => {
+      const body = {
+        scope: halt.scope,
+        ...(halt.automation_id ? { automation_id: halt.automation_id } : {}),
+        ...(halt.recipe ? { recipe: halt.recipe } : {}),
+      };
+      const { data } = await client.POST("/api/v1/halts/release", { body });
+      await refreshAll();
+      sayDone(data!.says);
+    });
+  // A workspace cannot release a halt that an administrator set for all workspaces.
+  return may && !halt.everywhere
+    ? (
+      <Button
+        variant="default"
+        size={size}
+        flex="none"
+        aria-label={`Release ${haltedWords(halt)}`}
+        loading={busy}
+        onClick={release}
+      >
+        Release
+      </Button>
+    )
+    : null;
+}
+
+export function Held({ halt }: { halt: Halt }) {
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      mb="md"
+      icon={<OctagonPause size={16} />}
+      title={<span className="wrap-anywhere">{sinceWords(halt)}</span>}
+    >
+      <Text size="sm" className="wrap-anywhere">Because: {halt.reason}</Text>
+      <Text size="sm">{heldWords(halt)}</Text>
+      <Group mt="xs">
+        <ReleaseButton halt={halt} size="compact-sm" />
+      </Group>
+    </Alert>
+  );
+}
+
+/** Halts of one automation or its recipe; the shell shows those of the workspace. */
+export function HeldAutomation({ id, reason }: { id: string; reason: string | null }) {
+  const { data } = useHalts();
+  const holding = holdingIn(data?.halts ?? [], id, reason);
+  return <>{holding.map((one) => <Held key={one.halt_id} halt={one} />)}</>;
+}
+
+/** The banner on every screen while the workspace is halted. */
+export default function HeldWorkspace() {
+  const { data } = useHalts();
+  const whole = data?.halts.find((one) => one.scope === "workspace");
+  return whole ? <Held halt={whole} /> : null;
+}
+
+type Halted = { id: string; name: string };
+
+function Body({ automation, close }: { automation?: Halted; close: () => void }) {
+  const [reason, setReason] = useState("");
+  const [cancel, setCancel] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const halt = async () => {
+    setBusy(true);
+    setProblem(null);
+    const named = automation
+      ? { scope: "automation" as const, automation_id: automation.id }
+      : { scope: "workspace" as const };
+    try {
+      const { data } = await client.POST("/api/v1/halts", { body: { ...named, reason, cancel } });
+      close();
+      sayDone(data!.says);
+      await refreshAll();
+    } catch (refusal) {
+      setProblem(refusal);
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void halt();
+      }}
+    >
+      <Stack>
+        <Text size="sm">
+          Runs under way are interrupted and held with what they did; whatever fires meanwhile is
+          held too, and no draft{" "}
+          {automation ? "of it " : ""}can be sent. Nothing is lost, and nothing goes on until
+          somebody releases it.
+        </Text>
+        <Textarea
+          label="Why"
+          description="For everybody who finds it standing still."
+          required
+          autosize
+          minRows={2}
+          maxLength={MOST}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Checkbox
+          checked={cancel}
+          onChange={(event) => setCancel(event.currentTarget.checked)}
+          label="Cancel the runs that are there now, instead of holding them"
+        />
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={close}>Not now</Button>
+          <Button type="submit" color="red.9" loading={busy} disabled={!reason.trim()}>
+            {automation ? "Halt it" : "Halt everything"}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Asks for a reason, and halts one automation or the workspace. */
+export function HaltModal({ automation, close }: { automation?: Halted; close: () => void }) {
+  const title = automation ? `Halt ${automation.name}?` : "Halt everything in this workspace?";
+  return (
+    <Modal opened onClose={close} title={title} centered>
+      <Body automation={automation} close={close} />
+    </Modal>
+  );
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { Problem } from "../../api/problem";
+import {
+  haltedWords,
+  haltsPart,
+  healthIn,
+  heldWords,
+  holdingIn,
+  numbersIn,
+  partsIn,
+  partsOf,
+  report,
+  sinceWords,
+  verdict,
+  versionIn,
+} from "./healthText";
+
+const METRICS = `# HELP mainspring_due_runs Runs
+mainspring_runs{status="failed"} 2
+mainspring_due_runs 3
+mainspring_oldest_due_run_seconds 90
+mainspring_disk_bytes 100000000000
+mainspring_disk_free_bytes 4000000000
+mainspring_info{version="1.2.3"} 1
+`;
+
+test("the numbers of the server become parts with advice where it is needed", () => {
+  const numbers = numbersIn(METRICS);
+  expect(numbers.get('runs{status="failed"}')).toBe(2);
+  expect(versionIn(numbers)).toBe("1.2.3");
+  const [queue, disk] = partsIn(numbers);
+  expect(queue).toMatchObject({
+    tone: "warning",
+    words: "3 runs due, the oldest for 1 min 30 s.",
+  });
+  expect(disk).toMatchObject({ tone: "failed", words: "4.0 GB of 100 GB are free." });
+  expect(verdict([queue!, disk!]).words).toBe("Not working: Disk");
+  expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
+});
+
+test("pending runs that are not due are not denied", () => {
+  const words = (pending: number) =>
+    partsIn(numbersIn(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`))[0]
+      ?.words;
+  expect(words(0)).toBe("No run waits for a worker.");
+  expect(words(3)).toBe(
+    "No worker is missing. 3 pending runs of this workspace wait for an earlier run of the same " +
+      "automation, or for a halt to be released.",
+  );
+});
+
+test("a red answer is still read, and no answer at all is red", () => {
+  const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
+  const parts = partsOf(healthIn(undefined, new Problem(503, red as never))!);
+  expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", words: "None." });
+  expect(parts[0]!.advice).toContain("mainspring worker");
+  expect(healthIn(undefined, new Problem(0, null))!.status).toBe("down");
+  expect(healthIn(undefined, null)).toBeNull();
+});
+
+test("a halt is called by what stands still", () => {
+  expect(haltedWords({ scope: "workspace", everywhere: false })).toBe("The whole workspace");
+  expect(haltedWords({ scope: "automation", automation: "Digest", everywhere: false }))
+    .toBe("Digest");
+  expect(haltedWords({ scope: "recipe", recipe: "digest", everywhere: true }))
+    .toBe("The recipe digest, in every workspace");
+});
+
+test("a banner says since when, by whom, and what is held", () => {
+  const halt = {
+    scope: "automation",
+    automation_id: "a1",
+    everywhere: false,
+    halted_at: "2026-11-16T12:00:00Z",
+    halted_by: "ada@example.com",
+    reason: "It writes to the wrong list.",
+  };
+  expect(sinceWords(halt)).toMatch(/^Held since .*2026.* by ada@example\.com$/);
+  expect(sinceWords({ ...halt, scope: "workspace", halted_by: null }))
+    .toMatch(/^The whole workspace: held since [^b]*$/);
+  const held = { held: 2, under_way: 1, everywhere: true };
+  expect(heldWords(held)).toMatch(/^2 runs held\. 1 run not stopped yet\. .*An administrator/);
+  expect(heldWords({ held: 0, under_way: 0, everywhere: false })).toMatch(/^No run is held yet\./);
+
+  const whole = { scope: "workspace", reason: "Night.", everywhere: false };
+  expect(haltsPart([halt]).words).toBe("1 halt stands.");
+  expect(haltsPart([halt, whole]).words).toBe("The whole workspace stands still.");
+  expect(verdict([haltsPart([halt, whole])]).tone).toBe("warning");
+  const recipe = { scope: "recipe", reason: "Its mails are wrong." };
+  const others = { scope: "automation", automation_id: "a2", reason: "Another." };
+  const all = [halt, whole, recipe, others];
+  expect(holdingIn(all, "a1", halt.reason)).toEqual([halt]);
+  expect(holdingIn(all, "a3", recipe.reason)).toEqual([recipe]);
+  expect(holdingIn(all, "a3", whole.reason)).toEqual([]);
+});

@@ -1,0 +1,219 @@
+// Parsing of the health and metrics responses, and their texts.
+
+import { Problem } from "../../api/problem";
+import type { Schemas } from "../../api/client";
+import { count, moment, span } from "../../kit/format";
+
+export type HealthAnswer = Schemas["HealthAnswer"];
+export type Tone = "ok" | "warning" | "failed";
+export type Part = { name: string; tone: Tone; words: string; advice?: string };
+
+/** A failing health check is an error response with the same shape. */
+export function healthIn(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
+  if (problem instanceof Problem) {
+    const details = problem.told as unknown as Partial<HealthAnswer> | null;
+    if (Array.isArray(details?.checks)) return details as HealthAnswer;
+    return { status: "down", checks: [{ name: "server", ok: false, detail: problem.message }] };
+  }
+  return data ?? null;
+}
+
+export type Numbers = ReadonlyMap<string, number>;
+
+/** The Prometheus samples: `name{label="x"} 3`, keyed by name and labels. */
+export function numbersIn(text: string): Numbers {
+  const found = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const read = /^(mainspring_[a-z_]+(?:\{[^}]*\})?) (\S+)$/.exec(line);
+    if (read) found.set(read[1]!.slice("mainspring_".length), Number(read[2]));
+  }
+  return found;
+}
+
+export const versionIn = (numbers: Numbers): string | null => {
+  for (const name of numbers.keys()) {
+    const read = /^info\{version="([^"]*)"\}$/.exec(name);
+    if (read) return read[1]!;
+  }
+  return null;
+};
+
+const LABELS: Record<string, string> = {
+  server: "Server",
+  database: "Database",
+  schedules: "Schedules",
+  workers: "Workers",
+  events: "Events",
+};
+
+const ADVICE: Record<string, string> = {
+  server: "See whether the server is running, then look at what it printed last.",
+  database:
+    "See whether Postgres is running and whether its disk is full; `mainspring doctor` says more.",
+  schedules:
+    "Start a scheduler: `mainspring up` starts everything, `mainspring scheduler` that alone.",
+  workers: "Start a worker: `mainspring up` starts everything, `mainspring worker` that alone.",
+  events: "Start a scheduler: it reads the events and starts what waits for them.",
+};
+
+export const partsOf = (health: HealthAnswer): Part[] =>
+  health.checks.map(({ name, ok, detail }) => ({
+    name: LABELS[name] ?? name,
+    tone: ok ? "ok" : "failed",
+    words: detail,
+    advice: ok ? undefined : ADVICE[name],
+  }));
+
+// Less than 10 % free is a warning; less than 5 % is an error.
+const SOON_FULL = 0.1;
+const FULL = 0.05;
+const GB = 1e9;
+
+/** The queue, the disk and the database latency, as far as the metrics show them. */
+export function partsIn(numbers: Numbers): Part[] {
+  const parts: Part[] = [];
+  const due = numbers.get("due_runs");
+  const oldest = numbers.get("oldest_due_run_seconds") ?? 0;
+  if (due !== undefined) {
+    const late = due > 0 && oldest > 60;
+    parts.push({
+      name: "Queue",
+      tone: late ? "warning" : "ok",
+      words: due
+        ? `${count(due, "run")} due, the oldest for ${span(oldest)}.`
+        : pendingWords(numbers.get('runs{status="pending"}') ?? 0),
+      advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
+    });
+  }
+  const took = numbers.get("database_seconds");
+  if (took !== undefined) {
+    parts.push({
+      name: "Answers of the database",
+      tone: took > 1 ? "warning" : "ok",
+      words: `The last look took ${span(took)}.`,
+      advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
+    });
+  }
+  const disk = diskIn(numbers);
+  return disk ? [...parts, disk] : parts;
+}
+
+/** Pending runs that are not due do not wait for a worker. */
+const pendingWords = (pending: number): string =>
+  pending
+    ? `No worker is missing. ${count(pending, "pending run")} of this workspace ${
+      pending === 1 ? "waits" : "wait"
+    } for an earlier run of the same automation, or for a halt to be released.`
+    : "No run waits for a worker.";
+
+function diskIn(numbers: Numbers): Part | null {
+  const all = numbers.get("disk_bytes");
+  const free = numbers.get("disk_free_bytes");
+  if (!all || free === undefined) return null;
+  const share = free / all;
+  return {
+    name: "Disk",
+    tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
+    words: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
+    advice: share < SOON_FULL
+      ? "Make room before it is full: the database stops when it is."
+      : undefined,
+  };
+}
+
+export type Walls = Schemas["WallsAnswer"];
+
+export const wallsPart = (walls: Walls): Part => ({
+  name: "Walls round scripts",
+  tone: walls.warnings.length ? "warning" : "ok",
+  words: walls.strong
+    ? "A hole in the script runner alone would give a script nothing."
+    : "Scripts are held by fewer walls than they could be.",
+  advice: walls.warnings.join(" ") || undefined,
+});
+
+export function verdict(parts: Part[]): { tone: Tone; words: string } {
+  const bad = parts.filter((one) => one.tone === "failed");
+  const warned = parts.filter((one) => one.tone === "warning");
+  if (bad.length) {
+    return {
+      tone: "failed",
+      words: `Not working: ${bad.map((one) => one.name).join(", ")}`,
+    };
+  }
+  if (warned.length) {
+    return {
+      tone: "warning",
+      words: `Works, with ${count(warned.length, "thing")} to look at`,
+    };
+  }
+  return { tone: "ok", words: "All of it works" };
+}
+
+/** The report as text, for support. */
+export function report(parts: Part[], version: string | null, at: Date): string {
+  const lines = parts.map(({ name, tone, words: text, advice }) =>
+    `${tone.padEnd(8)}${name}: ${text}${advice ? ` ${advice}` : ""}`
+  );
+  return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
+}
+
+type Named = {
+  scope: string;
+  automation?: string | null;
+  recipe?: string | null;
+  everywhere: boolean;
+};
+
+/** The name of what a halt covers. */
+export function haltedWords(halt: Named): string {
+  if (halt.scope === "workspace") return "The whole workspace";
+  if (halt.scope === "automation") return halt.automation ?? "An automation";
+  return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
+}
+
+/** A deliberate halt is not an error, but still needs a reminder. */
+export const haltsPart = (halts: readonly Named[]): Part => ({
+  name: "Halts",
+  tone: "warning",
+  words: halts.some((one) => one.scope === "workspace")
+    ? "The whole workspace stands still."
+    : `${count(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
+  advice: "What is held goes on when it is released, below.",
+});
+
+/** Since when it is halted and by whom; for an automation without its name. */
+export function sinceWords(
+  halt: Named & { halted_at: string; halted_by?: string | null },
+): string {
+  const since = `since ${moment(halt.halted_at)}${halt.halted_by ? ` by ${halt.halted_by}` : ""}`;
+  return halt.scope === "automation" ? `Held ${since}` : `${haltedWords(halt)}: held ${since}`;
+}
+
+/** How much is halted so far. */
+export function heldWords(halt: { held: number; under_way: number; everywhere: boolean }): string {
+  return [
+    halt.held ? `${count(halt.held, "run")} held.` : "No run is held yet.",
+    halt.under_way ? `${count(halt.under_way, "run")} not stopped yet.` : "",
+    "Whatever fires is held as well, until it is released.",
+    halt.everywhere ? "An administrator releases it." : "",
+  ].filter(Boolean).join(" ");
+}
+
+/**
+ * The halts that apply to one automation, besides one of the whole workspace.
+ *
+ * Only the server knows which recipe it came with: it returns the reason of the oldest halt that
+ * applies.
+ */
+export function holdingIn<
+  Halt extends { scope: string; automation_id?: string | null; reason: string },
+>(
+  halts: readonly Halt[],
+  automationId: string,
+  reason: string | null,
+): Halt[] {
+  return halts.filter((one) =>
+    one.automation_id === automationId || (one.scope === "recipe" && one.reason === reason)
+  );
+}

@@ -1,0 +1,122 @@
+// The undo period after an approval, shown on every screen.
+
+import { Button, Group, Progress, Stack, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useEffect, useState } from "react";
+import { visible } from "../../kit/format";
+import {
+  desk,
+  guardLeaving,
+  type Held,
+  HOLD_MS,
+  type Outcome,
+  secondsLeft,
+  type Sending,
+  useHeld,
+} from "./delayedApprovals";
+import { deedOf } from "./keys";
+
+const TONES = { good: "teal", bad: "red", doubt: "yellow" } as const;
+const SHOWN_MS = 8000;
+const idOf = (id: string) => `held-${id}`;
+const short = (text: string) => text.length > 90 ? `${text.slice(0, 89)}…` : text;
+
+let guarded = false;
+function guard() {
+  if (guarded) return;
+  guarded = true;
+  guardLeaving(globalThis as unknown as Window);
+  addEventListener("keydown", (event) => {
+    if (deedOf(event) === "undo") undo();
+  });
+}
+
+/** Approves after the undo period. False: it is already in progress. */
+export function approve(sending: Sending): boolean {
+  guard();
+  const send = async () => {
+    const outcome = await sending.send();
+    notifications.update({
+      id: idOf(sending.id),
+      color: TONES[outcome.tone],
+      message: <Told title={sending.title} words={outcome.words} each={outcome.each} />,
+      autoClose: outcome.tone === "good" ? SHOWN_MS : false,
+      withCloseButton: true,
+      closeButtonProps: { "aria-label": "Close" },
+      onClose: () => desk.forget(sending.id),
+    });
+    return outcome;
+  };
+  if (!desk.hold({ ...sending, send })) return false;
+  notifications.show({
+    id: idOf(sending.id),
+    message: <Countdown id={sending.id} title={sending.title} />,
+    autoClose: false,
+    withCloseButton: false,
+  });
+  return true;
+}
+
+/** Cancels an approval; the latest if none is named. */
+export function undo(id?: string): boolean {
+  const found = desk.undo(id);
+  if (!found) return false;
+  notifications.hide(idOf(found.id));
+  notifications.show({
+    message: "Taken back. Nothing was sent; it waits on.",
+    color: "gray",
+    closeButtonProps: { "aria-label": "Close" },
+  });
+  return true;
+}
+
+function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "words" | "each">) {
+  return (
+    <Stack gap={2}>
+      <Text size="sm" fw={600} className="wrap-anywhere">{visible(short(title))}</Text>
+      <Text size="sm" className="wrap-anywhere">{visible(text)}</Text>
+      {each
+        ? (
+          <details>
+            <summary>
+              <Text span size="sm" c="dimmed">What came of each</Text>
+            </summary>
+            {each.map((one, at) => (
+              <Text size="xs" key={at} className="wrap-anywhere">
+                {visible(`${short(one.title)}: ${one.words}`)}
+              </Text>
+            ))}
+          </details>
+        )
+        : null}
+    </Stack>
+  );
+}
+
+/** The remaining whole seconds, updated every second. */
+export function useSecondsLeft(held: Held | undefined): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (held?.state !== "held") return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 200);
+    return () => clearInterval(timer);
+  }, [held?.state, held?.until]);
+  return held ? secondsLeft(held.until, now) : 0;
+}
+
+function Countdown({ id, title }: { id: string; title: string }) {
+  const held = useHeld().find((one) => one.id === id);
+  const left = useSecondsLeft(held);
+  if (held?.state !== "held") return <Told title={title} words="On its way …" />;
+  return (
+    <Stack gap={8}>
+      <Text size="sm" fw={600} className="wrap-anywhere">{visible(short(title))}</Text>
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm" className="numbers">Leaves in {left} s</Text>
+        <Button size="compact-sm" variant="default" onClick={() => undo(id)}>Undo</Button>
+      </Group>
+      <Progress size="xs" value={(left * 1000 / HOLD_MS) * 100} aria-label="Time to undo" />
+    </Stack>
+  );
+}

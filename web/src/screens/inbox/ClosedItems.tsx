@@ -1,0 +1,81 @@
+// Closed items: expired, and answered.
+
+import { Button, Stack } from "@mantine/core";
+import { CheckCheck, Hourglass } from "lucide-react";
+import { useState } from "react";
+import { Asked } from "../../kit/QueryResult";
+import { Empty } from "../../kit/Empty";
+import { useDone, useExpired } from "./queries";
+import { ItemList } from "./ItemList";
+import { type Item, itemOf } from "./items";
+import { Panes } from "./Panes";
+import { Chosen, Elsewhere } from "./WaitingItems";
+
+type Props = { chosen: string | undefined };
+type OverProps = Props & { items: Item[]; tab: string; label: string };
+
+function Over({ items, chosen, tab, label }: OverProps) {
+  const item = itemOf(items, chosen) ?? (chosen ? undefined : items[0]);
+  return (
+    <Panes
+      isOpen={chosen !== undefined}
+      tab={tab}
+      list={<ItemList items={items} chosen={item?.id} tab={tab} label={label} />}
+    >
+      {item ? <Chosen item={item} onAnswered={() => {}} /> : <Elsewhere id={chosen!} />}
+    </Panes>
+  );
+}
+
+export function Expired(props: Props) {
+  const asked = useExpired(true);
+  return (
+    <Asked of={asked as never}>
+      {(items: Item[]) =>
+        items.length || props.chosen
+          ? <Over {...props} items={items} tab="expired" label="Expired" />
+          : (
+            <Empty icon={Hourglass} title="Nothing ran out">
+              A draft that nobody answers in time is not sent; it can be drafted again from here.
+            </Empty>
+          )}
+    </Asked>
+  );
+}
+
+const STEP = 30;
+const MOST = 200;
+
+export function Done(props: Props) {
+  const [limit, setLimit] = useState(STEP);
+  const asked = useDone(true, limit);
+  return (
+    <Asked of={asked as never}>
+      {(items: Item[]) =>
+        items.length || props.chosen
+          ? (
+            <Stack>
+              <Over {...props} items={items} tab="done" label="Answered" />
+              {asked.more && limit < MOST
+                ? (
+                  <div>
+                    <Button
+                      variant="default"
+                      size="compact-sm"
+                      onClick={() => setLimit((now) => Math.min(MOST, now * 2))}
+                    >
+                      Show more
+                    </Button>
+                  </div>
+                )
+                : null}
+            </Stack>
+          )
+          : (
+            <Empty icon={CheckCheck} title="Nothing was answered yet">
+              What was approved or discarded stays here, with who answered and what came of it.
+            </Empty>
+          )}
+    </Asked>
+  );
+}

@@ -1,0 +1,104 @@
+// The outcome of an answered or expired item.
+
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { RotateCcw } from "lucide-react";
+import { api } from "../../api/client";
+import { useMay } from "../../api/session";
+import { useAct } from "../../kit/useAction";
+import { useAddress } from "../../kit/urlState";
+import { Json } from "../../kit/Json";
+import { Status } from "../../kit/Status";
+import { away, moment, visible } from "../../kit/format";
+import { redraft } from "./answers";
+import { becameWords, type Draft } from "./items";
+
+/** The name of a member; former members have none. */
+export function useNameOf(): (id: string | null | undefined) => string {
+  const asked = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 });
+  const members = asked.data?.members ?? [];
+  return (id) => {
+    const found = members.find((one) => one.id === id);
+    return found ? found.name || found.email : "somebody";
+  };
+}
+
+const MAY_AGAIN = new Set(["expired", "discarded", "failed"]);
+
+function story(draft: Draft, nameOf: (id: string | null) => string): string {
+  if (draft.status === "expired") {
+    return `Nobody answered in time; its time was over ${
+      away(draft.expires_at)
+    }. Nothing was sent.`;
+  }
+  if (!draft.answered_at) return "";
+  const when = `${away(draft.answered_at)} (${moment(draft.answered_at)})`;
+  if (draft.answered_kind === "step") return `Sent automatically, as was agreed, ${when}.`;
+  if (draft.answered_kind === "rule") return `A standing rule let it go ${when}.`;
+  const name = draft.answered_kind === "run" ? "its run" : nameOf(draft.answered_by);
+  const verb = draft.status === "discarded" ? "discarded" : "approved";
+  const how = draft.answered_kind === "client" ? " with a program" : "";
+  return `${verb === "discarded" ? "Discarded" : "Approved"} by ${name}${how} ${when}.`;
+}
+
+export function Became({ draft }: { draft: Draft }) {
+  const nameOf = useNameOf();
+  const detail = (draft.error as { detail?: string } | null)?.detail;
+  const may = useMay("operator");
+  const mayAgain = may && MAY_AGAIN.has(draft.status) &&
+    draft.outcome !== "unknown" && draft.outcome !== "sent";
+  const tone = draft.status === "confirmed" ? "sent" : draft.status;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <Status value={tone} words={becameWords(draft)} />
+        <Text size="sm" className="wrap-anywhere" style={{ flex: "1 1 14rem" }}>
+          {visible(story(draft, nameOf))}
+        </Text>
+      </Group>
+      {draft.reason
+        ? <Text size="sm" className="wrap-anywhere">Because: {visible(draft.reason)}</Text>
+        : null}
+      {detail ? <Alert color="red">{visible(detail)}</Alert> : null}
+      {draft.outcome === "unknown"
+        ? (
+          <Text size="sm">
+            It may have left all the same, and is not sent again. Look at the other side.
+          </Text>
+        )
+        : null}
+      {draft.result !== null && draft.result !== undefined
+        ? (
+          <details>
+            <summary>
+              <Text span size="sm" c="dimmed">What the other side answered</Text>
+            </summary>
+            <Json value={draft.result} label="What the other side answered" />
+          </details>
+        )
+        : null}
+      {mayAgain ? <DraftAgain draft={draft} /> : null}
+    </Stack>
+  );
+}
+
+function DraftAgain({ draft }: { draft: Draft }) {
+  const { busy, act } = useAct();
+  const [, change] = useAddress();
+  const again = () =>
+    act(async () => {
+      const made = await redraft(draft);
+      change({ tab: undefined, item: undefined, draft: made });
+    }, "Drafted again. It waits for a yes.");
+  return (
+    <Group>
+      <Button
+        variant="default"
+        leftSection={<RotateCcw size={15} />}
+        loading={busy}
+        onClick={() => void again()}
+      >
+        Draft it again
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,40 @@
+// The diff of two draft revisions, field by field and word by word.
+
+import { Box, Stack, Text } from "@mantine/core";
+import { capital, plain, visible } from "../../kit/format";
+import { type Change, pieces, spelt } from "./edits";
+import "./inbox.css";
+
+export function Edited({ changes }: { changes: Change[] }) {
+  return (
+    <Stack
+      gap="sm"
+      component="ul"
+      m={0}
+      p={0}
+      style={{ listStyle: "none" }}
+      aria-label="What changes"
+    >
+      {changes.map(({ name, before, after }) => (
+        <Box component="li" key={name}>
+          <Text size="xs" c="dimmed" fw={600} mb={2}>{capital(plain(name))}</Text>
+          <Text
+            size="sm"
+            className="wrap-anywhere"
+            style={{ whiteSpace: "pre-wrap" }}
+            component="div"
+            dir="auto"
+          >
+            {pieces(spelt(before), spelt(after)).map(({ text, side }, at) =>
+              side === "same"
+                ? <span key={at}>{visible(text)}</span>
+                : side === "out"
+                ? <del key={at} className="was">{visible(text)}</del>
+                : <ins key={at} className="is">{visible(text)}</ins>
+            )}
+          </Text>
+        </Box>
+      ))}
+    </Stack>
+  );
+}

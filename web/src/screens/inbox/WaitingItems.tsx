@@ -1,0 +1,248 @@
+// The items that wait: the list, the selected item, and keyboard shortcuts.
+
+import { Anchor, List, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Inbox as InboxIcon } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { api } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { useAddress } from "../../kit/urlState";
+import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { Empty } from "../../kit/Empty";
+import type { useWaitingItems } from "./queries";
+import { BatchPane } from "./BatchPane";
+import { ConsentPane } from "./ConsentPane";
+import { type Deeds, DeedsProvider } from "./keyActions";
+import { DraftPane } from "./DraftPane";
+import { FailurePane } from "./FailurePane";
+import { desk, useHeld } from "./delayedApprovals";
+import { ItemList } from "./ItemList";
+import { after, type Item, itemOf, moved } from "./items";
+import { deedOf, isAnswer, READ_MS } from "./keys";
+import { Panes } from "./Panes";
+import { QuestionPane } from "./QuestionPane";
+
+type Props = {
+  asked: ReturnType<typeof useWaitingItems>;
+  chosen: string | undefined;
+  onKeys: () => void;
+};
+
+export function Waiting({ asked, chosen, onKeys }: Props) {
+  return (
+    <Asked of={asked as never} lines={6}>
+      {(items: Item[]) => (
+        <Whole
+          items={items}
+          isFresh={asked.isFresh}
+          chosen={chosen}
+          onKeys={onKeys}
+        />
+      )}
+    </Asked>
+  );
+}
+
+type WholeProps = {
+  items: Item[];
+  isFresh: boolean;
+  chosen: string | undefined;
+  onKeys: () => void;
+};
+
+function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
+  const [, change] = useAddress();
+  const named = itemOf(items, chosen);
+  // Items answered here are about to leave the list, and are not selected again.
+  const left = useRef(new Set<string>());
+  const first = items.find((one) => !left.current.has(one.id) && !isLeaving(one));
+  const item = named ?? (chosen ? undefined : first ?? items[0]);
+  const deeds = useRef<Deeds>({});
+  const choose = (id: string | undefined) => {
+    if (id) left.current.delete(id);
+    change({ item: id, draft: undefined });
+  };
+  const isRead = useRead(item?.id);
+  useReturn(choose);
+  useKeys({ items, current: item?.id, isRead, choose, deeds, onKeys });
+  // The first item is selected explicitly: the selection must not change under the user.
+  useEffect(() => {
+    if (isFresh && !chosen && first && isInSight()) choose(first.id);
+  }, [isFresh, chosen, first?.id]);
+  if (!items.length && !chosen) return <Nothing />;
+  return (
+    <DeedsProvider value={deeds}>
+      <Panes
+        isOpen={chosen !== undefined}
+        tab={undefined}
+        answersKeys={isRead}
+        list={
+          <ItemList
+            items={items}
+            chosen={item?.id}
+            tab={undefined}
+            label="What waits"
+          />
+        }
+      >
+        {item
+          ? (
+            <Chosen
+              item={item}
+              onAnswered={() => {
+                left.current.add(item.id);
+                choose(named ? after(items, item.id) : undefined);
+              }}
+            />
+          )
+          : <Elsewhere id={chosen!} />}
+      </Panes>
+    </DeedsProvider>
+  );
+}
+
+export function Chosen({ item, onAnswered }: { item: Item; onAnswered: () => void }) {
+  switch (item.kind) {
+    case "draft":
+      return <DraftPane draft={item.draft} onAnswered={onAnswered} />;
+    case "batch":
+      return <BatchPane id={item.id} drafts={item.drafts} onAnswered={onAnswered} />;
+    case "question":
+      return <QuestionPane question={item.question} onAnswered={onAnswered} />;
+    case "consent":
+      return <ConsentPane consent={item.consent} onAnswered={onAnswered} />;
+    case "failure":
+      return <FailurePane failing={item.failing} onAnswered={onAnswered} />;
+  }
+}
+
+/** A linked draft that no longer waits: its outcome. */
+export function Elsewhere({ id }: { id: string }) {
+  const draft = api.useQuery("get", "/api/v1/drafts/{draft_id}", {
+    params: { path: { draft_id: id } },
+  });
+  const problem: unknown = draft.error;
+  if (problem) {
+    return (
+      <>
+        <Text size="sm" mb="sm">
+          This does not wait any longer. It may have been answered meanwhile.
+        </Text>
+        <Anchor component={Link} to="/inbox" size="sm">See what waits</Anchor>
+        {problem instanceof Problem && problem.status === 404
+          ? null
+          : <ProblemNote problem={problem} />}
+      </>
+    );
+  }
+  return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
+}
+
+const isLeaving = (item: Item) =>
+  item.kind === "draft"
+    ? desk.of(item.id) !== undefined
+    : item.kind === "batch" && item.drafts.every(({ id }) => desk.of(id));
+
+// On a phone only the list is shown until an item is opened.
+const isInSight = () => document.getElementById("chosen")?.checkVisibility() ?? false;
+
+/** Whether the selected item has been visible long enough to be answered by a key. */
+function useRead(id: string | undefined): boolean {
+  const [read, setRead] = useState<string>();
+  useEffect(() => {
+    const timer = setTimeout(() => setRead(id), READ_MS);
+    return () => {
+      clearTimeout(timer);
+      setRead(undefined);
+    };
+  }, [id]);
+  return id !== undefined && read === id;
+}
+
+/** A cancelled approval is selected again. */
+function useReturn(choose: (id: string) => void): void {
+  const held = useHeld();
+  const before = useRef(held);
+  useEffect(() => {
+    const gone = before.current.find((one) =>
+      one.state === "held" && !held.some(({ id }) => id === one.id)
+    );
+    before.current = held;
+    if (gone) choose(gone.id);
+  });
+}
+
+type Keys = {
+  items: Item[];
+  current: string | undefined;
+  isRead: boolean;
+  choose: (id: string | undefined) => void;
+  deeds: React.RefObject<Deeds>;
+  onKeys: () => void;
+};
+
+function useKeys(given: Keys): void {
+  const latest = useRef(given);
+  useEffect(() => {
+    latest.current = given;
+  });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const deed = deedOf(event);
+      const { items, current, isRead, choose, deeds, onKeys } = latest.current;
+      if (!deed || deed === "undo" || document.querySelector("[role='dialog']")) return;
+      event.preventDefault();
+      if (deed === "keys") return onKeys();
+      if (deed === "next" || deed === "previous") {
+        const id = moved(items, current, deed === "next" ? 1 : -1);
+        choose(id);
+        if (id) {
+          document.querySelector(`[data-item="${CSS.escape(id)}"]`)?.scrollIntoView({
+            block: "nearest",
+          });
+        }
+        return;
+      }
+      if (deed === "open") {
+        choose(current);
+        return document.getElementById("chosen")?.focus();
+      }
+      if (isAnswer(deed) && !isRead) return;
+      if (isInSight()) deeds.current[deed]?.();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+function Nothing() {
+  return (
+    <Empty icon={InboxIcon} title="Nothing waits for you">
+      <Text size="sm" mb="sm">
+        What needs a person appears here:
+      </Text>
+      <List size="sm" ta="left" spacing={6}>
+        <List.Item>
+          a{" "}
+          <b>draft</b>, when an automation or an assistant wants to write to somebody outside. You
+          see exactly what would be sent; it is sent when you approve it.
+        </List.Item>
+        <List.Item>
+          a <b>question</b>, when a plan asks a person. Its run waits until somebody answers.
+        </List.Item>
+        <List.Item>
+          a{" "}
+          <b>consent</b>, when a program created or changed an automation, and it may do more than a
+          person agreed to.
+        </List.Item>
+        <List.Item>
+          a <b>failure</b> that nobody has said to know of.
+        </List.Item>
+      </List>
+      <Text size="sm" mt="sm">
+        What they write with is connected at{" "}
+        <Anchor component={Link} to="/integrations" size="sm">Integrations</Anchor>.
+      </Text>
+    </Empty>
+  );
+}

@@ -1,0 +1,175 @@
+// Answering items: each action sends exactly what was shown, records the decision, and reports the
+// real outcome.
+
+import { type Answer, client, refresh } from "../../api/client";
+import { sentence } from "../../api/problem";
+import { count } from "../../kit/format";
+import type { Outcome } from "./delayedApprovals";
+import type { Consent, Draft, Question } from "./items";
+
+type Decision = "approved" | "declined";
+type Confirmed = Answer<"confirm_action">;
+type Results = Answer<"confirm_actions">["results"];
+
+/** The server's batch limit. */
+export const MOST_AT_ONCE = 50;
+
+export const look = () =>
+  refresh(
+    "/api/v1/drafts",
+    "/api/v1/inbox",
+    "/api/v1/approvals",
+    "/api/v1/consents",
+    "/api/v1/standing-rules",
+  );
+
+// The decision is also recorded; it does not wait for that.
+function acknowledge(id: string, decision: Decision): void {
+  client.POST("/api/v1/inbox/{id}/ack", { params: { path: { id } }, body: { decision } }).catch(
+    () => {},
+  );
+}
+
+const detailOf = (error: unknown) => {
+  const detail = (error as { detail?: unknown } | null | undefined)?.detail;
+  return typeof detail === "string" ? detail : "";
+};
+
+/** The outcome of one approval as text. */
+export function confirmedWords(
+  answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
+): Outcome {
+  if (answer.status === "approved") {
+    const text =
+      `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
+    return { tone: "good", words: text };
+  }
+  if (answer.outcome === "unknown") {
+    return {
+      tone: "doubt",
+      words: `It is not known whether it has left, and it is not sent again: ${
+        detailOf(answer.error)
+      }`,
+    };
+  }
+  if (answer.status === "failed") {
+    return { tone: "bad", words: `It could not be sent: ${detailOf(answer.error)}` };
+  }
+  return { tone: "good", words: "Sent, exactly as it was shown." };
+}
+
+/** The outcome of several as text. */
+export function batchWords(results: Results): Outcome {
+  const of = (status: string) => results.filter((one) => one.status === status);
+  const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
+  const text = [`${sent.length} of ${results.length} were sent.`];
+  if (agreed.length) text.push(`${count(agreed.length, "waits", "wait")} for others to agree.`);
+  const doubtful = failed.filter((one) => one.outcome === "unknown").length;
+  if (doubtful) text.push(`Of ${doubtful} it is not known whether they left.`);
+  if (failed.length) text.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
+  return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", words: text.join(" ") };
+}
+
+/** Approves one draft in the revision shown on the page, and no other. */
+export async function confirm(draft: Draft): Promise<Outcome> {
+  try {
+    const { data } = await client.POST("/api/v1/drafts/{draft_id}/confirm", {
+      params: { path: { draft_id: draft.id } },
+      body: draft.hash ? { hash: draft.hash } : {},
+    });
+    acknowledge(draft.id, "approved");
+    return confirmedWords(data!);
+  } catch (problem) {
+    return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
+  } finally {
+    void look();
+  }
+}
+
+/** Approves several drafts, each in the revision shown on the page; returns each outcome. */
+export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
+  const hashes = Object.fromEntries(
+    drafts.flatMap((one) => one.hash ? [[one.id, one.hash]] : []),
+  );
+  try {
+    const { data } = await client.POST("/api/v1/drafts/confirm", {
+      body: { draft_ids: drafts.map((one) => one.id), hashes },
+    });
+    const { results } = data!;
+    for (const one of results) {
+      if (one.status !== "failed") acknowledge(one.draft_id, "approved");
+    }
+    const each = results.map((one) => {
+      const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
+      const { tone, words: text } = confirmedWords({ outcome: "not_sent", ...one });
+      return { draft: one.draft_id, title, tone, words: text };
+    });
+    return { ...batchWords(results), each };
+  } catch (problem) {
+    return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
+  } finally {
+    void look();
+  }
+}
+
+export async function discard(draft: Draft, reason: string): Promise<void> {
+  await client.POST("/api/v1/drafts/{draft_id}/discard", {
+    params: { path: { draft_id: draft.id } },
+    body: reason.trim() ? { reason: reason.trim() } : {},
+  });
+  acknowledge(draft.id, "declined");
+  void look();
+}
+
+export async function discardAll(drafts: Draft[], reason: string): Promise<string> {
+  const { data } = await client.POST("/api/v1/drafts/discard", {
+    body: {
+      draft_ids: drafts.map((one) => one.id),
+      ...(reason.trim() ? { reason: reason.trim() } : {}),
+    },
+  });
+  const { results } = data!;
+  const done = results.filter((one) => one.status === "discarded");
+  for (const one of done) acknowledge(one.draft_id, "declined");
+  void look();
+  const failed = results.find((one) => one.status === "failed");
+  return `${done.length} of ${results.length} were discarded.${
+    failed ? ` The first that was not: ${detailOf(failed.error)}` : ""
+  }`;
+}
+
+export async function redraft(draft: Draft): Promise<string> {
+  const { data } = await client.POST("/api/v1/drafts/{draft_id}/redraft", {
+    params: { path: { draft_id: draft.id } },
+    body: {},
+  });
+  await look();
+  return data!.draft_id;
+}
+
+export async function answerQuestion(
+  question: Question,
+  decision: Decision,
+  answer?: unknown,
+): Promise<void> {
+  await client.POST("/api/v1/approvals/{approval_id}/answer", {
+    params: { path: { approval_id: question.approval_id } },
+    body: { decision, ...(answer === undefined ? {} : { answer }) },
+  });
+  acknowledge(question.approval_id, decision);
+  void look();
+}
+
+export async function answerConsent(
+  consent: Consent,
+  agree: boolean,
+  activate: boolean,
+): Promise<string> {
+  const { data } = await client.POST("/api/v1/consents/{consent_id}/answer", {
+    params: { path: { consent_id: consent.consent_id } },
+    body: { digest: consent.digest, agree, activate: agree && activate },
+  });
+  void look();
+  void refresh("/api/v1/automations");
+  return data!.says;
+}

@@ -1,0 +1,215 @@
+// Connecting an account: by OAuth sign-in, or with credentials.
+
+import {
+  Button,
+  Collapse,
+  NumberInput,
+  PasswordInput,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useState } from "react";
+import { client, refresh } from "../../api/client";
+import { byPointer, Problem } from "../../api/problem";
+import { useMay } from "../../api/session";
+import { sayDone, useAct } from "../../kit/useAction";
+import { ProblemNote } from "../../kit/QueryResult";
+import { Part } from "./Part";
+import type { Integration } from "./states";
+
+type Field = Integration["fields"][number];
+type Value = string | number | boolean;
+
+export function Connecting({ one }: { one: Integration }) {
+  const may = useMay("editor");
+  const [open, setOpen] = useState(false);
+  if (one.auth !== "oauth" && one.auth !== "token") {
+    return one.state === "ready" ? null : (
+      <Part title="How it is set up">
+        <Text size="sm">{one.how}</Text>
+      </Part>
+    );
+  }
+  if (!may) {
+    return (
+      <Part title="Connect">
+        <Text size="sm" c="dimmed">Your role here does not connect accounts.</Text>
+      </Part>
+    );
+  }
+  const ready = one.state === "ready" && one.connection !== null;
+  const way = (
+    <Stack align="flex-start" gap="sm">
+      <Text size="sm">{one.how}</Text>
+      {one.auth === "oauth"
+        ? <SignIn one={one} />
+        : <Fields one={one} done={`${one.label} is connected.`} />}
+    </Stack>
+  );
+  return (
+    <>
+      {ready && one.auth === "oauth" && one.fields.length
+        ? (
+          <Part title="What to follow">
+            <Fields one={one} done="Kept." words="Keep this" />
+          </Part>
+        )
+        : null}
+      <Part title={one.connection ? "Connect again" : "Connect"}>
+        {ready
+          ? (
+            <>
+              <Button
+                variant="default"
+                size="xs"
+                onClick={() => setOpen(!open)}
+                aria-expanded={open}
+              >
+                Connect again, or with another account
+              </Button>
+              <Collapse expanded={open}>
+                <Stack pt="md">{way}</Stack>
+              </Collapse>
+            </>
+          )
+          : way}
+      </Part>
+    </>
+  );
+}
+
+function SignIn({ one }: { one: Integration }) {
+  const { busy, act } = useAct();
+  const go = () =>
+    act(async () => {
+      const { data } = await client.POST("/api/v1/integrations/{integration}/sign-in", {
+        params: { path: { integration: one.name } },
+        body: {},
+      });
+      // Only http(s) URLs are opened, whatever a manifest says.
+      if (!data || !/^https?:\/\//.test(data.sign_in_url)) {
+        throw new Error("There is no address to sign in at.");
+      }
+      location.assign(data.sign_in_url);
+    });
+  return (
+    <Button loading={busy} onClick={() => void go()}>
+      {one.connection ? "Connect again" : "Connect"}
+    </Button>
+  );
+}
+
+function Fields({ one, done, words: text }: { one: Integration; done: string; words?: string }) {
+  const held = (one.connection?.settings ?? {}) as Record<string, Value>;
+  const [values, setValues] = useState<Record<string, Value>>(() =>
+    Object.fromEntries(
+      one.fields.map((each) => [each.name, held[each.name] ?? each.default ?? ""]) as [
+        string,
+        Value,
+      ][],
+    )
+  );
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
+  // An integration that validates its own settings reports pointers without the outer path.
+  const errorAt = (name: string) => errors[`/fields/${name}`] ?? errors[`/${name}`];
+  const atFields = one.fields.some((each) => errorAt(each.name));
+  const submit = async (event: React.FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      await client.POST("/api/v1/integrations/{integration}/connect", {
+        params: { path: { integration: one.name } },
+        body: { fields: given(one, values) },
+      });
+      await refresh("/api/v1/integrations");
+      sayDone(done);
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => void submit(event)}
+      autoComplete="off"
+      aria-label={`Connect ${one.label}`}
+      style={{ width: "100%" }}
+    >
+      <Stack maw={460}>
+        {one.fields.map((each) => (
+          <Entry
+            key={each.name}
+            field={each}
+            value={values[each.name] ?? ""}
+            error={errorAt(each.name)}
+            onChange={(value) => setValues((before) => ({ ...before, [each.name]: value }))}
+          />
+        ))}
+        {problem && !atFields ? <ProblemNote problem={problem} /> : null}
+        <Button type="submit" loading={busy} w="fit-content">
+          {text ?? (one.connection ? "Connect again" : "Connect")}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+/**
+ * The request body: empty fields are omitted, except where empty means that nothing is followed.
+ */
+export function given(one: Pick<Integration, "auth" | "fields">, values: Record<string, Value>) {
+  const kept: Record<string, Value> = {};
+  for (const { name, type } of one.fields) {
+    const value = values[name] ?? "";
+    if (type === "boolean") kept[name] = value === true;
+    else if (value !== "" || (one.auth === "oauth" && type === "string")) kept[name] = value;
+  }
+  return kept;
+}
+
+type EntryProps = { field: Field; value: Value; error?: string; onChange: (value: Value) => void };
+
+function Entry({ field, value, error, onChange }: EntryProps) {
+  const shared = {
+    label: field.label,
+    description: field.help ?? undefined,
+    error,
+    required: field.required && field.default === null,
+  };
+  if (field.type === "boolean") {
+    return (
+      <Switch
+        {...shared}
+        required={false}
+        checked={value === true}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  }
+  if (field.type === "integer") {
+    return (
+      <NumberInput
+        {...shared}
+        allowDecimal={false}
+        value={value as number | string}
+        onChange={onChange}
+      />
+    );
+  }
+  const Input = field.secret ? PasswordInput : TextInput;
+  return (
+    <Input
+      {...shared}
+      autoComplete="off"
+      maxLength={8192}
+      value={String(value)}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}

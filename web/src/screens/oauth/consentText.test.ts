@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { additions, type Choice, mayGoTo, placeWords, type Tool, toolsFor } from "./consentText";
+
+const choices: Choice[] = [
+  { role: "viewer", scope: "read", allows: ["See."] },
+  { role: "operator", scope: "read operate", allows: ["See.", "Start."] },
+];
+const tool = (id: string, role: Tool["role"]): Tool => ({
+  id,
+  label: id,
+  effect: "read",
+  confirmation: false,
+  role,
+});
+
+test("a choice says what it adds, and nothing twice", () => {
+  expect(additions(choices, 0)).toEqual(["See."]);
+  expect(additions(choices, 1)).toEqual(["Start."]);
+});
+
+test("a smaller choice offers fewer tools", () => {
+  const tools = [tool("a", "viewer"), tool("b", "editor"), tool("c", "operator")];
+  expect(toolsFor(tools, "operator").map((one) => one.id)).toEqual(["a", "c"]);
+  expect(toolsFor(tools, "viewer").map((one) => one.id)).toEqual(["a"]);
+});
+
+test("a person is told where the answer goes, whatever kind of place it is", () => {
+  expect(placeWords({ kind: "web", name: "claude.ai" }).name).toBe("claude.ai");
+  expect(placeWords({ kind: "app", name: "cursor" }).name).toBe("cursor:");
+  expect(placeWords({ kind: "loopback", name: "127.0.0.1" }).name).toContain("this computer");
+});
+
+test("no address is gone to that a browser would run", () => {
+  for (const good of ["https://a.example/?code=1", "http://127.0.0.1:1/", "cursor://x/y"]) {
+    expect(mayGoTo(good)).toBe(true);
+  }
+  for (const bad of ["javascript:alert(1)", " JavaScript://x", "data:text/html,x"]) {
+    expect(mayGoTo(bad)).toBe(false);
+  }
+});

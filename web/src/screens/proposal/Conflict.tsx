@@ -1,0 +1,55 @@
+// A conflict: somebody else continued the proposal. The local edits are shown, and both are
+// offered.
+
+import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
+import { GitMerge } from "lucide-react";
+import { placeWords } from "../../form/pointers";
+import { visible } from "../../kit/format";
+import type { Edit } from "../../review/edits";
+
+const LONGEST = 160;
+
+function valueWords({ value, remove }: Edit): string {
+  if (remove) return "taken out";
+  const spelled = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return visible(spelled.length > LONGEST ? `${spelled.slice(0, LONGEST)}…` : spelled);
+}
+
+export function EditList({ edits, definition }: { edits: Edit[]; definition: unknown }) {
+  return (
+    <List size="sm" spacing={4} className="wrap-anywhere">
+      {edits.map((one) => (
+        <List.Item key={one.pointer}>
+          {placeWords(definition, one.pointer)}: <span className="mono">{valueWords(one)}</span>
+        </List.Item>
+      ))}
+    </List>
+  );
+}
+
+type Props = { parked: Edit[]; definition: unknown; onMine: () => void; onTheirs: () => void };
+
+export function Moved({ parked, definition, onMine, onTheirs }: Props) {
+  return (
+    <Alert
+      color="yellow"
+      variant="light"
+      icon={<GitMerge size={16} />}
+      title="Somebody went on with it meanwhile"
+      role="alert"
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          Below stands what they made of it. You had changed, and not sent yet:
+        </Text>
+        <EditList edits={parked} definition={definition} />
+        <Group gap="xs">
+          <Button size="compact-md" onClick={onMine}>Put my changes into it</Button>
+          <Button size="compact-md" variant="default" onClick={onTheirs}>
+            Leave it as it is now
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,41 @@
+// An error without a field; and a link to continue if the automation has changed.
+
+import { Anchor, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Problem } from "../../api/problem";
+import { ProblemNote } from "../../kit/QueryResult";
+import type { Proposal } from "../../review/reviewText";
+
+export function Versions({ problem, proposal }: { problem: unknown; proposal: Proposal }) {
+  const moved = problem instanceof Problem && problem.code === "version_changed";
+  const id = proposal.automation_id;
+  return (
+    <Stack gap="xs">
+      <ProblemNote problem={problem} />
+      {moved && id
+        ? (
+          <Text size="sm">
+            <Anchor
+              underline="always"
+              component={Link}
+              to="/automations/$automationId"
+              params={{ automationId: id } as never}
+            >
+              Look at it as it is now
+            </Anchor>
+            , or{" "}
+            <Anchor
+              underline="always"
+              component={Link}
+              to="/new"
+              search={{ automation: id, words: proposal.request } as never}
+            >
+              propose the same change anew
+            </Anchor>
+            .
+          </Text>
+        )
+        : null}
+    </Stack>
+  );
+}

@@ -1,0 +1,97 @@
+// Continuing a proposal: answers, edits and text are sent together, and rejected input is kept.
+// Saving saves exactly what was read.
+
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useState } from "react";
+import { Problem } from "../../api/problem";
+import { sayProblem } from "../../kit/useAction";
+import { useConfirm } from "../../kit/Confirm";
+import type { Edit } from "../../review/edits";
+import { knownZone } from "../new/usePropose";
+import { collected } from "./answers";
+import { discard, keepProposal, lookAgain, refine, save } from "./requests";
+import { type Draft, requestOf, type Told } from "./draft";
+import { isMoved, NOTHING, type Refused, shareOut } from "./errors";
+import type { Busy } from "./SaveBar";
+import { forgetDraft } from "./useDraft";
+
+type Way = Exclude<Busy, null | "save">;
+
+export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => void) {
+  const id = draft.held.proposal_id;
+  const [busy, setBusy] = useState<Busy>(null);
+  const [refused, setRefused] = useState<Refused>(NOTHING);
+  const [overlaps, setOverlaps] = useState(false);
+  const [answer, setTold] = useState<string | null>(null);
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+
+  const work = useCallback(
+    async (way: Exclude<Busy, null>, sent: Edit[], doIt: () => Promise<void>) => {
+      setBusy(way);
+      setTold(null);
+      setRefused(NOTHING);
+      try {
+        await doIt();
+        return true;
+      } catch (problem) {
+        if (problem instanceof Problem && problem.code === "overlap") setOverlaps(true);
+        setRefused(shareOut(problem, sent));
+        if (isMoved(problem)) keepProposal(await lookAgain(id));
+        return false;
+      } finally {
+        setBusy(null);
+      }
+    },
+    [id],
+  );
+
+  const goOn = (way: Way) =>
+    work(way, edits, async () => {
+      const answers = collected(draft.held.questions, draft.givens, knownZone());
+      const instruction = way === "words" ? draft.instruction.trim() : "";
+      const fresh = await refine(id, {
+        ...requestOf(draft, edits),
+        ...(Object.keys(answers).length ? { answers } : {}),
+        ...(instruction ? { instruction } : {}),
+      });
+      tell({ kind: "sent", proposal: fresh, withWords: way === "words" });
+      keepProposal(fresh);
+      setTold(toldOf(way, fresh.questions.length));
+      holdFocus();
+    });
+
+  const saveIt = (note?: string) =>
+    work("save", [], async () => {
+      await save(id, draft.held.digest, note);
+      forgetDraft(id);
+      keepProposal(await lookAgain(id));
+      scrollTo({ top: 0 });
+    });
+
+  const throwAway = async () => {
+    const question = { title: "Throw this proposal away?", words: "Nothing of it was saved." };
+    if (!(await confirm({ ...question, yes: "Throw away", dangerous: true }))) return;
+    try {
+      await discard(id);
+      forgetDraft(id);
+      await navigate({ to: "/new" });
+    } catch (problem) {
+      sayProblem(problem);
+    }
+  };
+  return { busy, refused, overlaps, told: answer, goOn, saveIt, throwAway };
+}
+
+/** The focused element may be gone with its question; keyboard users continue at the save bar. */
+function holdFocus(): void {
+  setTimeout(() => {
+    if (document.activeElement === document.body) document.getElementById("stands")?.focus();
+  });
+}
+
+function toldOf(way: Way, open: number): string {
+  if (way === "words") return "It was changed. Look at it again.";
+  if (way === "edits") return "Your changes are in it.";
+  return open ? "Thank you. There is more to ask." : "Thank you. Nothing is open any more.";
+}

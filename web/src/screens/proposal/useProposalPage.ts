@@ -1,0 +1,71 @@
+// The state and the actions of the proposal screen, for all of its parts.
+
+import { useMemo, useState } from "react";
+import { api } from "../../api/client";
+import { useMay } from "../../api/session";
+import type { Finding } from "../../form";
+import { type Definition, isStrict, notedIn, type Proposal } from "../../review/reviewText";
+import type { Refused } from "./errors";
+import { standing } from "./saveBlockers";
+import { useDraft } from "./useDraft";
+import { useGoingOn } from "./useContinue";
+
+/** The automation that it changes, as of the proposal. */
+function useBase({ automation_id: id, base_version: version }: Proposal): Definition | undefined {
+  const { data } = api.useQuery("get", "/api/v1/automations/{automation_id}/versions/{version}", {
+    params: { path: { automation_id: id ?? "", version: version ?? 0 } },
+  }, { enabled: !!id && !!version });
+  return data?.definition;
+}
+
+/** Warnings, errors, open questions and rejections, each for its field. */
+function useFindings(proposal: Proposal, refused: Refused): Finding[] {
+  return useMemo(() => [
+    ...refused.findings,
+    ...notedIn(proposal),
+    ...proposal.questions.map((one): Finding => ({
+      pointer: one.pointer,
+      detail: `Asked above: ${one.question}`,
+      level: "note",
+    })),
+  ], [proposal, refused]);
+}
+
+/** What a person has to confirm besides saving. */
+function useConditions(proposal: Proposal, overlaps: boolean) {
+  const [agreedTo, setAgreedTo] = useState<string | null>(null);
+  const [note, setNote] = useState("");
+  return {
+    mustAgree: (proposal.review.change?.widened ?? []).length > 0,
+    // Consent covers what was read; another digest must be read again.
+    agreed: agreedTo === proposal.digest,
+    setAgreed: (yes: boolean) => setAgreedTo(yes ? proposal.digest : null),
+    needsNote: overlaps || isStrict(proposal.review.overlaps),
+    note,
+    setNote,
+  };
+}
+
+export function usePage(latest: Proposal) {
+  const { draft, tell, edits } = useDraft(latest);
+  const proposal = draft.held;
+  const going = useGoingOn(draft, edits, tell);
+  const conditions = useConditions(proposal, going.overlaps);
+  const [broken, setBroken] = useState<string | null>(null);
+  const may = useMay("editor");
+  const base = useBase(proposal);
+  const findings = useFindings(proposal, going.refused);
+  const parked = draft.parked !== null;
+  const changed = edits.length;
+  const stands = standing({ proposal, changed, broken, parked, ...conditions });
+  const canSave = may && !going.busy && !stands && proposal.status === "ready";
+  const canReview = may && !going.busy && changed > 0 && !broken && !parked;
+  const save = () => void going.saveIt(conditions.needsNote ? conditions.note.trim() : undefined);
+  return {
+    ...{ draft, tell, edits, proposal, may, base, findings, parked, changed, stands },
+    ...{ broken, setBroken, canSave, canReview, save, conditions },
+    ...going,
+  };
+}
+
+export type Page = ReturnType<typeof usePage>;

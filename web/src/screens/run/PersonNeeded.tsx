@@ -1,0 +1,75 @@
+// What a run needs from a person: an answer before it continues, or an approval before something is
+// sent.
+
+import { Alert, Button, Group, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Hourglass } from "lucide-react";
+import { api, refresh } from "../../api/client";
+import { useLive } from "../../api/live";
+import { count, isOver } from "../../kit/format";
+import { draftOf } from "./Calls";
+import type { Followed } from "./liveRun";
+import type { Timed } from "./timeline";
+
+/** The unanswered drafts of a run. */
+function useWaitingDrafts(drafts: string[]): string[] {
+  const asked = api.useQuery("get", "/api/v1/drafts", {
+    params: { query: { status: "pending", limit: 100 } },
+  }, { enabled: drafts.length > 0 });
+  useLive(({ kind }) => {
+    if (kind === "inbox" && drafts.length) void refresh("/api/v1/drafts");
+  });
+  const waiting = new Set(asked.data?.items.map((one) => one.id));
+  return drafts.filter((one) => waiting.has(one));
+}
+
+/** The question that it waits for, if any. */
+export function questionOf(run: Followed): string | null {
+  if (isOver(run.status)) return null;
+  const ids = run.steps.filter((one) => one.status === "waiting")
+    .map((one) => (one.output as { approval_id?: string } | null)?.approval_id);
+  return ids.find(Boolean) ?? null;
+}
+
+/** The drafts that it waits for: it continues once they are approved or discarded. */
+export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
+  if (isOver(run.status)) return [];
+  return run.steps.filter((one) => one.status === "waiting")
+    .map((one) => (one.output as { draft_id?: string } | null)?.draft_id)
+    .filter((id): id is string => Boolean(id));
+}
+
+function draftWords(awaited: number, drafts: number): string {
+  if (awaited) {
+    return `It waits for a person to approve ${count(awaited, "draft")}, and goes on after that.`;
+  }
+  return `${count(drafts, "draft")} of it ${
+    drafts > 1 ? "wait" : "waits"
+  } for a person. Nothing leaves before somebody has agreed.`;
+}
+
+/** Where a person must act before it continues, or before something is sent. */
+export function Needed({ run }: { run: Followed }) {
+  const question = questionOf(run);
+  const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));
+  const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
+  if (!question && !drafts.length) return null;
+  const text = question
+    ? "Once somebody has answered, it goes on by itself."
+    : draftWords(awaited.length, drafts.length);
+  return (
+    <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
+      <Group justify="space-between">
+        <Text size="sm">{text}</Text>
+        <Button
+          component={Link}
+          to={question ? `/inbox?item=${question}` : `/inbox?draft=${awaited[0] ?? drafts[0]}`}
+          size="compact-md"
+          variant="default"
+        >
+          {question ? "Answer it" : "Open in the inbox"}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}

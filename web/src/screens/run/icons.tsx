@@ -1,0 +1,98 @@
+// The icons and texts of steps and statuses.
+
+import {
+  Ban,
+  Bell,
+  Bot,
+  Box,
+  Braces,
+  Check,
+  Circle,
+  CircleDashed,
+  Globe,
+  Hourglass,
+  LoaderCircle,
+  type LucideIcon,
+  Mail,
+  Plug,
+  Repeat,
+  RotateCw,
+  Rows3,
+  SkipForward,
+  Sparkles,
+  SquareTerminal,
+  Timer,
+  TriangleAlert,
+  UserCheck,
+  Webhook,
+  X,
+} from "lucide-react";
+import { plain } from "../../kit/format";
+import type { SegmentKind } from "./timeline";
+
+const ACTIONS: Record<string, LucideIcon> = {
+  agent: Bot,
+  approval: UserCheck,
+  callback: Webhook,
+  delay: Timer,
+  email: Mail,
+  for_each: Repeat,
+  http_fetch: Globe,
+  item: Rows3,
+  llm_complete: Sparkles,
+  automation_llm_complete: Sparkles,
+  notification: Bell,
+  script: SquareTerminal,
+  transform_data: Braces,
+};
+
+export function ActionIcon({ action, size = 15 }: { action: string; size?: number }) {
+  const Icon = ACTIONS[action] ?? (/[._]/.test(action) ? Plug : Box);
+  return <Icon size={size} aria-hidden />;
+}
+
+const STATUSES: Record<string, [LucideIcon, string]> = {
+  succeeded: [Check, "good"],
+  failed: [X, "bad"],
+  partly_failed: [TriangleAlert, "busy"],
+  timed_out: [X, "bad"],
+  dead: [X, "bad"],
+  retrying: [RotateCw, "busy"],
+  waiting: [Hourglass, "busy"],
+  under_way: [LoaderCircle, "busy"],
+  running: [LoaderCircle, "busy"],
+  pending: [Hourglass, "busy"],
+  skipped: [SkipForward, "quiet"],
+  cancelled: [Ban, "quiet"],
+  planned: [Circle, "quiet"],
+  not_reached: [CircleDashed, "quiet"],
+};
+
+const WORDS: Record<string, string> = {
+  retrying: "waits to try again",
+  under_way: "under way",
+  planned: "still to come",
+  not_reached: "not reached",
+};
+export const statusWords = (status: string) => WORDS[status] ?? plain(status);
+
+export function StatusIcon({ status }: { status: string }) {
+  const [Icon, tone] = STATUSES[status] ?? [Circle, "quiet"];
+  const turning = status === "under_way" || status === "running";
+  return (
+    <span className={`run-status ${tone}${turning ? " turning" : ""}`}>
+      <Icon size={15} aria-hidden />
+      <span className="run-hidden">{statusWords(status)}</span>
+    </span>
+  );
+}
+
+export const SEGMENT_WORDS: Record<SegmentKind, string> = {
+  queue: "in line for a worker",
+  work: "at work",
+  failed: "a try that failed",
+  wait: "waits",
+  retry: "until the next try",
+  under_way: "under way",
+  broken_off: "broken off, then gone on with",
+};

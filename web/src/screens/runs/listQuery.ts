@@ -1,0 +1,56 @@
+// The filters of the run list, kept in the URL; and the text of one line.
+
+import type { Schemas } from "../../api/client";
+import type { operations } from "../../api/schema";
+import type { Choice } from "../automations/listQuery";
+import { isOver, modeWords, plain } from "../../kit/format";
+
+export type Query = NonNullable<operations["get_runs"]["parameters"]["query"]>;
+export type RunSummary = Schemas["RunSummary"];
+type Values = Record<string, string | undefined>;
+
+export const STATUSES: Choice[] = [
+  { value: "running", label: "Running" },
+  { value: "waiting", label: "Waiting" },
+  { value: "pending", label: "Pending" },
+  { value: "succeeded", label: "Succeeded" },
+  { value: "failed", label: "Failed" },
+  { value: "timed_out", label: "Timed out" },
+  { value: "dead", label: "Dead" },
+  { value: "cancelled", label: "Cancelled" },
+  { value: "skipped", label: "Skipped" },
+];
+export const MODES: Choice[] = [
+  { value: "live", label: "For real" },
+  { value: "dry_run", label: "Dry run" },
+  { value: "verify", label: "Verify mode" },
+];
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const known = (choices: Choice[], value: string | undefined) =>
+  choices.some((one) => one.value === value) ? value : undefined;
+
+export function asked(values: Values, automationId?: string): Query {
+  const named = automationId ?? values.automation;
+  const query: Values = {
+    status: known(STATUSES, values.status),
+    mode: known(MODES, values.mode),
+    automation_id: named && UUID.test(named) ? named : undefined,
+    trigger_id: values.trigger && UUID.test(values.trigger) ? values.trigger : undefined,
+  };
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Query;
+}
+
+/** The origin of a run: its trigger, and its mode. */
+export function madeWords(run: RunSummary): string {
+  const by = run.replay_of
+    ? "replay"
+    : run.trigger_type === "manual"
+    ? "by hand"
+    : plain(run.trigger_type);
+  return [by, modeWords(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
+}
+
+const LOST = new Set(["failed", "timed_out", "dead"]);
+/** A run that did not succeed can be replayed. */
+export const canReplay = (run: RunSummary) => isOver(run.status) && LOST.has(run.status);

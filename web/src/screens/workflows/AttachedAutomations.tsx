@@ -1,0 +1,181 @@
+// The automations attached to a workflow: their states, attach, create, detach.
+
+import { ActionIcon, Anchor, Button, Group, Menu, Select, Stack, Text } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { Link } from "@tanstack/react-router";
+import { Plus, Unlink } from "lucide-react";
+import { useState } from "react";
+import { api, type Schemas } from "../../api/client";
+import { useAct } from "../../kit/useAction";
+import { Moment } from "../../kit/Timestamp";
+import { Status } from "../../kit/Status";
+import { plain, visible } from "../../kit/format";
+import { changeWorkflow } from "./mutations";
+import { type Held, type Template, TEMPLATES, type Tied, zoneHere } from "./progress";
+import { Panel } from "./Panel";
+
+const MOST = 200;
+
+export function Attached({ held, may }: { held: Held; may: boolean }) {
+  const { busy, act } = useAct();
+  const known = api.useQuery("get", "/api/v1/automations", { params: { query: { limit: MOST } } });
+  const summaries = new Map(known.data?.items.map((one) => [one.id, one]));
+  const ids = held.automations.map((one) => one.automation_id ?? "");
+  const attach = (id: string) =>
+    void act(() => changeWorkflow(held, { automation_ids: [...ids, id] }), "Attached.");
+  const detach = ({ automation_id: id, name }: Tied) =>
+    void act(
+      () => changeWorkflow(held, { automation_ids: ids.filter((one) => one !== id) }),
+      `${name} goes its own way now.`,
+    );
+  const make = (template: Template) =>
+    void act(
+      () => changeWorkflow(held, { templates: [template], timezone: zoneHere() }),
+      "It is made, and goes with the workflow.",
+    );
+  return (
+    <Panel
+      title="Automations"
+      right={may ? <Making held={held} busy={busy} make={make} /> : null}
+    >
+      <Stack gap="md">
+        {held.automations.map((one) => (
+          <Row
+            key={one.automation_id}
+            one={one}
+            summary={summaries.get(one.automation_id ?? "")}
+            detach={may ? () => detach(one) : null}
+            busy={busy}
+          />
+        ))}
+        {held.automations.length ? null : (
+          <Text size="sm" c="dimmed">
+            Attach automations that serve this work: they start and rest with it.
+          </Text>
+        )}
+        {may ? <Attaching without={ids} busy={busy} attach={attach} /> : null}
+      </Stack>
+    </Panel>
+  );
+}
+
+type RowProps = {
+  one: Tied;
+  summary: Schemas["AutomationSummary"] | undefined;
+  detach: (() => void) | null;
+  busy: boolean;
+};
+
+function Row({ one, summary, detach, busy }: RowProps) {
+  const last = summary?.last_run;
+  const template = TEMPLATES.find(({ value }) => value === one.template);
+  return (
+    <Group justify="space-between" wrap="nowrap" align="flex-start">
+      <Stack gap={2} style={{ minWidth: 0 }}>
+        <Anchor
+          component={Link}
+          to={`/automations/${one.automation_id}`}
+          fw={600}
+          size="sm"
+          className="wrap-anywhere"
+        >
+          {visible(one.name ?? "")}
+        </Anchor>
+        <Text size="sm" c="dimmed" component="div">
+          {template ? `${template.label} · ` : ""}
+          {last
+            ? (
+              <>
+                <Anchor component={Link} to={`/runs/${last.id}`} size="sm" underline="always">
+                  {plain(last.status)}
+                </Anchor>{" "}
+                <Moment at={last.at} />
+              </>
+            )
+            : "has not run yet"}
+          {one.resumes ? " · goes on when the workflow does" : ""}
+        </Text>
+      </Stack>
+      <Group gap={4} wrap="nowrap" style={{ flexShrink: 0 }}>
+        <Status value={one.state ?? "paused"} />
+        {detach
+          ? (
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`Detach ${one.name}`}
+              title="Let it go its own way"
+              disabled={busy}
+              onClick={detach}
+            >
+              <Unlink size={15} />
+            </ActionIcon>
+          )
+          : null}
+      </Group>
+    </Group>
+  );
+}
+
+type AttachingProps = { without: string[]; busy: boolean; attach: (id: string) => void };
+
+function Attaching({ without, busy, attach }: AttachingProps) {
+  const [text, setWords] = useState("");
+  const [search] = useDebouncedValue(text.trim(), 200);
+  const found = api.useQuery("get", "/api/v1/automations", {
+    params: { query: { limit: 50, search: search || undefined } },
+  }, { placeholderData: (before) => before });
+  const data = (found.data?.items ?? []).filter((one) => !without.includes(one.id))
+    .map((one) => ({ value: one.id, label: one.name }));
+  return (
+    <Select
+      size="sm"
+      aria-label="Attach an automation"
+      placeholder="Attach an automation"
+      searchable
+      disabled={busy}
+      data={data}
+      value={null}
+      searchValue={text}
+      onSearchChange={setWords}
+      nothingFoundMessage="No other automation fits."
+      onChange={(id) => {
+        setWords("");
+        if (id) attach(id as string);
+      }}
+    />
+  );
+}
+
+type MakingProps = { held: Held; busy: boolean; make: (template: Template) => void };
+
+/** Only for a workflow with a board: they write to it. */
+function Making({ held, busy, make }: MakingProps) {
+  const made = new Set(
+    held.automations.filter((one) => one.state !== "archived").map((one) => one.template),
+  );
+  const left = TEMPLATES.filter(({ value }) => !made.has(value));
+  if (!held.board_id || !left.length) return null;
+  return (
+    <Menu position="bottom-end" shadow="md" width={300}>
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          loading={busy}
+          leftSection={<Plus size={13} />}
+        >
+          Make one
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {left.map((one) => (
+          <Menu.Item key={one.value} onClick={() => make(one.value)}>
+            <Text size="sm" fw={600}>{visible(one.label)}</Text>
+            <Text size="xs" c="dimmed">{one.description}</Text>
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

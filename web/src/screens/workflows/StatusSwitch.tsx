@@ -1,0 +1,124 @@
+// One switch for all attached automations, and its result: active, paused, or pending.
+
+import { Alert, Anchor, Button, List, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { CircleCheck, Pause, Play, TriangleAlert } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { type Answer, client } from "../../api/client";
+import { useAct } from "../../kit/useAction";
+import { count, visible } from "../../kit/format";
+import { refreshAll } from "./mutations";
+import type { Held } from "./progress";
+
+type Told = Answer<"set_workflow_status">;
+export type Switching = {
+  button: ReactNode;
+  told: Told | null;
+  to: (status: Held["status"]) => Promise<void>;
+  forget: () => void;
+};
+
+const STARTS = {
+  draft: "Start it",
+  paused: "Resume all",
+  archived: "Take it up again",
+  active: "",
+};
+
+export function useSwitching(held: Held): Switching {
+  const { busy, act } = useAct();
+  const [problem, setTold] = useState<Told | null>(null);
+  const to = async (status: Held["status"]) => {
+    await act(async () => {
+      const { data } = await client.POST("/api/v1/workflows/{workflow_id}/status", {
+        params: { path: { workflow_id: held.id } },
+        body: { status },
+      });
+      await refreshAll();
+      setTold(data ?? null);
+    });
+  };
+  const active = held.status === "active";
+  const button = (
+    <Button
+      loading={busy}
+      variant={active ? "default" : "filled"}
+      leftSection={active ? <Pause size={15} /> : <Play size={15} />}
+      onClick={() => void to(active ? "paused" : "active")}
+    >
+      {active ? "Pause all" : STARTS[held.status]}
+    </Button>
+  );
+  return { button, told: problem, to, forget: () => setTold(null) };
+}
+
+const WORDS = {
+  active: "It is active.",
+  paused: "It is paused.",
+  archived: "It is archived.",
+  draft: "It is a draft.",
+};
+
+/** Shown until dismissed: names, and reasons for the pending ones. */
+export function Switched(
+  { told: problem, held, onClose }: { told: Told | null; held: Held; onClose: () => void },
+) {
+  if (!problem) return null;
+  const { activated, paused, waiting } = problem;
+  const quiet = !activated.length && !paused.length && !waiting.length;
+  return (
+    <Alert
+      mb="lg"
+      variant="light"
+      role="status"
+      color={waiting.length ? "yellow" : "teal"}
+      icon={waiting.length ? <TriangleAlert size={18} /> : <CircleCheck size={18} />}
+      title={WORDS[problem.status]}
+      withCloseButton
+      closeButtonLabel="Close"
+      onClose={onClose}
+    >
+      <Stack gap="xs">
+        {quiet ? <Text size="sm">Its automations stay as they are.</Text> : null}
+        <Some
+          words={`${count(activated.length, "automation")} set going:`}
+          ids={activated}
+          held={held}
+        />
+        <Some
+          words={`${count(paused.length, "automation")} paused:`}
+          ids={paused}
+          held={held}
+        />
+        {waiting.length
+          ? (
+            <div>
+              <Text size="sm" fw={600}>
+                {count(waiting.length, "automation waits", "automations wait")}:
+              </Text>
+              <List size="sm">
+                {waiting.map((one) => (
+                  <List.Item key={one.automation_id}>
+                    <Anchor
+                      component={Link}
+                      to={`/automations/${one.automation_id}`}
+                      size="sm"
+                    >
+                      {visible(one.name ?? "")}
+                    </Anchor>: {one.detail}
+                  </List.Item>
+                ))}
+              </List>
+            </div>
+          )
+          : null}
+      </Stack>
+    </Alert>
+  );
+}
+
+function Some({ words: text, ids, held }: { words: string; ids: string[]; held: Held }) {
+  if (!ids.length) return null;
+  const names = new Map(held.automations.map((one) => [one.automation_id, one.name]));
+  return <Text size="sm">{text} {ids.map((id) => names.get(id) ?? id).join(", ")}.</Text>;
+}

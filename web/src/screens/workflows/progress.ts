@@ -1,0 +1,70 @@
+// The progress of a workflow and the distance of its deadlines: pure functions.
+
+import type { Answer, Schemas } from "../../api/client";
+import { count } from "../../kit/format";
+
+export type Listed = Answer<"list_workflows">["workflows"][number];
+export type Held = Answer<"get_workflow">;
+export type Kpi = Listed["kpis"][number];
+export type Deadline = Listed["deadlines"][number];
+export type Tied = Listed["automations"][number];
+export type Member = Schemas["MemberShape"];
+export type RosterRole = Listed["roster"][number]["role"];
+
+const DAY = 86_400_000;
+
+/** Today in the user's time zone: 2026-12-31. */
+export function todayOf(now = new Date()): string {
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}
+
+/** Whole days from today to that date; negative if it has passed. */
+export const daysTo = (date: string, today: string): number =>
+  Math.round((Date.parse(date) - Date.parse(today)) / DAY);
+
+export function farWords(days: number): string {
+  if (days === 0) return "today";
+  if (days === 1) return "tomorrow";
+  if (days === -1) return "yesterday";
+  return days > 0 ? `in ${count(days, "day")}` : `${count(-days, "day")} ago`;
+}
+
+/** The next deadline, if any. */
+export const nextOf = (deadlines: Deadline[], today: string): Deadline | null =>
+  [...deadlines].sort((one, two) => one.date.localeCompare(two.date))
+    .find((one) => one.date >= today) ?? null;
+
+/** The progress of a KPI, 0 to 100; computed as on the server. */
+export function percentOf({ current, target }: { current?: number | null; target: number }) {
+  if (target === 0) return current === 0 ? 100 : 0;
+  return Math.round(Math.min(Math.max((current ?? 0) / target, 0), 1) * 100);
+}
+
+/** The value of a KPI with its unit. */
+export const amount = (value: number | null | undefined, unit?: string): string =>
+  `${value === null || value === undefined ? "—" : value.toLocaleString("en")}${
+    unit ? (unit === "%" ? "%" : ` ${unit}`) : ""
+  }`;
+
+export const TEMPLATES = [
+  {
+    value: "progress_scorer",
+    label: "Keep score",
+    description: "Daily at 9:00: writes down how far each KPI has come, and tells who slips.",
+  },
+  {
+    value: "task_nudger",
+    label: "Remind of tasks",
+    description: "Daily at 8:00: a message for each open task that is due within a day.",
+  },
+  {
+    value: "milestone_reviewer",
+    label: "Review the week",
+    description: "Fridays at 18:00: a page about the KPIs, the days and the tasks.",
+  },
+] as const;
+export type Template = typeof TEMPLATES[number]["value"];
+
+/** The user's time zone. */
+export const zoneHere = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";

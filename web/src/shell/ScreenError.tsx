@@ -1,0 +1,23 @@
+// The error boundary of a screen; the rest of the page keeps working.
+
+import { Button, Stack } from "@mantine/core";
+import type { ErrorComponentProps } from "@tanstack/react-router";
+import { ProblemNote } from "../kit/QueryResult";
+
+// After a server update, an open page requests files that no longer exist.
+const isStale = (error: Error) =>
+  /dynamically imported module|Importing a module/.test(error.message);
+
+export function Broken({ error, reset }: ErrorComponentProps) {
+  const shown = error instanceof Error && isStale(error)
+    ? new Error("Mainspring was brought up to date. Load the page again.")
+    : error;
+  return (
+    <Stack>
+      <ProblemNote problem={shown} again={reset} />
+      <Button variant="default" onClick={() => location.reload()} w="fit-content">
+        Load the page again
+      </Button>
+    </Stack>
+  );
+}

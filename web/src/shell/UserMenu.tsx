@@ -1,0 +1,95 @@
+// The user menu: workspace switcher, settings, theme, and sign-out.
+
+import {
+  Avatar,
+  Box,
+  Group,
+  Menu,
+  Text,
+  UnstyledButton,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
+import { client, setCsrf } from "../api/client";
+import { unsubscribe } from "../api/push";
+import { isUnnamed, useWho } from "../api/session";
+import { useAct } from "../kit/useAction";
+import { lookAt } from "./switchWorkspace";
+import { forgetAll } from "../kit/unsentInput";
+import { visible } from "../kit/format";
+
+const SCHEMES = [
+  { value: "light", label: "Light", icon: Sun },
+  { value: "dark", label: "Dark", icon: Moon },
+  { value: "auto", label: "As the system", icon: Monitor },
+] as const;
+
+export function Person() {
+  const who = useWho();
+  const navigate = useNavigate();
+  const { act } = useAct();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
+  const look = (id: string) => act(() => lookAt(id, () => navigate({ to: "/" })));
+  const leave = () =>
+    act(async () => {
+      await client.DELETE("/api/v1/session");
+      await unsubscribe();
+      setCsrf(null);
+      forgetAll();
+      location.replace("/sign-in");
+    });
+  return (
+    <Menu width={250} position="top-start" shadow="md">
+      <Menu.Target>
+        <UnstyledButton w="100%" p="xs">
+          <Group wrap="nowrap" gap="sm">
+            <Avatar size={32} radius="xl" color="spring" name={name} />
+            <Box flex={1} style={{ minWidth: 0 }}>
+              <Text size="sm" fw={600} truncate>{visible(who.workspace.name)}</Text>
+              <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
+            </Box>
+            <ChevronsUpDown size={15} aria-hidden />
+          </Group>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Workspaces</Menu.Label>
+        {who.workspaces.map((one) => (
+          <Menu.Item
+            key={one.id}
+            onClick={() => one.id !== who.workspace.id && void look(one.id)}
+            rightSection={one.id === who.workspace.id
+              ? <Check size={14} aria-label="this one" />
+              : null}
+          >
+            {visible(one.name)}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Appearance</Menu.Label>
+        {SCHEMES.map(({ value, label, icon: Icon }) => (
+          <Menu.Item
+            key={value}
+            leftSection={<Icon size={14} />}
+            onClick={() => setColorScheme(value)}
+            rightSection={colorScheme === value ? <Check size={14} aria-label="chosen" /> : null}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<Settings size={14} />}
+          onClick={() => void navigate({ to: "/settings" })}
+        >
+          Settings
+        </Menu.Item>
+        <Menu.Item leftSection={<LogOut size={14} />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
