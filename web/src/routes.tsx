@@ -7,9 +7,9 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
-import { patiently } from "./api/lazyImport";
+import { importWhenReachable } from "./api/lazyImport";
 import { NotFound } from "./shell/NotFound";
-import { Broken } from "./shell/ScreenError";
+import { ScreenError } from "./shell/ScreenError";
 import { Shell } from "./shell/Shell";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
@@ -25,14 +25,14 @@ const outer = (path: string, load: Load) =>
     getParentRoute: () => root,
     path,
     validateSearch,
-    component: lazyRouteComponent(patiently(load)),
+    component: lazyRouteComponent(importWhenReachable(load)),
   });
 const screen = (path: string, load: Load) =>
   createRoute({
     getParentRoute: () => inside,
     path,
     validateSearch,
-    component: lazyRouteComponent(patiently(load)),
+    component: lazyRouteComponent(importWhenReachable(load)),
   });
 
 const tree = root.addChildren([
@@ -74,7 +74,7 @@ const tree = root.addChildren([
 export const router = createRouter({
   routeTree: tree,
   defaultPreload: "intent",
-  defaultErrorComponent: Broken,
+  defaultErrorComponent: ScreenError,
   defaultNotFoundComponent: NotFound,
   scrollRestoration: true,
 });

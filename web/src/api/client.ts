@@ -4,7 +4,7 @@ import { QueryClient } from "@tanstack/react-query";
 import createFetchClient, { type Middleware } from "openapi-fetch";
 import createQueryClient from "openapi-react-query";
 import { setClock } from "../kit/clock";
-import { Problem, type Told } from "./problem";
+import { Problem, type ProblemDocument } from "./problem";
 import type { components, operations, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -37,9 +37,9 @@ export const whenSignedOut = (work: () => void) => {
   onSignedOut = work;
 };
 
-async function told(response: Response): Promise<Told | null> {
+async function readProblem(response: Response): Promise<ProblemDocument | null> {
   try {
-    return await response.clone().json() as Told;
+    return await response.clone().json() as ProblemDocument;
   } catch {
     return null;
   }
@@ -55,7 +55,7 @@ const guard: Middleware = {
     setClock(response.headers.get("Date"));
     if (response.ok) return response;
     if (response.status === 401 && !schemaPath.startsWith("/api/v1/session")) onSignedOut();
-    const problem = new Problem(response.status, await told(response));
+    const problem = new Problem(response.status, await readProblem(response));
     if (workspace && problem.code === "other_workspace") onMoved();
     throw problem;
   },

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { patiently } from "./lazyImport";
+import { importWhenReachable } from "./lazyImport";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -19,16 +19,16 @@ const part = (...answers: (string | null)[]) =>
 it("does not ask for a part of the page before the server answers", async () => {
   server(null, 502, null, 200);
   const load = part("the screen");
-  expect(await patiently(load, 1)()).toBe("the screen");
+  expect(await importWhenReachable(load, 1)()).toBe("the screen");
   expect(load).toHaveBeenCalledTimes(1);
 });
 
 it("waits also when the server goes away meanwhile", async () => {
   server(200, null, null, 200);
-  expect(await patiently(part(null, "the screen"), 1)()).toBe("the screen");
+  expect(await importWhenReachable(part(null, "the screen"), 1)()).toBe("the screen");
 });
 
 it("does not wait for a part that is not there any longer", async () => {
   server(200, 200);
-  await expect(patiently(part(null, "too late"), 1)()).rejects.toThrow("not fetched");
+  await expect(importWhenReachable(part(null, "too late"), 1)()).rejects.toThrow("not fetched");
 });

@@ -7,10 +7,10 @@
 
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { refresh } from "./client";
-import { type Asking, type Heard, StreamHub, type Telling } from "./stream";
+import { type StreamEvent, StreamHub, type StreamMessage, type Subscription } from "./stream";
 
-export type { Heard } from "./stream";
-type Listener = (heard: Heard) => void;
+export type { StreamEvent } from "./stream";
+type Listener = (event: StreamEvent) => void;
 type State = "opening" | "open" | "refused" | "lost";
 
 // Sent only for runs that the request names, and only to the screen that shows the run.
@@ -23,9 +23,9 @@ const watchers = new Set<() => void>();
 /** The workspace that this page shows; null while signed out. */
 let shown: string | null = null;
 let watched: string | null = null;
-let answer: Heard | null = null;
+let answer: StreamEvent | null = null;
 let state: State = "opening";
-let link: ((asking: Asking) => void) | null = null;
+let link: ((subscription: Subscription) => void) | null = null;
 let shared = typeof SharedWorker !== "undefined";
 
 function setState(value: State) {
@@ -34,51 +34,51 @@ function setState(value: State) {
   for (const watcher of watchers) watcher();
 }
 
-function hear(telling: Telling) {
-  if (telling.type === "heard") {
-    const { heard } = telling;
+function handleMessage(message: StreamMessage) {
+  if (message.type === "heard") {
+    const { heard } = message;
     if (heard.kind === "inbox") answer = heard;
     for (const [listener, run] of [...listeners]) {
       if (!OF_ONE_RUN.has(heard.kind) || run === heard.data.run_id) listener(heard);
     }
-  } else if (telling.type === "open") {
+  } else if (message.type === "open") {
     setState("open");
-    if (telling.missed) void refresh("/api/v1/");
+    if (message.missed) void refresh("/api/v1/");
   } else {
-    setState(telling.refused ? "refused" : "lost");
+    setState(message.refused ? "refused" : "lost");
     // The stream is rejected after a sign-out or a change of workspace: reload the session.
-    if (telling.refused) void refresh("/api/v1/session");
+    if (message.refused) void refresh("/api/v1/session");
   }
 }
 
-function linkToWorker(): (asking: Asking) => void {
+function connectToWorker(): (subscription: Subscription) => void {
   const worker = new SharedWorker(new URL("./stream.worker.ts", import.meta.url), {
     type: "module",
     name: "mainspring-stream",
   });
-  worker.port.onmessage = ({ data }: MessageEvent<Telling>) => hear(data);
+  worker.port.onmessage = ({ data }: MessageEvent<StreamMessage>) => handleMessage(data);
   worker.onerror = () => {
     // The worker could not be loaded: this tab opens its own stream.
     shared = false;
     link = null;
-    follow();
+    subscribe();
   };
-  return (asking) => worker.port.postMessage(asking);
+  return (subscription) => worker.port.postMessage(subscription);
 }
 
-function linkOfThisTab(): (asking: Asking) => void {
+function connectDirectly(): (subscription: Subscription) => void {
   const hub = new StreamHub();
-  const reader = { postMessage: hear };
-  return (asking) => hub.ask(reader, asking);
+  const reader = { postMessage: handleMessage };
+  return (subscription) => hub.subscribe(reader, subscription);
 }
 
-function follow() {
-  if (shown === null || (!shared && document.hidden)) return leave();
-  link ??= shared ? linkToWorker() : linkOfThisTab();
+function subscribe() {
+  if (shown === null || (!shared && document.hidden)) return unsubscribe();
+  link ??= shared ? connectToWorker() : connectDirectly();
   link({ type: "follow", workspace: shown, run: watched });
 }
 
-function leave() {
+function unsubscribe() {
   link?.({ type: "leave" });
 }
 
@@ -87,19 +87,19 @@ export function useLiveStream(workspace: string): void {
   useEffect(() => {
     shown = workspace;
     answer = null;
-    follow();
+    subscribe();
     // A tab that becomes visible again reopens the stream without waiting for its backoff.
-    document.addEventListener("visibilitychange", follow);
-    addEventListener("online", follow);
-    addEventListener("pageshow", follow);
-    addEventListener("pagehide", leave);
+    document.addEventListener("visibilitychange", subscribe);
+    addEventListener("online", subscribe);
+    addEventListener("pageshow", subscribe);
+    addEventListener("pagehide", unsubscribe);
     return () => {
       shown = null;
-      document.removeEventListener("visibilitychange", follow);
-      removeEventListener("online", follow);
-      removeEventListener("pageshow", follow);
-      removeEventListener("pagehide", leave);
-      leave();
+      document.removeEventListener("visibilitychange", subscribe);
+      removeEventListener("online", subscribe);
+      removeEventListener("pageshow", subscribe);
+      removeEventListener("pagehide", unsubscribe);
+      unsubscribe();
       setState("opening");
     };
   }, [workspace]);
@@ -112,20 +112,20 @@ export function useLive(listener: Listener, runId?: string): void {
     latest.current = listener;
   });
   useEffect(() => {
-    const hearing: Listener = (heard) => latest.current(heard);
-    listeners.set(hearing, runId);
+    const forward: Listener = (event) => latest.current(event);
+    listeners.set(forward, runId);
     // Late subscribers get the cached counts: the stream sends them only on a change.
-    if (answer) hearing(answer);
+    if (answer) forward(answer);
     if (runId && watched !== runId) {
       watched = runId;
-      follow();
+      subscribe();
     }
     return () => {
-      listeners.delete(hearing);
+      listeners.delete(forward);
       if (runId && watched === runId) {
         watched = null;
         // Unsubscribes from the run unless another one is named in the same tick.
-        queueMicrotask(() => watched ?? follow());
+        queueMicrotask(() => watched ?? subscribe());
       }
     };
   }, [runId]);

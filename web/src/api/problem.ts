@@ -2,26 +2,26 @@
 
 import type { components } from "./schema";
 
-export type Told = components["schemas"]["Problem"];
+export type ProblemDocument = components["schemas"]["Problem"];
 export type Finding = components["schemas"]["Finding"];
 
 /** Thrown by every failed request. */
 export class Problem extends Error {
   readonly status: number;
-  readonly told: Told | null;
+  readonly document: ProblemDocument | null;
 
-  constructor(status: number, problem: Told | null) {
+  constructor(status: number, problem: ProblemDocument | null) {
     super(problem?.detail ?? "The server does not answer. Try again in a moment.");
     this.status = status;
-    this.told = problem;
+    this.document = problem;
   }
 
   get code(): string {
-    return this.told?.code ?? "no_answer";
+    return this.document?.code ?? "no_answer";
   }
 
   get findings(): Finding[] {
-    return this.told?.errors ?? [];
+    return this.document?.errors ?? [];
   }
 }
 
@@ -30,7 +30,7 @@ export function sentence(problem: unknown): string {
   if (!(problem instanceof Problem)) {
     return problem instanceof Error ? problem.message : "Something went wrong.";
   }
-  const { told: details } = problem;
+  const { document: details } = problem;
   if (!details) return problem.message;
   const only = problem.findings.length === 1 ? problem.findings[0] : undefined;
   const text = only ? only.detail : details.detail;

@@ -1,7 +1,7 @@
 // One stream for all tabs, their subscriptions, and reconnects.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { EventParser, pause, type Reader, StreamHub, type Telling } from "./stream";
+import { backoff, EventParser, StreamHub, type StreamMessage, type Subscriber } from "./stream";
 
 type Call = {
   url: URL;
@@ -30,10 +30,10 @@ const noRun = (runs: string[]) => ({
 const event = (kind: string, data: object, id = "") =>
   `${id && `id: ${id}\n`}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 
-class Tab implements Reader {
-  heard: Telling[] = [];
-  postMessage = (telling: Telling) => void this.heard.push(telling);
-  kinds = () => this.heard.map((one) => one.type === "heard" ? one.heard.kind : one.type);
+class Tab implements Subscriber {
+  received: StreamMessage[] = [];
+  postMessage = (telling: StreamMessage) => void this.received.push(telling);
+  kinds = () => this.received.map((one) => one.type === "heard" ? one.heard.kind : one.type);
 }
 
 beforeEach(() => {
@@ -77,18 +77,18 @@ it("reads events from pieces of any size, and skips what is none", () => {
 it("opens one stream for all tabs, and closes it with the last of them", async () => {
   const hub = new StreamHub();
   const tabs = Array.from({ length: 8 }, () => new Tab());
-  for (const tab of tabs) hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  for (const tab of tabs) hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
   await finish();
   expect(calls.length).toBe(1);
   calls[0]!.send(event("inbox", { drafts: 2 }, "5") + event("run", { id: "r" }, "6"));
   await finish();
   for (const tab of tabs) expect(tab.kinds()).toEqual(["open", "inbox", "run"]);
   const late = new Tab();
-  hub.ask(late, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(late, { type: "follow", workspace: "w", run: null });
   expect(late.kinds()).toEqual(["open", "inbox"]);
-  for (const tab of tabs) hub.ask(tab, { type: "leave" });
+  for (const tab of tabs) hub.subscribe(tab, { type: "leave" });
   expect(calls[0]!.signal.aborted).toBe(false);
-  hub.ask(late, { type: "leave" });
+  hub.subscribe(late, { type: "leave" });
   expect(calls[0]!.signal.aborted).toBe(true);
   expect(calls.length).toBe(1);
 });
@@ -97,7 +97,7 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   const hub = new StreamHub();
   const tabs = Array.from({ length: 6 }, () => new Tab());
   for (const [at, tab] of tabs.entries()) {
-    hub.ask(tab, { type: "follow", workspace: "w", run: `r${at}` });
+    hub.subscribe(tab, { type: "follow", workspace: "w", run: `r${at}` });
     await finish();
     calls.at(-1)!.send(event("inbox", {}, `${at}~of-a-run`));
     await finish();
@@ -106,11 +106,11 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
   expect(opened()[0]!.last).toBe("4");
   // The first tab gets the run again; the others notice no interruption.
-  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: null });
-  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
+  hub.subscribe(tabs[0]!, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(tabs[0]!, { type: "follow", workspace: "w", run: "r0" });
   await finish();
   expect(runs()).toEqual([["r0", "r5", "r4", "r3"]]);
-  hub.ask(tabs[0]!, { type: "leave" });
+  hub.subscribe(tabs[0]!, { type: "leave" });
   await finish();
   expect(runs()).toEqual([["r5", "r4", "r3", "r2"]]);
   expect(tabs[5]!.kinds()).not.toContain("lost");
@@ -119,31 +119,31 @@ it("names the runs that are followed, goes on after the last event, and leaves o
 it("comes back after a break, later each time, and says that something may be missed", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
-  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
   await finish();
   calls[0]!.send(event("inbox", {}, "9"));
   await finish();
   away = true;
   calls[0]!.end();
   await finish();
-  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: false });
-  await vi.advanceTimersByTimeAsync(pause(0) + pause(1));
+  expect(tab.received.at(-1)).toEqual({ type: "lost", refused: false });
+  await vi.advanceTimersByTimeAsync(backoff(0) + backoff(1));
   away = false;
   expect(calls.length).toBe(1);
-  await vi.advanceTimersByTimeAsync(pause(2));
-  expect(tab.heard.at(-1)).toEqual({ type: "open", missed: true });
+  await vi.advanceTimersByTimeAsync(backoff(2));
+  expect(tab.received.at(-1)).toEqual({ type: "open", missed: true });
   expect(calls[1]!.last).toBe("9");
-  expect(pause(30)).toBe(10_000);
+  expect(backoff(30)).toBe(10_000);
 });
 
 it("opens at once for a tab that comes back while it waits", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   away = true;
-  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
   await finish();
   away = false;
-  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
   await finish();
   expect(tab.kinds()).toEqual(["lost", "open"]);
 });
@@ -151,7 +151,7 @@ it("opens at once for a tab that comes back while it waits", async () => {
 it("gives up a connection that is silent for too long", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
-  hub.ask(tab, { type: "follow", workspace: "w", run: null });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
   await finish();
   await vi.advanceTimersByTimeAsync(30_000);
   calls[0]!.send(": still here\n\n");
@@ -166,43 +166,43 @@ it("says that it was refused, and does not ask again for a run that is not there
   const hub = new StreamHub();
   const tab = new Tab();
   missing.add("gone");
-  hub.ask(tab, { type: "follow", workspace: "w", run: "gone" });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: "gone" });
   await finish();
-  expect(tab.heard).toEqual([{ type: "lost", refused: true }]);
-  await vi.advanceTimersByTimeAsync(pause(0));
+  expect(tab.received).toEqual([{ type: "lost", refused: true }]);
+  await vi.advanceTimersByTimeAsync(backoff(0));
   expect(calls.at(-1)!.url.searchParams.getAll("run_id")).toEqual([]);
   calls.at(-1)!.send(event("problem", { status: 401 }));
   await finish();
-  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
+  expect(tab.received.at(-1)).toEqual({ type: "lost", refused: true });
 });
 
 it("keeps following the other runs when one of them does not exist", async () => {
   const hub = new StreamHub();
   const [one, other] = [new Tab(), new Tab()];
-  hub.ask(one, { type: "follow", workspace: "w", run: "there" });
+  hub.subscribe(one, { type: "follow", workspace: "w", run: "there" });
   missing.add("gone");
-  hub.ask(other, { type: "follow", workspace: "w", run: "gone" });
+  hub.subscribe(other, { type: "follow", workspace: "w", run: "gone" });
   await finish();
   expect(runsOf(calls.at(-1)!)).toEqual(["gone", "there"]);
-  await vi.advanceTimersByTimeAsync(pause(0));
+  await vi.advanceTimersByTimeAsync(backoff(0));
   expect(opened().map(runsOf)).toEqual([["there"]]);
-  expect(one.heard.at(-1)).toEqual({ type: "open", missed: true });
+  expect(one.received.at(-1)).toEqual({ type: "open", missed: true });
 });
 
 it("keeps following the other runs when one of them is deleted", async () => {
   const hub = new StreamHub();
   const tabs = [new Tab(), new Tab()];
-  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
-  hub.ask(tabs[1]!, { type: "follow", workspace: "w", run: "there" });
+  hub.subscribe(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
+  hub.subscribe(tabs[1]!, { type: "follow", workspace: "w", run: "there" });
   await finish();
   const [call] = opened();
   expect(runsOf(call!)).toEqual(["there", "deleted"]);
   // A tab that becomes visible subscribes again, which changes the order but not the open stream.
-  hub.ask(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
+  hub.subscribe(tabs[0]!, { type: "follow", workspace: "w", run: "deleted" });
   missing.add("deleted");
   call!.send(event("problem", noRun(runsOf(call!))));
   await finish();
-  await vi.advanceTimersByTimeAsync(pause(0));
+  await vi.advanceTimersByTimeAsync(backoff(0));
   expect(opened().map(runsOf)).toEqual([["there"]]);
 });
 
@@ -210,12 +210,12 @@ it("asks for a run again when a tab opens it again", async () => {
   const hub = new StreamHub();
   const [one, other] = [new Tab(), new Tab()];
   missing.add("late");
-  hub.ask(one, { type: "follow", workspace: "w", run: "late" });
+  hub.subscribe(one, { type: "follow", workspace: "w", run: "late" });
   await finish();
-  await vi.advanceTimersByTimeAsync(pause(0));
+  await vi.advanceTimersByTimeAsync(backoff(0));
   expect(opened().map(runsOf)).toEqual([[]]);
   missing.clear();
-  hub.ask(other, { type: "follow", workspace: "w", run: "late" });
+  hub.subscribe(other, { type: "follow", workspace: "w", run: "late" });
   await finish();
   expect(opened().map(runsOf)).toEqual([["late"]]);
 });
@@ -224,24 +224,24 @@ it("drops no run when a refusal does not name one", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   status = 404;
-  hub.ask(tab, { type: "follow", workspace: "w", run: "there" });
+  hub.subscribe(tab, { type: "follow", workspace: "w", run: "there" });
   await finish();
   calls[0]!.end();
   await finish();
-  expect(tab.heard.at(-1)).toEqual({ type: "lost", refused: true });
+  expect(tab.received.at(-1)).toEqual({ type: "lost", refused: true });
   status = 200;
-  await vi.advanceTimersByTimeAsync(pause(0));
+  await vi.advanceTimersByTimeAsync(backoff(0));
   expect(opened().map(runsOf)).toEqual([["there"]]);
 });
 
 it("has a stream for each workspace that a tab shows", async () => {
   const hub = new StreamHub();
   const [one, other] = [new Tab(), new Tab()];
-  hub.ask(one, { type: "follow", workspace: "old", run: null });
-  hub.ask(other, { type: "follow", workspace: "new", run: null });
+  hub.subscribe(one, { type: "follow", workspace: "old", run: null });
+  hub.subscribe(other, { type: "follow", workspace: "new", run: null });
   await finish();
   expect(opened().length).toBe(2);
-  hub.ask(one, { type: "follow", workspace: "new", run: null });
+  hub.subscribe(one, { type: "follow", workspace: "new", run: null });
   await finish();
   expect(opened().map((call) => call.url.searchParams.get("workspace"))).toEqual(["new"]);
 });

@@ -5,24 +5,24 @@
 // forwards each event. It reconnects with the id of the last event and exponential backoff, and
 // closes when the last tab is gone.
 
-export type Heard = { kind: string; data: Record<string, unknown> };
+export type StreamEvent = { kind: string; data: Record<string, unknown> };
 
 /** A tab's subscription: a workspace and optionally a run in it, or null to unsubscribe. */
-export type Asking =
+export type Subscription =
   | { type: "follow"; workspace: string; run: string | null }
   | { type: "leave" };
 
-export type Telling =
-  | { type: "heard"; heard: Heard }
+export type StreamMessage =
+  | { type: "heard"; heard: StreamEvent }
   /** `missed`: events may have been lost. */
   | { type: "open"; missed: boolean }
   /** The server rejected the stream, or is unreachable. */
   | { type: "lost"; refused: boolean };
 
 /** A subscriber: a message port, or a callback of the tab itself. */
-export type Reader = { postMessage: (telling: Telling) => void };
+export type Subscriber = { postMessage: (message: StreamMessage) => void };
 
-type Received = Heard & { id?: string };
+type Received = StreamEvent & { id?: string };
 
 /** The fields of a problem document that the stream reads. */
 type Problem = { errors?: { pointer: string }[] };
@@ -36,7 +36,7 @@ const SILENCE = 40_000;
 export const MOST_WATCHED = 4;
 
 /** The backoff before the next attempt, in milliseconds. */
-export function pause(failed: number): number {
+export function backoff(failed: number): number {
   return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
 }
 
@@ -63,49 +63,49 @@ export class EventParser {
 
 /** The stream of one workspace, its subscribers, and the run that each of them follows. */
 class SharedStream {
-  private readers = new Map<Reader, string | null>();
+  private subscribers = new Map<Subscriber, string | null>();
   private connection: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private state: Telling | null = null;
-  private inbox: Heard | null = null;
+  private state: StreamMessage | null = null;
+  private inbox: StreamEvent | null = null;
   private last: string | null = null;
   private failures = 0;
   private missed = false;
   /** The runs that the current request names, in order. */
-  private named: string[] = [];
+  private namedRuns: string[] = [];
   /** Unknown runs: the server rejects a stream that names one of them. */
-  private gone = new Set<string>();
+  private unknownRuns = new Set<string>();
 
   constructor(private readonly workspace: string) {}
 
   get isEmpty() {
-    return this.readers.size === 0;
+    return this.subscribers.size === 0;
   }
 
-  join(reader: Reader, run: string | null): void {
-    const isNew = !this.readers.has(reader);
-    const before = this.readers.get(reader) ?? null;
+  join(reader: Subscriber, run: string | null): void {
+    const isNew = !this.subscribers.has(reader);
+    const before = this.subscribers.get(reader) ?? null;
     // The most recent subscriber is last, so its run is the last to be dropped at the limit.
-    this.readers.delete(reader);
-    this.readers.set(reader, run);
+    this.subscribers.delete(reader);
+    this.subscribers.set(reader, run);
     // A newly opened run is expected to exist: forget an earlier rejection.
-    if (run && (isNew || run !== before)) this.gone.delete(run);
+    if (run && (isNew || run !== before)) this.unknownRuns.delete(run);
     if (isNew && this.state) reader.postMessage(this.state);
     if (isNew && this.inbox) reader.postMessage({ type: "heard", heard: this.inbox });
     // A tab receives its run from the beginning, even if another tab already follows it.
     if (run !== before || !this.connection) this.open();
   }
 
-  leave(reader: Reader): void {
-    const run = this.readers.get(reader);
-    this.readers.delete(reader);
+  unsubscribe(reader: Subscriber): void {
+    const run = this.subscribers.get(reader);
+    this.subscribers.delete(reader);
     if (this.isEmpty) this.close();
     else if (run && !this.runs.includes(run)) this.open();
   }
 
   private get runs(): string[] {
-    const named = [...this.readers.values()].reverse().filter((run) => run !== null);
-    return [...new Set(named)].filter((run) => !this.gone.has(run)).slice(0, MOST_WATCHED);
+    const named = [...this.subscribers.values()].reverse().filter((run) => run !== null);
+    return [...new Set(named)].filter((run) => !this.unknownRuns.has(run)).slice(0, MOST_WATCHED);
   }
 
   private close(): void {
@@ -120,13 +120,13 @@ class SharedStream {
     const isOver = () => connection.signal.aborted;
     this.watch();
     try {
-      const answer = await this.ask(connection.signal);
+      const answer = await this.subscribe(connection.signal);
       if (isOver()) return;
       if (!answer.ok || !answer.body) {
         const problem = await answer.json().catch(() => ({}));
-        return isOver() ? undefined : this.refuse(answer.status, problem);
+        return isOver() ? undefined : this.handleRejection(answer.status, problem);
       }
-      this.tellOpen();
+      this.broadcastOpen();
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -134,94 +134,97 @@ class SharedStream {
         if (isOver()) return;
         if (done) break;
         this.watch();
-        for (const one of parser.read(value)) this.hear(one);
+        for (const one of parser.read(value)) this.handleEvent(one);
         if (isOver()) return;
       }
     } catch {
       if (isOver()) return;
     }
-    this.lose(false);
+    this.handleDisconnect(false);
   }
 
-  private ask(signal: AbortSignal): Promise<Response> {
+  private subscribe(signal: AbortSignal): Promise<Response> {
     const query = new URLSearchParams({ workspace: this.workspace });
-    this.named = this.runs;
-    for (const run of this.named) query.append("run_id", run);
+    this.namedRuns = this.runs;
+    for (const run of this.namedRuns) query.append("run_id", run);
     const headers: HeadersInit = this.last ? { "Last-Event-ID": this.last } : {};
     return fetch(`/api/v1/stream?${query}`, { signal, headers, cache: "no-store" });
   }
 
   private watch(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.lose(false), SILENCE);
+    this.timer = setTimeout(() => this.handleDisconnect(false), SILENCE);
   }
 
-  private hear({ id, ...heard }: Received): void {
+  private handleEvent({ id, ...heard }: Received): void {
     // Only the workspace position of the id is kept; runs are sent again from the start.
     if (id) this.last = id.split("~")[0] || this.last;
     if (heard.kind === "inbox") this.inbox = heard;
     // The last event of a stream that the server has closed.
-    if (heard.kind === "problem") return this.refuse(Number(heard.data.status), heard.data);
-    this.tell({ type: "heard", heard });
+    if (heard.kind === "problem") {
+      return this.handleRejection(Number(heard.data.status), heard.data);
+    }
+    this.broadcast({ type: "heard", heard });
   }
 
-  private refuse(status: number, problem: Problem): void {
+  private handleRejection(status: number, problem: Problem): void {
     // An unknown event id, or unknown runs, each with its pointer.
     if (status === 422) this.last = null;
     for (const { pointer } of status === 404 ? problem.errors ?? [] : []) {
-      const run = this.named[Number(pointer.split("/query/run_id/")[1])];
-      if (run) this.gone.add(run);
+      const run = this.namedRuns[Number(pointer.split("/query/run_id/")[1])];
+      if (run) this.unknownRuns.add(run);
     }
     // A proxy answers with this status when its backend is down.
-    this.lose(status < 500);
+    this.handleDisconnect(status < 500);
   }
 
-  private lose(refused: boolean): void {
+  private handleDisconnect(refused: boolean): void {
     this.close();
     this.missed = true;
-    this.tellState({ type: "lost", refused });
-    this.timer = setTimeout(() => void this.open(), pause(this.failures));
+    this.broadcastState({ type: "lost", refused });
+    this.timer = setTimeout(() => void this.open(), backoff(this.failures));
     this.failures += 1;
   }
 
-  private tellOpen(): void {
+  private broadcastOpen(): void {
     const { missed } = this;
     this.failures = 0;
     this.missed = false;
-    this.tellState({ type: "open", missed });
+    this.broadcastState({ type: "open", missed });
     // A later subscriber has loaded the current state itself.
     this.state = { type: "open", missed: false };
   }
 
-  private tellState(state: Telling): void {
+  private broadcastState(state: StreamMessage): void {
     this.state = state;
-    this.tell(state);
+    this.broadcast(state);
   }
 
-  private tell(telling: Telling): void {
-    for (const reader of this.readers.keys()) reader.postMessage(telling);
+  private broadcast(message: StreamMessage): void {
+    for (const reader of this.subscribers.keys()) reader.postMessage(message);
   }
 }
 
 /** All streams of a browser: one, or briefly two while the session changes its workspace. */
 export class StreamHub {
   private streams = new Map<string, SharedStream>();
-  private workspaces = new Map<Reader, string>();
+  private workspaces = new Map<Subscriber, string>();
 
-  ask(reader: Reader, asking: Asking): void {
+  subscribe(reader: Subscriber, subscription: Subscription): void {
     const before = this.workspaces.get(reader);
-    const now = asking.type === "follow" ? asking.workspace : undefined;
-    if (before !== undefined && before !== now) this.leave(reader, before);
-    if (asking.type !== "follow") return;
-    this.workspaces.set(reader, asking.workspace);
-    const stream = this.streams.get(asking.workspace) ?? new SharedStream(asking.workspace);
-    this.streams.set(asking.workspace, stream);
-    stream.join(reader, asking.run);
+    const now = subscription.type === "follow" ? subscription.workspace : undefined;
+    if (before !== undefined && before !== now) this.unsubscribe(reader, before);
+    if (subscription.type !== "follow") return;
+    this.workspaces.set(reader, subscription.workspace);
+    const stream = this.streams.get(subscription.workspace) ??
+      new SharedStream(subscription.workspace);
+    this.streams.set(subscription.workspace, stream);
+    stream.join(reader, subscription.run);
   }
 
-  private leave(reader: Reader, workspace: string): void {
+  private unsubscribe(reader: Subscriber, workspace: string): void {
     const stream = this.streams.get(workspace);
-    stream?.leave(reader);
+    stream?.unsubscribe(reader);
     if (stream?.isEmpty) this.streams.delete(workspace);
     this.workspaces.delete(reader);
   }

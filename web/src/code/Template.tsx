@@ -16,12 +16,12 @@ import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import {
   type Allowed,
+  completionsAt,
   type Filter,
+  findOvertype,
   insertFilter,
   insertValue,
   type Name,
-  offersFor,
-  overtyped,
 } from "./completion";
 import { fromOutside, ground } from "./baseExtensions";
 
@@ -50,10 +50,10 @@ export type TemplateProps = {
 
 type Live = { current: TemplateProps };
 
-function offering(live: Live): Extension {
+function completionSource(live: Live): Extension {
   const source = (context: CompletionContext) => {
     const { names, allowed, bare = false } = live.current;
-    const found = offersFor(context.state.sliceDoc(0, context.pos), names(), allowed, bare);
+    const found = completionsAt(context.state.sliceDoc(0, context.pos), names(), allowed, bare);
     if (!found || !found.offers.length) return null;
     const typed = context.state.sliceDoc(context.pos - 1, context.pos);
     if (!context.explicit && found.from === context.pos && !/[{.|\s%]/.test(typed)) return null;
@@ -75,7 +75,7 @@ function offering(live: Live): Extension {
 const overtyping = EditorView.inputHandler.of((view, from, to, text) => {
   if (from !== to) return false;
   const { doc } = view.state;
-  const over = overtyped(text, doc.sliceString(0, from), doc.sliceString(to, to + 40));
+  const over = findOvertype(text, doc.sliceString(0, from), doc.sliceString(to, to + 40));
   if (!over) return false;
   view.dispatch({
     changes: { from, to: from + over.cut },
@@ -115,7 +115,7 @@ function extensions(live: Live, locked: Compartment, attributes: Compartment): E
     overtyping,
     braces,
     closeBrackets(),
-    offering(live),
+    completionSource(live),
     keymap.of([
       ...closeBracketsKeymap,
       ...completionKeymap,

@@ -5,16 +5,16 @@ export type Name = { name: string; about?: string; sample?: unknown; inside?: ()
 export type Filter = { name: string; parameters: string[]; description: string };
 export type Test = { name: string; description: string };
 export type Allowed = { filters: Filter[]; tests: Test[] };
-export type Offer = {
+export type Completion = {
   label: string;
   detail?: string;
   kind: "name" | "filter" | "test";
   apply: string;
 };
-export type Offers = { from: number; offers: Offer[] };
+export type Completions = { from: number; offers: Completion[] };
 
 /** The text inserted for a filter: its name and its required arguments. */
-export function spellFilter(filter: Filter): string {
+export function formatFilter(filter: Filter): string {
   const needed = filter.parameters.filter((one) => !one.includes("="));
   return needed.length
     ? `${filter.name}(${needed.map((one) => `"${one}"`).join(", ")})`
@@ -33,7 +33,7 @@ export function expressionAt(before: string, bare: boolean): number | null {
  * Whether a typed key moves over automatically inserted text: how many of the following characters
  * are replaced and how far the caret moves; null: the key is inserted as usual.
  */
-export function overtyped(
+export function findOvertype(
   key: string,
   before: string,
   after: string,
@@ -80,29 +80,29 @@ function inside(names: Name[], path: string[]): Name[] {
 const isPlain = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 /** All completions at this position. */
-export function offersFor(
+export function completionsAt(
   before: string,
   names: Name[],
   allowed: Allowed,
   bare: boolean,
-): Offers | null {
+): Completions | null {
   const start = expressionAt(before, bare);
   if (start === null) return null;
   const expression = before.slice(start);
   if (isInText(expression)) return null;
   const filter = /\|\s*([A-Za-z_]\w*)?$/.exec(expression);
   if (filter) {
-    const offers = allowed.filters.map((one): Offer => ({
+    const offers = allowed.filters.map((one): Completion => ({
       label: one.name,
       detail: one.description,
       kind: "filter",
-      apply: spellFilter(one),
+      apply: formatFilter(one),
     }));
     return { from: before.length - (filter[1]?.length ?? 0), offers };
   }
   const test = /\bis\s+(?:not\s+)?([A-Za-z_]\w*)?$/.exec(expression);
   if (test) {
-    const offers = allowed.tests.map((one): Offer => ({
+    const offers = allowed.tests.map((one): Completion => ({
       label: one.name,
       detail: one.description,
       kind: "test",
@@ -113,7 +113,7 @@ export function offersFor(
   return namesFor(before, expression, names);
 }
 
-function namesFor(before: string, expression: string, names: Name[]): Offers | null {
+function namesFor(before: string, expression: string, names: Name[]): Completions | null {
   const written = /((?:[A-Za-z_]\w*|\d+|\.|\[\d+\])*)$/.exec(expression)?.[1] ?? "";
   if (/^\d/.test(written)) return null;
   const parts = written.replaceAll("[", ".").replaceAll("]", "").split(".");
@@ -136,7 +136,7 @@ function namesFor(before: string, expression: string, names: Name[]): Offers | n
  * A path in template syntax: steps.fetch.rows[0].title, with brackets for keys that are no
  * identifiers.
  */
-export function spellPath(parts: (string | number)[]): string {
+export function formatPath(parts: (string | number)[]): string {
   return parts.reduce<string>((made, part) => {
     if (typeof part === "number" || /^[0-9]+$/.test(part)) return `${made}[${part}]`;
     if (isPlain(part)) return made ? `${made}.${part}` : part;
@@ -160,7 +160,7 @@ export function insertValue(text: string, caret: number, path: string, bare: boo
  * braces.
  */
 export function insertFilter(text: string, caret: number, filter: Filter): Edit {
-  const message = ` | ${spellFilter(filter)}`;
+  const message = ` | ${formatFilter(filter)}`;
   let at = caret;
   while (/[\w.]/.test(text[at] ?? "")) at += 1;
   const open = text.lastIndexOf("{{", at);

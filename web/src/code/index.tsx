@@ -2,14 +2,14 @@
 
 import { Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
-import { patiently } from "../api/lazyImport";
+import { importWhenReachable } from "../api/lazyImport";
 import type { DiffProps } from "./Diff";
 import type { EditorProps } from "./Editor";
 import type { TemplateProps } from "./Template";
 
-const LazyEditor = lazy(patiently(() => import("./Editor")));
-const LazyDiff = lazy(patiently(() => import("./Diff")));
-const LazyTemplate = lazy(patiently(() => import("./Template")));
+const LazyEditor = lazy(importWhenReachable(() => import("./Editor")));
+const LazyDiff = lazy(importWhenReachable(() => import("./Diff")));
+const LazyTemplate = lazy(importWhenReachable(() => import("./Template")));
 
 export function CodeEditor(props: EditorProps) {
   return (

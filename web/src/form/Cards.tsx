@@ -5,17 +5,17 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { useFormContext } from "./formContext";
 import { useFindings } from "./findings";
-import { useFold } from "./focus";
-import { ItemMenu, type Moves } from "./List";
-import { Said } from "./Frame";
-import { count } from "../kit/format";
+import { useCollapsible } from "./focus";
+import { type ItemActions, ItemMenu } from "./List";
+import { FindingMessages } from "./Frame";
+import { formatCount } from "../kit/format";
 
 type Props = {
   at: string;
   title: string;
   sub?: ReactNode;
   icon?: ReactNode;
-  moves: Moves;
+  moves: ItemActions;
   what: string;
   openAtFirst: boolean;
   children: () => ReactNode;
@@ -26,16 +26,16 @@ function Count({ at }: { at: string }) {
   const errors = findings.filter((one) => one.level === "error").length;
   const others = findings.filter((one) => one.level === "warning").length;
   if (errors) {
-    return <Badge color="red" variant="light" tt="none">{count(errors, "problem")}</Badge>;
+    return <Badge color="red" variant="light" tt="none">{formatCount(errors, "problem")}</Badge>;
   }
   return others
-    ? <Badge color="yellow" variant="light" tt="none">{count(others, "warning")}</Badge>
+    ? <Badge color="yellow" variant="light" tt="none">{formatCount(others, "warning")}</Badge>
     : null;
 }
 
 export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, children }: Props) {
   const form = useFormContext();
-  const [isOpen, setOpen] = useFold(at, openAtFirst);
+  const [isOpen, setOpen] = useCollapsible(at, openAtFirst);
   const own = useFindings(at, false);
   return (
     <Paper withBorder radius="md" p="sm" className="fold-card" data-pointer={at}>
@@ -61,7 +61,7 @@ export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, child
           {form.readOnly ? null : <ItemMenu moves={moves} what={what} at={at} />}
         </Group>
       </Group>
-      <Said findings={own} />
+      <FindingMessages findings={own} />
       {isOpen ? <div className="card-body">{children()}</div> : null}
     </Paper>
   );

@@ -3,15 +3,15 @@
 import { Group, Stack, Text, TextInput } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useMemo } from "react";
-import { capital, cronWords } from "../kit/format";
-import { closest, nextMoments, readCron, wallClock, wallWords } from "./cron";
+import { capitalize, describeCron } from "../kit/format";
+import { formatLocalTime, localTime, nextFireTimes, parseCron, shortestInterval } from "./cron";
 import { useFormContext } from "./formContext";
-import { Frame, type Made, useField } from "./Frame";
+import { type FieldProps, Frame, useField } from "./Frame";
 import { above, under, valueAt } from "./pointers";
 
 const OFTEN = 15;
 
-export function CronField(made: Made) {
+export function CronField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const line = typeof made.value === "string" ? made.value : "";
@@ -19,7 +19,7 @@ export function CronField(made: Made) {
     <Frame
       made={made}
       words={words}
-      more={<Moments line={line} at={made.at} isWarned={words.findings.length > 0} />}
+      more={<FireTimes line={line} at={made.at} isWarned={words.findings.length > 0} />}
     >
       <TextInput
         id={words.id}
@@ -36,24 +36,24 @@ export function CronField(made: Made) {
   );
 }
 
-function Moments({ line, at, isWarned }: { line: string; at: string; isWarned: boolean }) {
+function FireTimes({ line, at, isWarned }: { line: string; at: string; isWarned: boolean }) {
   const form = useFormContext();
   const named = valueAt(form.current(), under(above(at), "timezone"));
   const zone = typeof named === "string" && named ? named : "UTC";
-  const cron = useMemo(() => readCron(line), [line]);
+  const cron = useMemo(() => parseCron(line), [line]);
   const next = useMemo(() => {
-    const now = wallClock(zone, new Date());
-    return cron && now ? nextMoments(cron, now, 3) : [];
+    const now = localTime(zone, new Date());
+    return cron && now ? nextFireTimes(cron, now, 3) : [];
   }, [cron, zone]);
   if (!cron) return null;
-  const spelt = cronWords(line);
-  const gap = closest(cron);
+  const spelt = describeCron(line);
+  const gap = shortestInterval(cron);
   return (
     <Stack gap={4} mt={6} aria-live="polite">
       <Text size="sm" c="dimmed">
-        {spelt ? `${capital(spelt)}. ` : ""}
+        {spelt ? `${capitalize(spelt)}. ` : ""}
         {next.length
-          ? `Next: ${next.map(wallWords).join(" · ")}, on the clock of ${zone}.`
+          ? `Next: ${next.map(formatLocalTime).join(" · ")}, on the clock of ${zone}.`
           : "It never comes."}
       </Text>
       {gap < OFTEN && !isWarned

@@ -6,18 +6,18 @@ import { Alert, Box, Button, Group, SegmentedControl, Skeleton, Stack } from "@m
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import { CodeEditor, Diff } from "../code";
-import { ProblemNote, Slow } from "../kit/QueryResult";
+import { ProblemNote, SlowNote } from "../kit/QueryResult";
 import { checkDefinition } from "./check";
 import { FormProvider } from "./formContext";
 import { FindingList } from "./FindingList";
-import { inWordsOfForm } from "./findings";
+import { withSectionNames } from "./findings";
 import { focusPointer } from "./focus";
-import { placeWords, same } from "./pointers";
-import { readJson, spellJson } from "./text";
+import { describePointer, isEqualJson } from "./pointers";
+import { parseJson, spellJson } from "./text";
 import { useCheck } from "./useCheck";
 import type { Finding, Json, Samples } from "./values";
 import { useVocabulary, type Vocabulary } from "./vocabulary";
-import { Whole } from "./DefinitionForm";
+import { DefinitionForm } from "./DefinitionForm";
 
 export type DefinitionEditorProps = {
   value: unknown;
@@ -48,7 +48,7 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
       <Skeleton height={38} width={220} />
       <Skeleton height={180} radius="lg" />
       <Skeleton height={320} radius="lg" />
-      <Slow words="Fetching what steps can do …" />
+      <SlowNote words="Fetching what steps can do …" />
     </Stack>
   );
 }
@@ -64,14 +64,14 @@ function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean
       last.current = undefined;
       return;
     }
-    if (!same(last.current, value)) setText(spellJson(value));
+    if (!isEqualJson(last.current, value)) setText(spellJson(value));
     last.current = value;
   }, [value, isSeen]);
-  const read = useMemo(() => (isSeen && text ? readJson(text) : null), [text, isSeen]);
+  const read = useMemo(() => (isSeen && text ? parseJson(text) : null), [text, isSeen]);
   const problem = read && "problem" in read ? read.problem : null;
   const write = (next: string) => {
     setText(next);
-    const now = readJson(next);
+    const now = parseJson(next);
     if ("problem" in now) return;
     last.current = now.value;
     onChange(now.value as Json);
@@ -88,7 +88,7 @@ function useBroken(
 ) {
   const [fields, setFields] = useState<ReadonlyMap<string, string>>(new Map());
   const [first] = fields;
-  const inField = first ? `At ${placeWords(value, first[0])}: ${first[1]}` : null;
+  const inField = first ? `At ${describePointer(value, first[0])}: ${first[1]}` : null;
   const text = problem ?? inField;
   const tell = useRef(onBroken);
   tell.current = onBroken;
@@ -103,7 +103,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
   const json = useText(value, onChange, view === "json");
   const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
   const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
-  const answer = useMemo(() => (props.findings ?? NONE).map(inWordsOfForm), [props.findings]);
+  const answer = useMemo(() => (props.findings ?? NONE).map(withSectionNames), [props.findings]);
   const findings = useCheck(value, readOnly ? null : check, answer);
   useEffect(() => {
     if (!broken.words) setRefused(null);
@@ -133,7 +133,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
       <Views view={view} turn={turn} hasChanges={compareWith !== undefined} />
       {refused
         ? (
-          <Refusal
+          <ParseError
             words={refused}
             onTakeBack={view === "json" ? json.takeBack : undefined}
           />
@@ -142,7 +142,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
       <FindingList findings={findings} document={value} onOpen={open} />
       {view === "form"
         ? (
-          <Formed
+          <FormView
             given={props}
             findings={findings}
             samples={samples}
@@ -151,7 +151,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
           />
         )
         : null}
-      {view === "json" ? <Written json={json} readOnly={readOnly} /> : null}
+      {view === "json" ? <JsonView json={json} readOnly={readOnly} /> : null}
       {view === "changes"
         ? (
           <Diff
@@ -184,7 +184,7 @@ const Views = memo(
   ),
 );
 
-type FormedProps = {
+type FormViewProps = {
   given: DefinitionEditorProps;
   findings: Finding[];
   samples?: Samples;
@@ -192,7 +192,7 @@ type FormedProps = {
   setFields: (broken: ReadonlyMap<string, string>) => void;
 };
 
-function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps) {
+function FormView({ given, findings, samples, vocabulary, setFields }: FormViewProps) {
   const secrets = api.useQuery("get", "/api/v1/secrets", {}, { staleTime: 60_000, retry: false });
   const names = useMemo(() => secrets.data?.secrets.map((one) => one.name) ?? [], [secrets.data]);
   return (
@@ -208,12 +208,12 @@ function Formed({ given, findings, samples, vocabulary, setFields }: FormedProps
       vocabulary={vocabulary}
       onBroken={setFields}
     >
-      <Whole value={given.value} />
+      <DefinitionForm value={given.value} />
     </FormProvider>
   );
 }
 
-function Refusal({ words: text, onTakeBack }: { words: string; onTakeBack?: () => void }) {
+function ParseError({ words: text, onTakeBack }: { words: string; onTakeBack?: () => void }) {
   return (
     <Alert color="yellow" variant="light" title="Not yet" role="alert">
       {text} What you wrote stays here until it can be read.
@@ -230,7 +230,7 @@ function Refusal({ words: text, onTakeBack }: { words: string; onTakeBack?: () =
   );
 }
 
-function Written({ json, readOnly }: { json: ReturnType<typeof useText>; readOnly: boolean }) {
+function JsonView({ json, readOnly }: { json: ReturnType<typeof useText>; readOnly: boolean }) {
   return (
     <Stack gap="xs">
       <CodeEditor

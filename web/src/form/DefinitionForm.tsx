@@ -6,12 +6,12 @@ import { memo, type ReactNode, useCallback } from "react";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
-import { useFold } from "./focus";
-import { Said } from "./Frame";
+import { useCollapsible } from "./focus";
+import { FindingMessages } from "./Frame";
 import { Fields } from "./Group";
 import { isObject, under } from "./pointers";
 import { JsonField } from "./JsonField";
-import { settledOnce } from "./schema";
+import { resolveSchemaOnce } from "./schema";
 import { StepCards } from "./Steps";
 import { Triggers } from "./Triggers";
 import type { Json, Schema } from "./values";
@@ -22,7 +22,7 @@ const OWN = [...FIRST, "triggers", "plan", "inputs", "execution", "retention"];
 const OTHERS = ["schema_version", "description", "intent", "grants", "writes", "metadata"];
 const REST = ["inputs", "execution", "retention"];
 
-type PartProps = {
+type FormSectionProps = {
   title: string;
   words?: string;
   at?: string;
@@ -31,13 +31,13 @@ type PartProps = {
   children: ReactNode;
 };
 
-function Part({ title, words: text, at, folds, children }: PartProps) {
+function FormSection({ title, words: text, at, folds, children }: FormSectionProps) {
   const holds = useCallback(
     (wanted: string) =>
       !!folds?.some((one) => wanted === under("", one) || wanted.startsWith(`${under("", one)}/`)),
     [folds],
   );
-  const [isOpen, setOpen] = useFold("", folds === undefined, holds);
+  const [isOpen, setOpen] = useCollapsible("", folds === undefined, holds);
   const Icon = isOpen ? ChevronDown : ChevronRight;
   return (
     <Paper withBorder radius="lg" className="part">
@@ -64,7 +64,7 @@ function Part({ title, words: text, at, folds, children }: PartProps) {
   );
 }
 
-const Here = ({ at }: { at: string }) => <Said findings={useFindings(at, false)} />;
+const Here = ({ at }: { at: string }) => <FindingMessages findings={useFindings(at, false)} />;
 
 /** A value that should be a list but is not is shown as JSON. */
 const Odd = ({ name, value }: { name: string; value: unknown }) => (
@@ -85,10 +85,10 @@ const isList = (value: unknown) => value === undefined || Array.isArray(value);
 function useTop() {
   const form = useFormContext();
   const root = form.vocabulary!.definition;
-  return { root, top: settledOnce(root, root) };
+  return { root, top: resolveSchemaOnce(root, root) };
 }
 
-function Own({ name, value }: { name: string; value: unknown }) {
+function OwnFields({ name, value }: { name: string; value: unknown }) {
   const { root, top } = useTop();
   if (!top.properties[name]) return null;
   return (
@@ -107,42 +107,42 @@ function Own({ name, value }: { name: string; value: unknown }) {
 // Each section receives only its own values: a key press in one rerenders none of the others.
 
 const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
-  <Part title="What it is">
+  <FormSection title="What it is">
     <Stack gap="md">
-      <Own name="name" value={name} />
-      <Own name="goal" value={goal} />
+      <OwnFields name="name" value={name} />
+      <OwnFields name="goal" value={goal} />
     </Stack>
-  </Part>
+  </FormSection>
 ));
 
 const Starts = memo(({ value }: { value: unknown }) => (
-  <Part title="What starts it" at="/triggers">
+  <FormSection title="What starts it" at="/triggers">
     {isList(value)
       ? <Triggers at="/triggers" value={value} />
       : <Odd name="triggers" value={value} />}
-  </Part>
+  </FormSection>
 ));
 
 const Plan = memo(({ value }: { value: unknown }) => (
-  <Part title="What it does" words="Steps run from top to bottom." at="/plan">
+  <FormSection title="What it does" words="Steps run from top to bottom." at="/plan">
     <div data-pointer="/plan">
       {isList(value) ? <StepCards at="/plan" value={value} /> : <Odd name="plan" value={value} />}
     </div>
-  </Part>
+  </FormSection>
 ));
 
 const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
-  <Part
+  <FormSection
     title="Inputs and bounds"
     words="What a run is given, and what it may use at most."
     folds={REST}
   >
     <Stack gap="md">
-      <Own name="inputs" value={given.inputs} />
-      <Own name="execution" value={given.execution} />
-      <Own name="retention" value={given.retention} />
+      <OwnFields name="inputs" value={given.inputs} />
+      <OwnFields name="execution" value={given.execution} />
+      <OwnFields name="retention" value={given.retention} />
     </Stack>
-  </Part>
+  </FormSection>
 ));
 
 const isRest = (name: string) => !OWN.includes(name);
@@ -151,9 +151,9 @@ const Rest = memo(
   function Rest({ value }: { value: Json }) {
     const { root, top } = useTop();
     return (
-      <Part title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
+      <FormSection title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
         <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />
-      </Part>
+      </FormSection>
     );
   },
   ({ value: one }, { value: other }) => {
@@ -162,7 +162,7 @@ const Rest = memo(
   },
 );
 
-export function Whole({ value }: { value: unknown }) {
+export function DefinitionForm({ value }: { value: unknown }) {
   if (!isObject(value)) {
     return (
       <JsonField

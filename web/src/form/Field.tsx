@@ -6,31 +6,31 @@ import { Braces } from "lucide-react";
 import { memo, useState } from "react";
 import { CronField } from "./CronField";
 import { useFormContext } from "./formContext";
-import type { Made } from "./Frame";
+import type { FieldProps } from "./Frame";
 import { GroupField } from "./Group";
 import { JsonField } from "./JsonField";
 import { ListField } from "./List";
 import { MapField } from "./Map";
 import {
+  BooleanField,
   ChoiceField,
   ChoicesField,
   LineField,
   NumberField,
-  OfferedField,
+  SuggestField,
   TextField,
-  YesField,
   ZoneField,
 } from "./ScalarFields";
-import { hint, type Kind, kindOf, settledOnce, typesOf } from "./schema";
+import { hint, type Kind, kindOf, resolveSchemaOnce, typesOf } from "./schema";
 import { StepsField } from "./Steps";
 import { TemplateField } from "./TemplateField";
 import { TypescriptField } from "./Typescript";
 import { VariantsField } from "./Variants";
 
-const FIELDS: Record<Kind, (made: Made) => React.ReactNode> = {
+const FIELDS: Record<Kind, (made: FieldProps) => React.ReactNode> = {
   choice: ChoiceField,
   choices: ChoicesField,
-  yes: YesField,
+  yes: BooleanField,
   number: NumberField,
   zone: ZoneField,
   cron: CronField,
@@ -59,7 +59,7 @@ export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around
     ? false
     : around || schema["x-mainspring-scope"] === "run";
 
-function Swap({ made }: { made: Made }) {
+function Swap({ made }: { made: FieldProps }) {
   const form = useFormContext();
   return (
     <Tooltip label="Use a template instead">
@@ -77,7 +77,7 @@ function Swap({ made }: { made: Made }) {
   );
 }
 
-function offersOf(made: Made, form: ReturnType<typeof useFormContext>): string[] | null {
+function offersOf(made: FieldProps, form: ReturnType<typeof useFormContext>): string[] | null {
   const source = hint(made.schema, "source");
   if (!form.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
     return null;
@@ -88,15 +88,15 @@ function offersOf(made: Made, form: ReturnType<typeof useFormContext>): string[]
     : null;
 }
 
-function Shown(given: Made) {
+function Shown(given: FieldProps) {
   const form = useFormContext();
-  const schema = settledOnce(given.schema, given.root);
+  const schema = resolveSchemaOnce(given.schema, given.root);
   const templated = takesTemplates(schema, given.templated);
-  const made: Made = { ...given, schema, templated };
+  const made: FieldProps = { ...given, schema, templated };
   const [held, hold] = useState<Kind | null>(null);
   const kind = held ?? kindOf(made);
   const offers = offersOf(made, form);
-  if (offers && kind !== "json") return <OfferedField made={made} offers={offers} />;
+  if (offers && kind !== "json") return <SuggestField made={made} offers={offers} />;
   const Control = FIELDS[kind];
   // Any value: text is written without JSON quotes.
   const isFree = templated && !typesOf(schema).length && kind === "json" &&
@@ -122,7 +122,7 @@ function Shown(given: Made) {
   );
 }
 
-function TemplateOrJson({ made }: { made: Made }) {
+function TemplateOrJson({ made }: { made: FieldProps }) {
   const form = useFormContext();
   return <JsonField {...made} onText={() => form.set(made.at, "{{  }}")} />;
 }

@@ -2,8 +2,8 @@
 
 import { Alert, Anchor, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
-import { count, visible } from "../kit/format";
-import { placeWords } from "./pointers";
+import { escapeInvisible, formatCount } from "../kit/format";
+import { describePointer } from "./pointers";
 import type { Finding } from "./values";
 
 const MOST = 8;
@@ -18,7 +18,7 @@ export function FindingList({ findings, document, onOpen }: Props) {
       color="red"
       variant="light"
       icon={<TriangleAlert size={16} />}
-      title={`${count(errors.length, "place")} to mend`}
+      title={`${formatCount(errors.length, "place")} to mend`}
     >
       <Stack gap={4}>
         {errors.slice(0, MOST).map(({ pointer, detail }) => (
@@ -31,13 +31,13 @@ export function FindingList({ findings, document, onOpen }: Props) {
               td="underline"
               onClick={() => onOpen(pointer)}
             >
-              {visible(placeWords(document, pointer))}
+              {escapeInvisible(describePointer(document, pointer))}
             </Anchor>
-            : {visible(detail)}
+            : {escapeInvisible(detail)}
           </Text>
         ))}
         {errors.length > MOST
-          ? <Text size="sm">And {count(errors.length - MOST, "more", "more")}.</Text>
+          ? <Text size="sm">And {formatCount(errors.length - MOST, "more", "more")}.</Text>
           : null}
       </Stack>
     </Alert>

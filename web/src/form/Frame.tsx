@@ -13,14 +13,14 @@ import {
 } from "@mantine/core";
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { type ReactNode, useId } from "react";
-import { visible } from "../kit/format";
+import { escapeInvisible } from "../kit/format";
 import { useFormContext } from "./formContext";
 import { useFindings } from "./findings";
 import { hintOf, titleOf } from "./schema";
 import type { Finding, Schema } from "./values";
 
 /** The props of every field. */
-export type Made = {
+export type FieldProps = {
   name: string;
   schema: Schema;
   root: Schema;
@@ -37,7 +37,7 @@ const LOOKS = {
   note: { Icon: Info, color: "var(--quiet)", word: "Note: " },
 };
 
-export function Said({ findings, id }: { findings: readonly Finding[]; id?: string }) {
+export function FindingMessages({ findings, id }: { findings: readonly Finding[]; id?: string }) {
   if (!findings.length) return null;
   return (
     <Stack gap={4} mt={6} id={id}>
@@ -56,8 +56,8 @@ export function Said({ findings, id }: { findings: readonly Finding[]; id?: stri
             </Box>
             <Text size="sm" className="wrap-anywhere" c="inherit">
               <VisuallyHidden>{word}</VisuallyHidden>
-              {visible(detail)}
-              {suggestion ? ` ${visible(suggestion)}` : ""}
+              {escapeInvisible(detail)}
+              {suggestion ? ` ${escapeInvisible(suggestion)}` : ""}
             </Text>
           </Group>
         );
@@ -70,7 +70,7 @@ export const isWrong = (findings: readonly Finding[]) =>
   findings.some((one) => one.level === "error");
 
 /** The ids and texts of a field, for its frame and its control. */
-export function useField(made: Made, deep = false) {
+export function useField(made: FieldProps, deep = false) {
   const id = useId();
   const findings = useFindings(made.at, deep);
   const title = titleOf(made.name, made.schema);
@@ -88,10 +88,10 @@ export function useField(made: Made, deep = false) {
   };
 }
 
-type Words = ReturnType<typeof useField>;
+type FieldTexts = ReturnType<typeof useField>;
 type Props = {
-  made: Made;
-  words: Words;
+  made: FieldProps;
+  words: FieldTexts;
   children: ReactNode;
   /** Small buttons to the right of the label. */
   aside?: ReactNode;
@@ -102,7 +102,7 @@ type Props = {
   more?: ReactNode;
 };
 
-function TakeOut({ made, title }: { made: Made; title: string }) {
+function RemoveButton({ made, title }: { made: FieldProps; title: string }) {
   const form = useFormContext();
   return (
     <Tooltip label="Leave it out">
@@ -136,17 +136,17 @@ export function Frame({ made, words, children, aside, unlabelled, removable, mor
           >
             {title}
           </Input.Label>
-          {isCode ? <Code fz={11}>{visible(made.name)}</Code> : null}
+          {isCode ? <Code fz={11}>{escapeInvisible(made.name)}</Code> : null}
         </Group>
         <Group gap={2} wrap="nowrap">
           {aside}
-          {canTakeOut ? <TakeOut made={made} title={title} /> : null}
+          {canTakeOut ? <RemoveButton made={made} title={title} /> : null}
         </Group>
       </Group>
       {children}
       {more}
       {hint ? <Input.Description id={`${id}-hint`} mt={4}>{hint}</Input.Description> : null}
-      <Said findings={findings} id={`${id}-said`} />
+      <FindingMessages findings={findings} id={`${id}-said`} />
     </Box>
   );
 }

@@ -7,10 +7,10 @@ import { useCallback, useState } from "react";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
-import { useFold } from "./focus";
-import { type Made, Said } from "./Frame";
+import { useCollapsible } from "./focus";
+import { type FieldProps, FindingMessages } from "./Frame";
 import { isObject, under } from "./pointers";
-import { hintOf, isSmall, kindOf, settledOnce, startOf, titleOf } from "./schema";
+import { hintOf, initialValue, isSmall, kindOf, resolveSchemaOnce, titleOf } from "./schema";
 import type { Json, Schema } from "./values";
 
 const NO_SCHEMA: Schema = {};
@@ -31,7 +31,7 @@ type Props = Holder & {
 };
 const NO_NAMES: readonly string[] = [];
 
-function madeFor({ schema, root, value, at, templated }: Holder, name: string): Made {
+function propsFor({ schema, root, value, at, templated }: Holder, name: string): FieldProps {
   const known: Schema | undefined = schema.properties?.[name];
   const held = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return {
@@ -46,15 +46,17 @@ function madeFor({ schema, root, value, at, templated }: Holder, name: string): 
 }
 
 /** Small fields side by side, large ones on their own line. */
-export function Grid({ fields }: { fields: Made[] }) {
-  const rows: Made[][] = [];
+export function Grid({ fields }: { fields: FieldProps[] }) {
+  const rows: FieldProps[][] = [];
   for (const made of fields) {
-    const schema = settledOnce(made.schema, made.root);
+    const schema = resolveSchemaOnce(made.schema, made.root);
     const small = isSmall(kindOf({ ...made, schema }));
     const last = rows.at(-1);
     if (
       small && last && last.length < 2 &&
-      last.every((one) => isSmall(kindOf({ ...one, schema: settledOnce(one.schema, one.root) })))
+      last.every((one) =>
+        isSmall(kindOf({ ...one, schema: resolveSchemaOnce(one.schema, one.root) }))
+      )
     ) {
       last.push(made);
     } else rows.push([made]);
@@ -63,7 +65,7 @@ export function Grid({ fields }: { fields: Made[] }) {
     <div className="fields">
       {rows.flat().map((made) => {
         const small = isSmall(
-          kindOf({ ...made, schema: settledOnce(made.schema, made.root) }),
+          kindOf({ ...made, schema: resolveSchemaOnce(made.schema, made.root) }),
         );
         return (
           <div key={made.name} className={small ? undefined : "wide"}>
@@ -89,7 +91,7 @@ function Unknown(
     );
   return (
     <Fieldset legend={text} variant="filled">
-      <Grid fields={names.map((name) => madeFor(holder, name))} />
+      <Grid fields={names.map((name) => propsFor(holder, name))} />
       {form.readOnly ? null : (
         <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
           Take them out
@@ -133,8 +135,8 @@ export function Fields(props: Props) {
   const mayHoldMore = schema.additionalProperties !== false;
   return (
     <Stack gap="md">
-      <Orphans at={at} names={[...known, ...unknown, ...leave]} />
-      {first.length ? <Grid fields={first.map((name) => madeFor(holder, name))} /> : null}
+      <UnmatchedFindings at={at} names={[...known, ...unknown, ...leave]} />
+      {first.length ? <Grid fields={first.map((name) => propsFor(holder, name))} /> : null}
       {unknown.length
         ? (
           <Unknown
@@ -150,13 +152,13 @@ export function Fields(props: Props) {
 }
 
 /** Findings about pointers inside that have no field. */
-function Orphans({ at, names }: { at: string; names: string[] }) {
+function UnmatchedFindings({ at, names }: { at: string; names: string[] }) {
   const findings = useFindings(at, true);
   const fields = names.map((name) => under(at, name));
   const mine = findings.filter(({ pointer }) =>
     !fields.some((one) => pointer === one || pointer.startsWith(`${one}/`))
   );
-  return mine.length ? <Said findings={mine} /> : null;
+  return mine.length ? <FindingMessages findings={mine} /> : null;
 }
 
 type MoreProps = { holder: Holder; names: string[]; words?: string };
@@ -171,7 +173,7 @@ function More({ holder, names, words: text = "More settings" }: MoreProps) {
   const said = useFindings(holder.at, true).some(({ pointer, level }) =>
     level === "error" && holds(pointer)
   );
-  const [isOpen, setOpen] = useFold(holder.at, false, holds);
+  const [isOpen, setOpen] = useCollapsible(holder.at, false, holds);
   const open = isOpen || said;
   return (
     <Box>
@@ -189,7 +191,7 @@ function More({ holder, names, words: text = "More settings" }: MoreProps) {
         {open
           ? (
             <Box mt="sm">
-              <Grid fields={names.map((name) => madeFor(holder, name))} />
+              <Grid fields={names.map((name) => propsFor(holder, name))} />
             </Box>
           )
           : null}
@@ -198,7 +200,7 @@ function More({ holder, names, words: text = "More settings" }: MoreProps) {
   );
 }
 
-export function GroupField(made: Made) {
+export function GroupField(made: FieldProps) {
   const form = useFormContext();
   const title = titleOf(made.name, made.schema);
   const hint = hintOf(made.schema);
@@ -210,7 +212,7 @@ export function GroupField(made: Made) {
           variant="default"
           leftSection={<Plus size={14} />}
           disabled={form.readOnly}
-          onClick={() => form.set(made.at, startOf(made.schema, made.root))}
+          onClick={() => form.set(made.at, initialValue(made.schema, made.root))}
         >
           {title}
         </Button>

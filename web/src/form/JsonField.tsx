@@ -5,15 +5,15 @@ import { Button, Input } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { TemplateEditor } from "../code";
 import { useFormContext } from "./formContext";
-import { Frame, type Made, useField } from "./Frame";
-import { same } from "./pointers";
+import { type FieldProps, Frame, useField } from "./Frame";
+import { isEqualJson } from "./pointers";
 import { useNames } from "./TemplateField";
-import { readJson, spellJson } from "./text";
+import { parseJson, spellJson } from "./text";
 
 const NO_WORDS = { filters: [], tests: [] };
 const noNames = () => [];
 
-export function JsonField(made: Made & { onText?: () => void }) {
+export function JsonField(made: FieldProps & { onText?: () => void }) {
   const form = useFormContext();
   const words = useField(made, true);
   const names = useNames(made);
@@ -22,7 +22,7 @@ export function JsonField(made: Made & { onText?: () => void }) {
   const last = useRef(made.value);
   useEffect(() => {
     // An external value; a value typed here already has its text.
-    if (!same(last.current, made.value)) {
+    if (!isEqualJson(last.current, made.value)) {
       setText(spellJson(made.value));
       setProblem(null);
     }
@@ -31,7 +31,7 @@ export function JsonField(made: Made & { onText?: () => void }) {
   useEffect(() => () => form.broken(made.at, null), [form, made.at]);
   const write = (next: string) => {
     setText(next);
-    const read = next.trim() ? readJson(next) : { value: undefined };
+    const read = next.trim() ? parseJson(next) : { value: undefined };
     const wrong = "problem" in read ? read.problem : null;
     setProblem(wrong);
     form.broken(made.at, wrong);

@@ -5,12 +5,17 @@ import { ArrowDown, ArrowUp, CopyPlus, EllipsisVertical, Plus, Trash2 } from "lu
 import { memo, useRef } from "react";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
-import { Frame, type Made, useField } from "./Frame";
-import { moved, under } from "./pointers";
-import { settledOnce, startOf } from "./schema";
+import { type FieldProps, Frame, useField } from "./Frame";
+import { moveItem, under } from "./pointers";
+import { initialValue, resolveSchemaOnce } from "./schema";
 
 /** The actions on one item of a list. */
-export type Moves = { up?: () => void; down?: () => void; double: () => void; out: () => void };
+export type ItemActions = {
+  up?: () => void;
+  down?: () => void;
+  double: () => void;
+  out: () => void;
+};
 
 let made = 0;
 const freshKey = () => `k${made += 1}`;
@@ -31,10 +36,10 @@ export function useItems(at: string, list: readonly unknown[]) {
       return how(items, (from) => (from < 0 ? value : structuredClone(items[from])));
     });
   };
-  const moves = (place: number): Moves => ({
-    up: place > 0 ? () => change((before) => moved(before, place, place - 1)) : undefined,
+  const moves = (place: number): ItemActions => ({
+    up: place > 0 ? () => change((before) => moveItem(before, place, place - 1)) : undefined,
     down: place < list.length - 1
-      ? () => change((before) => moved(before, place, place + 1))
+      ? () => change((before) => moveItem(before, place, place + 1))
       : undefined,
     double: () => change((before, fresh) => before.toSpliced(place + 1, 0, fresh(place))),
     out: () => change((before) => before.toSpliced(place, 1)),
@@ -43,7 +48,7 @@ export function useItems(at: string, list: readonly unknown[]) {
   return { keys: keys.current, moves, add };
 }
 
-type MenuProps = { moves: Moves; what: string; at: string };
+type MenuProps = { moves: ItemActions; what: string; at: string };
 
 export const ItemMenu = memo(
   ({ moves, what }: MenuProps) => (
@@ -86,12 +91,12 @@ export const ItemMenu = memo(
 
 const EMPTY: unknown[] = [];
 
-export function ListField(made: Made) {
+export function ListField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const list = (made.value ?? EMPTY) as unknown[];
   const { keys, moves, add } = useItems(made.at, list);
-  const items = settledOnce(made.schema.items, made.root);
+  const items = resolveSchemaOnce(made.schema.items, made.root);
   const full = list.length >= (made.schema.maxItems ?? Infinity);
   return (
     <Frame made={made} words={words} unlabelled removable>
@@ -102,7 +107,7 @@ export function ListField(made: Made) {
             <Box style={{ flex: 1, minWidth: 0 }} className="untitled">
               <Field
                 name={String(place)}
-                schema={named(items, place)}
+                schema={withTitle(items, place)}
                 root={made.root}
                 value={value}
                 at={under(made.at, place)}
@@ -125,7 +130,7 @@ export function ListField(made: Made) {
               size="compact-sm"
               variant="default"
               leftSection={<Plus size={14} />}
-              onClick={() => add(startOf(items, made.root))}
+              onClick={() => add(initialValue(items, made.root))}
             >
               Add
             </Button>
@@ -138,7 +143,7 @@ export function ListField(made: Made) {
 
 const titles = new WeakMap<object, Map<number, object>>();
 /** The item schema with its number as title; memoized, so the object is the same on each render. */
-function named(items: Record<string, unknown>, place: number) {
+function withTitle(items: Record<string, unknown>, place: number) {
   const known = titles.get(items) ?? new Map<number, object>();
   titles.set(items, known);
   const title = `${typeof items.title === "string" ? items.title : "Item"} ${place + 1}`;

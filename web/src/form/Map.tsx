@@ -5,14 +5,14 @@ import { Plus, X } from "lucide-react";
 import { useRef, useState } from "react";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
-import { Frame, type Made, useField } from "./Frame";
-import { isObject, renamed, under } from "./pointers";
-import { startOf } from "./schema";
+import { type FieldProps, Frame, useField } from "./Frame";
+import { isObject, renameKey, under } from "./pointers";
+import { initialValue } from "./schema";
 import type { Json, Schema } from "./values";
 
 const ANYTHING: Schema = {};
 
-export function MapField(made: Made) {
+export function MapField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const value = (made.value ?? {}) as Json;
@@ -28,7 +28,7 @@ export function MapField(made: Made) {
     for (let at = 2; Object.hasOwn(value, fresh); at += 1) fresh = `name_${at}`;
     form.change(
       made.at,
-      (now) => ({ ...(isObject(now) ? now : {}), [fresh]: startOf(inner, made.root) }),
+      (now) => ({ ...(isObject(now) ? now : {}), [fresh]: initialValue(inner, made.root) }),
     );
   };
   return (
@@ -79,7 +79,7 @@ export function MapField(made: Made) {
 }
 
 /** The key of an entry; it is renamed on blur, so that partial keys are never stored. */
-function NameField({ made, name, taken }: { made: Made; name: string; taken: string[] }) {
+function NameField({ made, name, taken }: { made: FieldProps; name: string; taken: string[] }) {
   const form = useFormContext();
   const [text, setText] = useState(name);
   const [seen, setSeen] = useState(name);
@@ -90,7 +90,7 @@ function NameField({ made, name, taken }: { made: Made; name: string; taken: str
   const clash = text !== name && (taken.includes(text) || text === "");
   const finish = () => {
     if (clash) setText(name);
-    else if (text !== name) form.change(made.at, (now) => renamed(now as Json, name, text));
+    else if (text !== name) form.change(made.at, (now) => renameKey(now as Json, name, text));
   };
   return (
     <TextInput

@@ -3,8 +3,8 @@
 import { ActionIcon, Box, Group, ScrollArea, Text, TextInput, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight, Search } from "lucide-react";
 import { useState } from "react";
-import { type Name, spellPath } from "../code/completion";
-import { visible } from "../kit/format";
+import { formatPath, type Name } from "../code/completion";
+import { escapeInvisible } from "../kit/format";
 
 type Pick = (path: string) => void;
 
@@ -68,7 +68,7 @@ function Node({ of, path, onPick, wanted }: Props) {
   if (wanted && !holds(of, wanted)) return null;
   const open = isOpen || wanted !== "";
   const deeper = wanted && of.name.toLowerCase().includes(wanted) ? "" : wanted;
-  const spelt = spellPath(path);
+  const spelt = formatPath(path);
   return (
     <Box pl={path.length > 1 ? 16 : 0}>
       <Group gap={4} wrap="nowrap">
@@ -95,8 +95,10 @@ function Node({ of, path, onPick, wanted }: Props) {
           style={{ flex: 1, minWidth: 0 }}
         >
           <Group gap={8} wrap="nowrap">
-            <Text size="sm" className="mono">{visible(of.name)}</Text>
-            {of.about ? <Text size="xs" c="dimmed" truncate>{visible(of.about)}</Text> : null}
+            <Text size="sm" className="mono">{escapeInvisible(of.name)}</Text>
+            {of.about
+              ? <Text size="xs" c="dimmed" truncate>{escapeInvisible(of.about)}</Text>
+              : null}
           </Group>
         </UnstyledButton>
       </Group>

@@ -12,15 +12,18 @@ import {
 import { useEffect, useState } from "react";
 import { isInexact } from "../kit/exactJson";
 import { useFormContext } from "./formContext";
-import { Frame, type Made, Said, useField } from "./Frame";
-import { hint, pickedType, readNumber } from "./schema";
+import { type FieldProps, FindingMessages, Frame, useField } from "./Frame";
+import { hint, parseNumber, pickedType } from "./schema";
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
 /** An empty value is omitted unless it is required. */
-const written = (made: Made, value: string) => (value === "" && !made.required ? undefined : value);
+const written = (
+  made: FieldProps,
+  value: string,
+) => (value === "" && !made.required ? undefined : value);
 
-export function LineField(made: Made) {
+export function LineField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   return (
@@ -42,7 +45,7 @@ export function LineField(made: Made) {
   );
 }
 
-export function TextField(made: Made) {
+export function TextField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   return (
@@ -68,7 +71,7 @@ const ZONES = typeof Intl.supportedValuesOf === "function"
   : ["UTC"];
 
 /** Text with suggestions; other values are allowed too. */
-export function OfferedField({ made, offers }: { made: Made; offers: string[] }) {
+export function SuggestField({ made, offers }: { made: FieldProps; offers: string[] }) {
   const form = useFormContext();
   const words = useField(made);
   return (
@@ -87,9 +90,9 @@ export function OfferedField({ made, offers }: { made: Made; offers: string[] })
   );
 }
 
-export const ZoneField = (made: Made) => <OfferedField made={made} offers={ZONES} />;
+export const ZoneField = (made: FieldProps) => <SuggestField made={made} offers={ZONES} />;
 
-export function ChoiceField(made: Made) {
+export function ChoiceField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const { schema, value } = made;
@@ -119,7 +122,7 @@ export function ChoiceField(made: Made) {
 }
 
 /** Multiple choice. */
-export function ChoicesField(made: Made) {
+export function ChoicesField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made, true);
   return (
@@ -136,7 +139,7 @@ export function ChoicesField(made: Made) {
   );
 }
 
-export function YesField(made: Made) {
+export function BooleanField(made: FieldProps) {
   const form = useFormContext();
   const { id, title, hint, findings } = useField(made);
   return (
@@ -150,7 +153,7 @@ export function YesField(made: Made) {
         disabled={form.readOnly}
         onChange={(event) => form.set(made.at, event.currentTarget.checked)}
       />
-      <Said findings={findings} />
+      <FindingMessages findings={findings} />
     </div>
   );
 }
@@ -160,7 +163,7 @@ const wrongWords = (spelt: string) =>
     ? "This has more digits than a browser keeps."
     : "This is not a number yet.";
 
-export function NumberField(made: Made) {
+export function NumberField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const isMoney = hint(made.schema, "widget") === "money";
@@ -171,13 +174,13 @@ export function NumberField(made: Made) {
   useEffect(() => setOdd(null), [made.value]);
   useEffect(() => () => form.broken(made.at, null), [form, made.at]);
   const write = (spelt: string) => {
-    const read = readNumber(spelt, false);
+    const read = parseNumber(spelt, false);
     const good = read === undefined || typeof read === "number";
     setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
     form.broken(made.at, good ? null : wrongWords(spelt));
     if (good) form.set(made.at, read === undefined || !asText ? read : spelt.trim());
   };
-  const bad = odd !== null && typeof readNumber(odd, false) === "string";
+  const bad = odd !== null && typeof parseNumber(odd, false) === "string";
   return (
     <Frame made={made} words={words}>
       <TextInput

@@ -9,7 +9,7 @@ import { FormProvider } from "./formContext";
 import { Field } from "./Field";
 import { Fields } from "./Group";
 import { isObject } from "./pointers";
-import { kindOf, settledOnce } from "./schema";
+import { kindOf, resolveSchemaOnce } from "./schema";
 import { useCheck } from "./useCheck";
 import type { Finding, Schema } from "./values";
 
@@ -30,7 +30,7 @@ const NOTHING = {};
 
 export function SchemaForm(props: SchemaFormProps) {
   const { schema: given, value, onChange, root = given, readOnly = false } = props;
-  const schema = settledOnce(given, root);
+  const schema = resolveSchemaOnce(given, root);
   const wasTouched = useTouched(value);
   const check = useCallback((now: unknown) => checkValue(given, now), [given]);
   // An empty field is not reported before the user had a chance to fill it in.

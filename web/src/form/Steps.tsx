@@ -7,12 +7,12 @@ import { FoldCard } from "./Cards";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
-import { Frame, type Made, Said, useField } from "./Frame";
-import { gistOf } from "./stepSummary";
+import { type FieldProps, FindingMessages, Frame, useField } from "./Frame";
+import { summarizeStep } from "./stepSummary";
 import { Fields } from "./Group";
-import { type Moves, useItems } from "./List";
+import { type ItemActions, useItems } from "./List";
 import { isObject, under, valueAt } from "./pointers";
-import { settledOnce, startOf } from "./schema";
+import { initialValue, resolveSchemaOnce } from "./schema";
 import { freshStepId } from "./stepIds";
 import type { Json, Schema } from "./values";
 
@@ -46,7 +46,7 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
         nothingFoundMessage="Nothing is called so."
         onChange={(next) => next && form.set(at, next)}
       />
-      <Said findings={findings} />
+      <FindingMessages findings={findings} />
     </Box>
   );
 });
@@ -137,19 +137,25 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
   );
 }
 
-const Gist = ({ name, says }: { name: string; says: string }) => (
+const StepSummary = ({ name, says }: { name: string; says: string }) => (
   <>
     <span className="mono">{name}</span>
     {says ? ` · ${says}` : ""}
   </>
 );
 
-type CardProps = { step: unknown; at: string; place: number; moves: Moves; openAtFirst: boolean };
+type CardProps = {
+  step: unknown;
+  at: string;
+  place: number;
+  moves: ItemActions;
+  openAtFirst: boolean;
+};
 
 const StepCard = memo(
   function StepCard({ step, at, place, moves, openAtFirst }: CardProps) {
     const form = useFormContext();
-    const shape = settledOnce(
+    const shape = resolveSchemaOnce(
       form.vocabulary!.definition.$defs?.Step,
       form.vocabulary!.definition,
     );
@@ -175,7 +181,7 @@ const StepCard = memo(
       <FoldCard
         at={at}
         title={does}
-        sub={<Gist name={name} says={gistOf(step, word?.schema)} />}
+        sub={<StepSummary name={name} says={summarizeStep(step, word?.schema)} />}
         icon={<span className="number" aria-hidden>{place + 1}</span>}
         moves={moves}
         what={`step ${name}`}
@@ -241,7 +247,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
     add({
       step_id: id,
       action,
-      config: word ? startOf({ ...word.schema, default: undefined }, word.schema) : {},
+      config: word ? initialValue({ ...word.schema, default: undefined }, word.schema) : {},
     });
   };
   return (
@@ -252,7 +258,7 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
           step={step}
           at={under(at, place)}
           place={place}
-          moves={steadied(moves(place), form, at, place)}
+          moves={withUniqueIds(moves(place), form, at, place)}
           openAtFirst={wereFew || (isObject(step) && step.step_id === added)}
         />
       ))}
@@ -262,12 +268,12 @@ export function StepCards({ at, value }: { at: string; value: unknown }) {
 }
 
 /** A duplicated step gets a new id. */
-function steadied(
-  moves: Moves,
+function withUniqueIds(
+  moves: ItemActions,
   form: ReturnType<typeof useFormContext>,
   at: string,
   place: number,
-): Moves {
+): ItemActions {
   return {
     ...moves,
     double: () => {
@@ -284,7 +290,7 @@ function steadied(
   };
 }
 
-export function StepsField(made: Made) {
+export function StepsField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   if (!form.vocabulary) return null;

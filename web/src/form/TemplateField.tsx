@@ -16,16 +16,16 @@ import { TemplateEditor } from "../code";
 import type { Filter } from "../code/completion";
 import type { TemplateHandle } from "../code/Template";
 import { useFormContext } from "./formContext";
-import { Frame, type Made, useField } from "./Frame";
+import { type FieldProps, Frame, useField } from "./Frame";
 import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
 import type { Schema } from "./values";
-import { visible } from "../kit/format";
+import { escapeInvisible } from "../kit/format";
 
 const NO_WORDS = { filters: [], tests: [] };
 
 /** The names in scope at a pointer, computed on demand. */
-export function useNames(made: Pick<Made, "at" | "schema">) {
+export function useNames(made: Pick<FieldProps, "at" | "schema">) {
   const form = useFormContext();
   const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
   return () =>
@@ -83,7 +83,7 @@ function Filters(
                 }}
               >
                 <Stack gap={0} align="flex-start">
-                  <Text size="sm" className="mono">{visible(one.name)}</Text>
+                  <Text size="sm" className="mono">{escapeInvisible(one.name)}</Text>
                   <Text
                     size="xs"
                     c="dimmed"
@@ -166,7 +166,7 @@ const Offers = memo(function Offers(props: OffersProps) {
   );
 });
 
-export function TemplateField(made: Made & { onPlain?: () => void }) {
+export function TemplateField(made: FieldProps & { onPlain?: () => void }) {
   const form = useFormContext();
   const words = useField(made, true);
   const names = useNames(made);

@@ -3,14 +3,14 @@
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { CalendarClock, Globe, Plus, Radio, Table2, Zap } from "lucide-react";
 import { memo, useState } from "react";
-import { capital, plain, triggerWords, visible } from "../kit/format";
+import { capitalize, describeTrigger, escapeInvisible, humanize } from "../kit/format";
 import { FoldCard } from "./Cards";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
 import { Fields } from "./Group";
-import { type Moves, useItems } from "./List";
+import { type ItemActions, useItems } from "./List";
 import { isObject, under } from "./pointers";
-import { settledOnce, startOf } from "./schema";
+import { initialValue, resolveSchemaOnce } from "./schema";
 import { Config } from "./Steps";
 import type { Json, Schema } from "./values";
 
@@ -25,8 +25,8 @@ const ICONS: Record<string, typeof Zap> = {
 };
 
 const titleFor = (trigger: Json) =>
-  capital(
-    triggerWords({
+  capitalize(
+    describeTrigger({
       type: String(trigger.type ?? "unknown"),
       config: isObject(trigger.config) ? trigger.config : {},
     }),
@@ -40,13 +40,13 @@ const tuckedOf = ({ enabled, inputs }: Json): string[] => [
   ...(isObject(inputs) && Object.keys(inputs).length ? [] : ["inputs"]),
 ];
 
-type CardProps = { trigger: unknown; at: string; moves: Moves; openAtFirst: boolean };
+type CardProps = { trigger: unknown; at: string; moves: ItemActions; openAtFirst: boolean };
 
 const TriggerCard = memo(
   function TriggerCard({ trigger, at, moves, openAtFirst }: CardProps) {
     const form = useFormContext();
     const { definition, triggers } = form.vocabulary!;
-    const shape = settledOnce(definition.$defs?.Trigger, definition);
+    const shape = resolveSchemaOnce(definition.$defs?.Trigger, definition);
     if (!isObject(trigger)) {
       return (
         <Field
@@ -143,8 +143,8 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
                   leftSection={<Icon size={15} />}
                   onClick={() => add(freshTrigger(one.name, one.schema))}
                 >
-                  {capital(plain(one.name))}
-                  <Text size="xs" c="dimmed">{visible(one.title)}</Text>
+                  {capitalize(humanize(one.name))}
+                  <Text size="xs" c="dimmed">{escapeInvisible(one.title)}</Text>
                 </Menu.Item>
               );
             })}
@@ -156,7 +156,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
 }
 
 function freshTrigger(type: string, schema: Schema): Json {
-  const config = startOf(schema, schema) as Json;
+  const config = initialValue(schema, schema) as Json;
   if (type === "schedule") {
     return {
       type,

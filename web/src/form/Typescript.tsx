@@ -2,9 +2,9 @@
 
 import { CodeEditor } from "../code";
 import { useFormContext } from "./formContext";
-import { Frame, type Made, useField } from "./Frame";
+import { type FieldProps, Frame, useField } from "./Frame";
 
-export function TypescriptField(made: Made) {
+export function TypescriptField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made, true);
   return (

@@ -3,15 +3,15 @@
 import { Box, NativeSelect, Stack } from "@mantine/core";
 import { useFormContext } from "./formContext";
 import { Field } from "./Field";
-import { Frame, type Made, useField } from "./Frame";
+import { type FieldProps, Frame, useField } from "./Frame";
 import { JsonField } from "./JsonField";
 import { isObject } from "./pointers";
-import { startOf, tagOf, typesOf, variantAt, variantsOf, variantTitle } from "./schema";
+import { initialValue, tagOf, typesOf, variantAt, variantsOf, variantTitle } from "./schema";
 import type { Schema } from "./values";
 
 /** A new value of another variant; fields that both variants have are kept. */
-export function turnedInto(variant: Schema, root: Schema, before: unknown): unknown {
-  const fresh = startOf(variant, root);
+export function convertToVariant(variant: Schema, root: Schema, before: unknown): unknown {
+  const fresh = initialValue(variant, root);
   if (!isObject(fresh) || !isObject(before)) return fresh;
   const known = Object.entries(before).filter(([key]) => {
     const property = variant.properties?.[key];
@@ -20,7 +20,7 @@ export function turnedInto(variant: Schema, root: Schema, before: unknown): unkn
   return { ...fresh, ...Object.fromEntries(known) };
 }
 
-export function VariantsField(made: Made) {
+export function VariantsField(made: FieldProps) {
   const form = useFormContext();
   const words = useField(made);
   const variants = variantsOf(made.schema, made.root);
@@ -47,7 +47,7 @@ export function VariantsField(made: Made) {
             const next = variants[Number(value)];
             form.set(
               made.at,
-              next ? turnedInto(next, made.root, made.value) : undefined,
+              next ? convertToVariant(next, made.root, made.value) : undefined,
             );
           }}
         />

@@ -1,23 +1,23 @@
 // Validation in the browser while the user types. The server's validation is authoritative.
 
-import { patiently } from "../api/lazyImport";
+import { importWhenReachable } from "../api/lazyImport";
 import { isObject, partsOf, under, valueAt } from "./pointers";
 import { hint, isTemplate } from "./schema";
 import type { Finding, Json, Schema } from "./values";
 import type { Vocabulary } from "./vocabulary";
 
 type Unit = { keyword: string; instanceLocation: string; keywordLocation: string; error: string };
-type Judge = (schema: Schema, value: unknown) => Unit[];
+type Validate = (schema: Schema, value: unknown) => Unit[];
 
-const loadValidator = patiently(() => import("@cfworker/json-schema"));
-const judges = new WeakMap<Schema, { validate: (value: unknown) => { errors: Unit[] } }>();
+const loadValidator = importWhenReachable(() => import("@cfworker/json-schema"));
+const validators = new WeakMap<Schema, { validate: (value: unknown) => { errors: Unit[] } }>();
 
 /** The validator is lazy-loaded on first use. */
-async function judge(): Promise<Judge> {
+async function createValidate(): Promise<Validate> {
   const { Validator } = await loadValidator();
   return (schema, value) => {
-    const known = judges.get(schema) ?? new Validator(schema as never, "2020-12", false);
-    judges.set(schema, known as never);
+    const known = validators.get(schema) ?? new Validator(schema as never, "2020-12", false);
+    validators.set(schema, known as never);
     return known.validate(value).errors as Unit[];
   };
 }
@@ -75,7 +75,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
 
 /** The findings about a small document. */
 export async function checkValue(schema: Schema, value: unknown): Promise<Finding[]> {
-  return findingsOf((await judge())(schema, value), schema, value, "");
+  return findingsOf((await createValidate())(schema, value), schema, value, "");
 }
 
 type Place = { at: string; step: Json };
@@ -92,7 +92,7 @@ function everyStep(list: unknown, at: string): Place[] {
 
 /** The findings about a definition, as far as its schemas cover them. */
 export async function checkDefinition(value: unknown, words: Vocabulary): Promise<Finding[]> {
-  const verdict = await judge();
+  const verdict = await createValidate();
   const found = findingsOf(verdict(words.definition, value), words.definition, value, "");
   if (!isObject(value)) return found;
   const steps = [

@@ -50,7 +50,7 @@ function valuesOf(text: string, field: Field): Set<number> | null {
 export type Cron = { minutes: number[]; hours: number[]; isDay: (day: Date) => boolean };
 
 /** The fields as sets of numbers; null: not a supported expression. */
-export function readCron(line: string): Cron | null {
+export function parseCron(line: string): Cron | null {
   const spelt = KIN[line.trim().toLowerCase()] ?? line.trim();
   const parts = spelt.split(/\s+/);
   if (parts.length !== 5) return null;
@@ -73,7 +73,7 @@ export function readCron(line: string): Cron | null {
 }
 
 /** The local time of a zone, represented as if it were UTC. */
-export function wallClock(zone: string, now: Date): Date | null {
+export function localTime(zone: string, now: Date): Date | null {
   try {
     const parts = new Intl.DateTimeFormat("en-GB", {
       timeZone: zone,
@@ -97,15 +97,15 @@ export function wallClock(zone: string, now: Date): Date | null {
 }
 
 /** The next fire times after a local time of the same zone. */
-export function nextMoments(cron: Cron, after: Date, most: number): Date[] {
+export function nextFireTimes(cron: Cron, after: Date, most: number): Date[] {
   const found: Date[] = [];
   const day = new Date(Date.UTC(after.getUTCFullYear(), after.getUTCMonth(), after.getUTCDate()));
   for (let at = 0; at < FARTHEST_DAYS && found.length < most; at += 1) {
     if (cron.isDay(day)) {
       for (const hour of cron.hours) {
         for (const minute of cron.minutes) {
-          const moment = new Date(day.getTime() + (hour * 60 + minute) * 60_000);
-          if (moment > after && found.length < most) found.push(moment);
+          const time = new Date(day.getTime() + (hour * 60 + minute) * 60_000);
+          if (time > after && found.length < most) found.push(time);
         }
       }
     }
@@ -115,7 +115,7 @@ export function nextMoments(cron: Cron, after: Date, most: number): Date[] {
 }
 
 /** The shortest interval between two fire times of one day, in minutes. */
-export function closest(cron: Cron): number {
+export function shortestInterval(cron: Cron): number {
   const { minutes, hours } = cron;
   let least = 24 * 60;
   for (let at = 1; at < minutes.length; at += 1) {
@@ -127,8 +127,8 @@ export function closest(cron: Cron): number {
 }
 
 /** A local time as text. */
-export function wallWords(moment: Date): string {
-  return moment.toLocaleString(undefined, {
+export function formatLocalTime(time: Date): string {
+  return time.toLocaleString(undefined, {
     timeZone: "UTC",
     weekday: "short",
     day: "numeric",

@@ -14,7 +14,7 @@ const equal = (one: readonly Finding[], other: readonly Finding[]) =>
     each.level === other[at]!.level
   );
 
-export class Findings {
+export class FindingStore {
   private all: readonly Finding[] = NONE;
   private known = new Map<string, readonly Finding[]>();
   private listeners = new Set<() => void>();
@@ -24,7 +24,7 @@ export class Findings {
     return () => void this.listeners.delete(listener);
   };
 
-  tell(next: readonly Finding[]): void {
+  update(next: readonly Finding[]): void {
     if (equal(this.all, next)) return;
     this.all = next;
     const before = this.known;
@@ -59,13 +59,13 @@ export class Findings {
 const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
 
 /** Replaces the JSON path that programs see with the name of the section in the form. */
-export function inWordsOfForm(finding: Finding): Finding {
+export function withSectionNames(finding: Finding): Finding {
   const said = (text: string) => text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
   const { detail, suggestion } = finding;
   return { ...finding, detail: said(detail), suggestion: suggestion && said(suggestion) };
 }
 
-const Context = createContext(new Findings());
+const Context = createContext(new FindingStore());
 export const FindingsProvider = Context.Provider;
 
 /** The findings of a field; deep: including nested values without a field of their own. */

@@ -11,7 +11,7 @@ const isInside = (pointer: string, part: string) =>
   pointer === part || pointer.startsWith(`${part}/`);
 
 /** A collapsible section that opens when a field inside it is focused. */
-export function useFold(
+export function useCollapsible(
   pointer: string,
   openAtFirst: boolean,
   holds?: (wanted: string) => boolean,
@@ -43,7 +43,7 @@ function nearest(pointer: string): [HTMLElement | null, boolean] {
   }
 }
 
-function settleOn(holder: HTMLElement): void {
+function scrollAndFocus(holder: HTMLElement): void {
   holder.scrollIntoView({ block: "center" });
   const control = holder.matches(FOCUSABLE) ? holder : holder.querySelector<HTMLElement>(FOCUSABLE);
   if (control) control.focus({ preventScroll: true });
@@ -66,7 +66,7 @@ export function focusPointer(pointer: string): void {
     const now = holder?.dataset.pointer ?? "";
     const waited = performance.now() - began;
     if (ready || waited > LONGEST_WAIT || (holder && now === seen && waited > 400)) {
-      if (holder) settleOn(holder);
+      if (holder) scrollAndFocus(holder);
       return;
     }
     seen = now;

@@ -1,31 +1,45 @@
 // The pure functions of the form: pointers, field kinds, names in scope, cron and JSON.
 
 import { describe, expect, it } from "vitest";
-import { insertFilter, insertValue, offersFor, overtyped, spellPath } from "../code/completion";
-import { closest, nextMoments, readCron, wallClock } from "./cron";
-import { gistOf } from "./stepSummary";
-import { inWordsOfForm } from "./findings";
-import { moved, placeWords, put, renamed, same, valueAt } from "./pointers";
-import { kindOf, readNumber, settled, startOf, tagOf, variantAt, variantsOf } from "./schema";
+import {
+  completionsAt,
+  findOvertype,
+  formatPath,
+  insertFilter,
+  insertValue,
+} from "../code/completion";
+import { localTime, nextFireTimes, parseCron, shortestInterval } from "./cron";
+import { summarizeStep } from "./stepSummary";
+import { withSectionNames } from "./findings";
+import { describePointer, isEqualJson, moveItem, renameKey, setAt, valueAt } from "./pointers";
+import {
+  initialValue,
+  kindOf,
+  parseNumber,
+  resolveSchema,
+  tagOf,
+  variantAt,
+  variantsOf,
+} from "./schema";
 import { scopeAt } from "./scope";
-import { readJson, spellJson } from "./text";
+import { parseJson, spellJson } from "./text";
 import type { Schema } from "./values";
 
 describe("places", () => {
   const document = { a: { "x/y": [1, { keep: true, deep: null }] }, odd: 4711 };
 
   it("puts a value and leaves everything else the very same", () => {
-    const next = put(document, "/a/x~1y/1/deep", "here") as typeof document;
+    const next = setAt(document, "/a/x~1y/1/deep", "here") as typeof document;
     expect(next).toEqual({ a: { "x/y": [1, { keep: true, deep: "here" }] }, odd: 4711 });
-    expect(put(document, "/new/inner", 1)).toEqual({ ...document, new: { inner: 1 } });
-    const other = put({ left: document, right: 1 }, "/right", 2) as { left: unknown };
+    expect(setAt(document, "/new/inner", 1)).toEqual({ ...document, new: { inner: 1 } });
+    const other = setAt({ left: document, right: 1 }, "/right", 2) as { left: unknown };
     expect(other.left).toBe(document);
   });
 
   it("keeps the order of keys, takes out what is undefined, and never writes into the old one", () => {
-    expect(Object.keys(put({ a: 1, b: 2, c: 3 }, "/b", 9) as object)).toEqual(["a", "b", "c"]);
-    expect(put([1, 2, 3], "/1", undefined)).toEqual([1, 3]);
-    expect(put({ __proto__x: 1 }, "/__proto__", 5)).toHaveProperty("__proto__x", 1);
+    expect(Object.keys(setAt({ a: 1, b: 2, c: 3 }, "/b", 9) as object)).toEqual(["a", "b", "c"]);
+    expect(setAt([1, 2, 3], "/1", undefined)).toEqual([1, 3]);
+    expect(setAt({ __proto__x: 1 }, "/__proto__", 5)).toHaveProperty("__proto__x", 1);
     expect(document.a["x/y"]).toHaveLength(2);
     expect(valueAt(document, "/a/x~1y/7")).toBeUndefined();
     expect(valueAt(document, "/constructor")).toBeUndefined();
@@ -38,18 +52,18 @@ describe("places", () => {
       level: "error",
     } as const;
     const suggestion = "Declare 'nam' in inputs.schema.properties.";
-    expect(inWordsOfForm({ ...finding, suggestion }).suggestion)
+    expect(withSectionNames({ ...finding, suggestion }).suggestion)
       .toBe("Declare 'nam' under “Inputs and bounds”.");
-    expect(inWordsOfForm(finding)).toEqual({ ...finding, suggestion: undefined });
+    expect(withSectionNames(finding)).toEqual({ ...finding, suggestion: undefined });
   });
 
   it("moves, renames and compares", () => {
-    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
-    expect(Object.entries(renamed({ a: 1, b: 2 }, "a", "z"))).toEqual([["z", 1], ["b", 2]]);
-    expect(same({ a: [1], b: 2 }, { b: 2, a: [1] })).toBe(true);
-    expect(same({ a: undefined }, { b: undefined })).toBe(false);
+    expect(moveItem(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(Object.entries(renameKey({ a: 1, b: 2 }, "a", "z"))).toEqual([["z", 1], ["b", 2]]);
+    expect(isEqualJson({ a: [1], b: 2 }, { b: 2, a: [1] })).toBe(true);
+    expect(isEqualJson({ a: undefined }, { b: undefined })).toBe(false);
     const plan = { plan: [{ step_id: "post" }] };
-    expect(placeWords(plan, "/plan/0/config/channel")).toBe("step post, channel");
+    expect(describePointer(plan, "/plan/0/config/channel")).toBe("step post, channel");
   });
 });
 
@@ -58,10 +72,10 @@ describe("kinds of fields", () => {
     $defs: { Inner: { type: "object", properties: { a: { type: "string" } } } },
   };
   const kind = (schema: Schema, value?: unknown, templated = false, name = "x") =>
-    kindOf({ name, schema: settled(schema, root), value, root, templated });
+    kindOf({ name, schema: resolveSchema(schema, root), value, root, templated });
 
   it("follows references and leaves out 'or nothing'", () => {
-    const schema = settled(
+    const schema = resolveSchema(
       { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }], title: "T" },
       root,
     );
@@ -107,7 +121,7 @@ describe("kinds of fields", () => {
     expect(tagOf(schema, variants)).toBe("kind");
     expect(variantAt(schema, variants, { kind: "two" })).toBe(1);
     expect(variantAt(schema, variants, { kind: "three" })).toBe(-1);
-    expect(startOf(two, root)).toEqual({ kind: "two", n: 0 });
+    expect(initialValue(two, root)).toEqual({ kind: "two", n: 0 });
     expect(
       variantsOf({ type: "object", oneOf: [{ required: ["a"] }, { required: ["b"] }] }, root),
     ).toEqual([]);
@@ -145,7 +159,7 @@ describe("templates", () => {
     tests: [{ name: "defined", description: "" }],
   };
   const labels = (text: string, pointer = "/plan/1/config/steps/1/config/x", bare = false) =>
-    offersFor(text, names(pointer), allowed, bare)?.offers.map((one) => one.label);
+    completionsAt(text, names(pointer), allowed, bare)?.offers.map((one) => one.label);
 
   it("knows what came before a step, and what a loop gives", () => {
     expect(labels("{{ steps.")).toEqual(["read", "rows", "inner"]);
@@ -166,20 +180,20 @@ describe("templates", () => {
   });
 
   it("goes over the braces and the blank that were put there for whoever types them", () => {
-    expect(overtyped(" ", "Day {{ ", " }} plan")).toEqual({ cut: 0, go: 0 });
-    expect(overtyped("}", "{{ 1 + 1 ", " }}")).toEqual({ cut: 1, go: 1 });
-    expect(overtyped("}", "{{ 1", " }}")).toEqual({ cut: 0, go: 2 });
-    expect(overtyped("}", "{{ 1 }", "}")).toEqual({ cut: 0, go: 1 });
-    expect(overtyped("}", "{{ 1 }}", "}")).toBeNull();
+    expect(findOvertype(" ", "Day {{ ", " }} plan")).toEqual({ cut: 0, go: 0 });
+    expect(findOvertype("}", "{{ 1 + 1 ", " }}")).toEqual({ cut: 1, go: 1 });
+    expect(findOvertype("}", "{{ 1", " }}")).toEqual({ cut: 0, go: 2 });
+    expect(findOvertype("}", "{{ 1 }", "}")).toEqual({ cut: 0, go: 1 });
+    expect(findOvertype("}", "{{ 1 }}", "}")).toBeNull();
     // A literal brace inside the expression is inserted.
-    expect(overtyped("}", '{{ {"a": 1', " }}")).toBeNull();
-    expect(overtyped("}", '{{ {"a": "}"', "} }}")).toEqual({ cut: 0, go: 1 });
-    expect(overtyped("}", '{"a": {"b": 1', "}}")).toBeNull();
-    expect(overtyped(" ", "{{ a", " }}")).toBeNull();
+    expect(findOvertype("}", '{{ {"a": 1', " }}")).toBeNull();
+    expect(findOvertype("}", '{{ {"a": "}"', "} }}")).toEqual({ cut: 0, go: 1 });
+    expect(findOvertype("}", '{"a": {"b": 1', "}}")).toBeNull();
+    expect(findOvertype(" ", "{{ a", " }}")).toBeNull();
   });
 
   it("spells what is picked so that it can be read", () => {
-    expect(spellPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
+    expect(formatPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
     expect(insertValue("Hi ", 3, "run.id", false)).toEqual({ from: 3, insert: "{{ run.id }}" });
     expect(insertValue("{{  }}", 3, "run.id", false)).toEqual({ from: 3, insert: "run.id" });
     expect(insertFilter("{{ run.id }}", 0, allowed.filters[0]!)).toEqual({
@@ -191,19 +205,19 @@ describe("templates", () => {
 
 describe("cron", () => {
   it("names the next moments on the wall of its zone", () => {
-    const now = wallClock("Europe/Berlin", new Date("2026-11-13T09:30:00Z"))!;
-    const next = nextMoments(readCron("0 9 * * 1-5")!, now, 2).map((one) => one.toISOString());
+    const now = localTime("Europe/Berlin", new Date("2026-11-13T09:30:00Z"))!;
+    const next = nextFireTimes(parseCron("0 9 * * 1-5")!, now, 2).map((one) => one.toISOString());
     expect(next).toEqual(["2026-11-16T09:00:00.000Z", "2026-11-17T09:00:00.000Z"]);
-    expect(wallClock("Mars/Base", new Date())).toBeNull();
+    expect(localTime("Mars/Base", new Date())).toBeNull();
   });
 
   it("sees how close moments come, and what is no cron line", () => {
-    expect(closest(readCron("*/5 * * * *")!)).toBe(5);
-    expect(closest(readCron("55,0 * * * *")!)).toBe(5);
-    expect(closest(readCron("@hourly")!)).toBe(60);
-    expect(closest(readCron("0 9 * * *")!)).toBe(1440);
+    expect(shortestInterval(parseCron("*/5 * * * *")!)).toBe(5);
+    expect(shortestInterval(parseCron("55,0 * * * *")!)).toBe(5);
+    expect(shortestInterval(parseCron("@hourly")!)).toBe(60);
+    expect(shortestInterval(parseCron("0 9 * * *")!)).toBe(1440);
     for (const odd of ["61 * * * *", "* * *", "a b c d e", "5-1 * * * *"]) {
-      expect(readCron(odd)).toBeNull();
+      expect(parseCron(odd)).toBeNull();
     }
   });
 });
@@ -211,25 +225,25 @@ describe("cron", () => {
 describe("JSON", () => {
   it("goes there and back", () => {
     const value = { a: [1, null, { b: "ü" }], c: false };
-    expect(readJson(spellJson(value))).toEqual({ value });
+    expect(parseJson(spellJson(value))).toEqual({ value });
   });
 
   it("says where it stops", () => {
-    expect(readJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
-    expect(readJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
+    expect(parseJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
+    expect(parseJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
   });
 
   it("takes nothing that it would change, and says where it stands", () => {
-    expect(readJson('{\n  "a": 1,\n  "a": 2\n}')).toMatchObject({
+    expect(parseJson('{\n  "a": 1,\n  "a": 2\n}')).toMatchObject({
       line: 3,
       problem: expect.stringContaining('line 3, column 3: "a" stands here twice'),
     });
-    expect(readJson('{"a":\n 1234567890123456789}')).toMatchObject({
+    expect(parseJson('{"a":\n 1234567890123456789}')).toMatchObject({
       problem: expect.stringContaining("line 2, column 2: 1234567890123456789 has more digits"),
     });
-    expect([readNumber("12.5", false), readNumber("1234567890123456789", false)])
+    expect([parseNumber("12.5", false), parseNumber("1234567890123456789", false)])
       .toEqual([12.5, "1234567890123456789"]);
-    expect(readJson("[1, 1e999]")).toMatchObject({
+    expect(parseJson("[1, 1e999]")).toMatchObject({
       problem: expect.stringContaining("column 5: 1e999 is larger"),
     });
   });
@@ -238,11 +252,13 @@ describe("JSON", () => {
 describe("a folded step", () => {
   it("says in one line what it is told, and never a secret", () => {
     const mail = { to: ["ada@example.com"], text: "Dear\nAda", subject: "The  week" };
-    expect(gistOf({ action: "send_email", config: mail }, undefined)).toBe("The week");
-    expect(gistOf({ config: { token: "{{ secrets.bot }}", channel: "#general" } }, undefined))
+    expect(summarizeStep({ action: "send_email", config: mail }, undefined)).toBe("The week");
+    expect(
+      summarizeStep({ config: { token: "{{ secrets.bot }}", channel: "#general" } }, undefined),
+    )
       .toBe("#general");
-    expect(gistOf({ config: { token: "{{ secrets.bot }}" } }, undefined)).toBe("");
-    expect(gistOf({ config: { steps: [{}, {}] } }, undefined)).toBe("2 steps inside");
-    expect(gistOf({ config: { text: "x".repeat(400) } }, undefined)).toHaveLength(90);
+    expect(summarizeStep({ config: { token: "{{ secrets.bot }}" } }, undefined)).toBe("");
+    expect(summarizeStep({ config: { steps: [{}, {}] } }, undefined)).toBe("2 steps inside");
+    expect(summarizeStep({ config: { text: "x".repeat(400) } }, undefined)).toHaveLength(90);
   });
 });

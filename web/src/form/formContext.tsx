@@ -2,8 +2,8 @@
 // stable while the user types, so that it causes no rerenders.
 
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef } from "react";
-import { Findings, FindingsProvider } from "./findings";
-import { put, valueAt } from "./pointers";
+import { FindingsProvider, FindingStore } from "./findings";
+import { setAt, valueAt } from "./pointers";
 import type { Finding, Samples } from "./values";
 import type { Vocabulary } from "./vocabulary";
 
@@ -38,7 +38,7 @@ const NOTHING: FormContext = {
 const Context = createContext<FormContext>(NOTHING);
 export const useFormContext = () => useContext(Context);
 
-export type Given = {
+export type FormProviderProps = {
   value: unknown;
   onChange: (next: unknown) => void;
   findings: readonly Finding[];
@@ -52,7 +52,7 @@ export type Given = {
 };
 
 /** The latest props in refs, so that the context value does not change with them. */
-function useLive(given: Given) {
+function useLive(given: FormProviderProps) {
   const live = useRef(given);
   const document = useRef(given.value);
   live.current = given;
@@ -60,16 +60,16 @@ function useLive(given: Given) {
   return { live, document };
 }
 
-export function FormProvider({ children, ...given }: Given & { children: ReactNode }) {
+export function FormProvider({ children, ...given }: FormProviderProps & { children: ReactNode }) {
   const { live, document } = useLive(given);
   const { readOnly, plain, folded = false, vocabulary, findings } = given;
-  const store = useMemo(() => new Findings(), []);
-  useEffect(() => store.tell(findings), [store, findings]);
+  const store = useMemo(() => new FindingStore(), []);
+  useEffect(() => store.update(findings), [store, findings]);
   const form = useMemo<FormContext>(() => {
     const unread = new Map<string, string>();
     const set = (pointer: string, value: unknown) => {
       // Two changes may arrive before the next render; the second builds on the first.
-      document.current = put(document.current, pointer, value);
+      document.current = setAt(document.current, pointer, value);
       live.current.onChange(document.current);
     };
     return {

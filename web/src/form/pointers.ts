@@ -31,7 +31,7 @@ export function valueAt(document: unknown, pointer: string): unknown {
 }
 
 /** The document with the value set at a pointer, or removed if undefined. */
-export function put(document: unknown, pointer: string, value: unknown): unknown {
+export function setAt(document: unknown, pointer: string, value: unknown): unknown {
   return putAt(document, partsOf(pointer), value);
 }
 
@@ -59,32 +59,32 @@ function putAt(holder: unknown, [part, ...rest]: string[], value: unknown): unkn
 const own = (holder: Json, key: string) => (Object.hasOwn(holder, key) ? holder[key] : undefined);
 
 /** Renames a key and keeps its position. */
-export function renamed(holder: Json, from: string, to: string): Json {
+export function renameKey(holder: Json, from: string, to: string): Json {
   return Object.fromEntries(
     Object.entries(holder).map(([key, one]) => [key === from ? to : key, one]),
   );
 }
 
-export function moved<T>(list: readonly T[], from: number, to: number): T[] {
+export function moveItem<T>(list: readonly T[], from: number, to: number): T[] {
   const made = [...list];
   made.splice(to, 0, ...made.splice(from, 1));
   return made;
 }
 
 /** Equal as JSON, regardless of key order. */
-export function same(one: unknown, other: unknown): boolean {
+export function isEqualJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((inner, at) => same(inner, other[at]));
+    return one.length === other.length && one.every((inner, at) => isEqualJson(inner, other[at]));
   }
   if (!isObject(one) || !isObject(other)) return false;
   const keys = Object.keys(one);
   return keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
+    keys.every((key) => Object.hasOwn(other, key) && isEqualJson(one[key], other[key]));
 }
 
 /** A pointer as text: "step post, channel". */
-export function placeWords(document: unknown, pointer: string): string {
+export function describePointer(document: unknown, pointer: string): string {
   const parts = partsOf(pointer);
   const [list, number, ...inner] = parts;
   const names = inner.filter((one) => one !== "config").map((one) => one.replaceAll("_", " "));

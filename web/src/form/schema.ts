@@ -2,7 +2,7 @@
 // schema is shown as JSON.
 
 import { isInexact } from "../kit/exactJson";
-import { capital, plain } from "../kit/format";
+import { capitalize, humanize } from "../kit/format";
 import { isObject, valueAt } from "./pointers";
 import type { Json, Schema } from "./values";
 
@@ -47,7 +47,7 @@ const saysShape = (schema: Schema) =>
   );
 
 /** The schema with references resolved and null removed; keywords next to a $ref win. */
-export function settled(given: unknown, root: Schema): Schema {
+export function resolveSchema(given: unknown, root: Schema): Schema {
   let found: Schema = isObject(given) ? given : {};
   for (let depth = 0; depth < DEEPEST; depth += 1) {
     const { $ref, anyOf, oneOf, ...rest } = found;
@@ -71,11 +71,11 @@ export function settled(given: unknown, root: Schema): Schema {
 
 const cache = new WeakMap<object, Schema>();
 /** The same, memoized per schema: fields compare schemas by identity. */
-export function settledOnce(given: unknown, root: Schema): Schema {
+export function resolveSchemaOnce(given: unknown, root: Schema): Schema {
   if (!isObject(given)) return {};
   const known = cache.get(given);
   if (known) return known;
-  const made = settled(given, root);
+  const made = resolveSchema(given, root);
   cache.set(given, made);
   return made;
 }
@@ -84,7 +84,7 @@ export function settledOnce(given: unknown, root: Schema): Schema {
 export function variantsOf(schema: Schema, root: Schema): Schema[] {
   const some = (schema.oneOf ?? schema.anyOf) as Schema[] | undefined;
   if (!Array.isArray(some)) return [];
-  const real = some.filter((one) => !isNull(one)).map((one) => settledOnce(one, root));
+  const real = some.filter((one) => !isNull(one)).map((one) => resolveSchemaOnce(one, root));
   return real.length > 1 && real.every(saysShape) ? real : [];
 }
 
@@ -114,7 +114,7 @@ const hasRequired = (schema: Schema, value: unknown) =>
 export function variantTitle(schema: Schema, tag: string | null): string {
   const constant = tag ? schema.properties?.[tag]?.const : schema.const;
   if (schema.title) return String(schema.title);
-  if (constant !== undefined) return capital(plain(String(constant)));
+  if (constant !== undefined) return capitalize(humanize(String(constant)));
   const kinds: Record<string, string> = {
     string: "Text",
     object: "Object",
@@ -185,7 +185,7 @@ function kindOfObject(schema: Schema, value: unknown): Kind {
 }
 
 function kindOfList(name: string, schema: Schema, value: unknown, root: Schema): Kind {
-  const items = settledOnce(schema.items, root);
+  const items = resolveSchemaOnce(schema.items, root);
   if (schema.items === undefined) return name === "steps" ? "steps" : "json";
   if (items.title === "Step" && items["properties"]?.action) return "steps";
   const known = (value ?? []) as unknown[];
@@ -239,7 +239,7 @@ const SMALL: ReadonlySet<Kind> = new Set(["choice", "yes", "number", "zone", "li
 export const isSmall = (kind: Kind) => SMALL.has(kind);
 
 export const titleOf = (name: string, schema: Schema): string =>
-  typeof schema.title === "string" ? schema.title : capital(plain(name));
+  typeof schema.title === "string" ? schema.title : capitalize(humanize(name));
 
 /** The help text below a field. */
 export function hintOf(schema: Schema): string {
@@ -250,19 +250,19 @@ export function hintOf(schema: Schema): string {
 }
 
 /** The initial value of a new entry; required parts are present and empty. */
-export function startOf(given: unknown, root: Schema, depth = 0): unknown {
-  const schema = settledOnce(given, root);
+export function initialValue(given: unknown, root: Schema, depth = 0): unknown {
+  const schema = resolveSchemaOnce(given, root);
   if (schema.const !== undefined) return schema.const;
   if (schema.default !== undefined && schema.default !== null) return schema.default;
   if (Array.isArray(schema.enum)) return schema.enum[0];
   const [variant] = variantsOf(schema, root);
-  if (variant) return startOf(variant, root, depth + 1);
+  if (variant) return initialValue(variant, root, depth + 1);
   switch (typesOf(schema)[0]) {
     case "object": {
       const required = depth < DEEPEST ? (schema.required ?? []) as string[] : [];
       const made = required.map((
         key,
-      ) => [key, startOf(schema.properties?.[key], root, depth + 1)]);
+      ) => [key, initialValue(schema.properties?.[key], root, depth + 1)]);
       return Object.fromEntries(made);
     }
     case "array":
@@ -278,7 +278,7 @@ export function startOf(given: unknown, root: Schema, depth = 0): unknown {
 }
 
 /** The number that a text represents; other text stays text. */
-export function readNumber(text: string, asText: boolean): number | string | undefined {
+export function parseNumber(text: string, asText: boolean): number | string | undefined {
   const spelt = text.trim();
   if (!spelt) return undefined;
   const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(spelt) && !isInexact(spelt);

@@ -3,7 +3,7 @@
 
 import type { Name } from "../code/completion";
 import { isObject, partsOf, valueAt } from "./pointers";
-import { isSteps, settled, typesOf } from "./schema";
+import { isSteps, resolveSchema, typesOf } from "./schema";
 import type { Json, Samples, Schema } from "./values";
 
 const DEEPEST = 6;
@@ -45,7 +45,7 @@ export function namesOf(
   depth = 0,
   root = schema,
 ): Name {
-  const shape = schema && root ? settled(schema, root) : {};
+  const shape = schema && root ? resolveSchema(schema, root) : {};
   const about = sample !== undefined
     ? said(sample)
     : shape.description ?? typesOf(shape).join(" or ");
@@ -76,7 +76,7 @@ function shapeOf(step: Json, outputs: Outputs): [Schema | null, unknown] {
   return [outputs.ofAction(String(step.action)), undefined];
 }
 
-function nameOfStep(step: Json, outputs: Outputs, samples?: Samples): Name[] {
+function stepName(step: Json, outputs: Outputs, samples?: Samples): Name[] {
   const names = [step.step_id, step.output_as].filter((one) =>
     typeof one === "string" && one
   ) as string[];
@@ -155,7 +155,7 @@ function triggerNames(document: unknown, outputs: Outputs, samples?: Samples): N
   const shapes = Array.isArray(triggers) ? triggers.filter(isObject).map(outputs.ofTrigger) : [];
   const properties = Object.assign(
     {},
-    ...shapes.map((one) => (one ? settled(one, one).properties : {}) ?? {}),
+    ...shapes.map((one) => (one ? resolveSchema(one, one).properties : {}) ?? {}),
   );
   const named = namesOf("trigger", { type: "object", properties }, samples?.payload);
   return { ...named, about: "What started the run" };
@@ -172,7 +172,7 @@ type Place = {
 /** All names that a template can use at this pointer. */
 export function scopeAt({ document, pointer, outputs, samples, secrets }: Place): Name[] {
   const { earlier, items, afterFailure } = walk(document, pointer, samples);
-  const steps = earlier.flatMap((one) => nameOfStep(one, outputs, samples));
+  const steps = earlier.flatMap((one) => stepName(one, outputs, samples));
   const schema = valueAt(document, "/inputs/schema");
   const inputs = namesOf("inputs", isObject(schema) ? schema : null, samples?.inputs);
   return [

@@ -16,7 +16,7 @@ const oneLine = (text: string) => {
 const isText = (value: unknown): value is string => typeof value === "string" && !!value.trim();
 
 /** The config in one line; empty if it has no text. */
-export function gistOf(step: Json, schema: Schema | undefined): string {
+export function summarizeStep(step: Json, schema: Schema | undefined): string {
   const config = isObject(step.config) ? step.config : {};
   if (Array.isArray(config.steps)) {
     return config.steps.length === 1 ? "1 step inside" : `${config.steps.length} steps inside`;

@@ -1,6 +1,6 @@
 // JSON as typed, and the position of its first syntax error.
 
-import { oddityIn } from "../kit/exactJson";
+import { findParseLoss } from "../kit/exactJson";
 
 export type Read = { value: unknown } | { problem: string; line: number };
 
@@ -20,7 +20,7 @@ function place(text: string, offset: number) {
   return { line, words: `line ${line}, column ${before.length - before.lastIndexOf("\n")}` };
 }
 
-function unread(text: string, message: string): Read {
+function describeSyntaxError(text: string, message: string): Read {
   const offset = offsetOf(message, text);
   const { line, words: phrase } = place(text, offset);
   const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
@@ -29,14 +29,14 @@ function unread(text: string, message: string): Read {
 }
 
 /** The value, or the error and its line. JSON that parsing would change is rejected. */
-export function readJson(text: string): Read {
+export function parseJson(text: string): Read {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return unread(text, error instanceof Error ? error.message : "");
+    return describeSyntaxError(text, error instanceof Error ? error.message : "");
   }
-  const odd = oddityIn(text);
+  const odd = findParseLoss(text);
   if (!odd) return { value };
   const { line, words: message } = place(text, odd.at);
   return { problem: `This cannot be kept as it is written: ${message}: ${odd.words}.`, line };

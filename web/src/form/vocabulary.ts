@@ -1,13 +1,13 @@
 // The vocabulary of this installation: actions, capabilities, triggers, template filters and tests.
 
 import { api, type Schemas } from "../api/client";
-import { capital, plain } from "../kit/format";
+import { capitalize, humanize } from "../kit/format";
 import type { Allowed } from "../code/completion";
 import { useMemo } from "react";
 import type { Outputs } from "./scope";
 import type { Schema } from "./values";
 
-export type Word = {
+export type VocabularyEntry = {
   name: string;
   title: string;
   about: string;
@@ -17,8 +17,8 @@ export type Word = {
 };
 export type Vocabulary = {
   definition: Schema;
-  actions: Map<string, Word>;
-  triggers: Map<string, Word>;
+  actions: Map<string, VocabularyEntry>;
+  triggers: Map<string, VocabularyEntry>;
   /** Options for a picker: actions first, then capabilities by group. */
   choices: { group: string; items: { value: string; label: string }[] }[];
   events: string[];
@@ -29,23 +29,28 @@ export type Vocabulary = {
 const firstLine = (text: string) => text.split("\n")[0] ?? "";
 const rest = (text: string) => text.split("\n").slice(1).join(" ").trim();
 
-function word(name: string, description: string, schema: unknown, output: unknown): Word {
+function toEntry(
+  name: string,
+  description: string,
+  schema: unknown,
+  output: unknown,
+): VocabularyEntry {
   return {
     name,
-    title: firstLine(description) || capital(plain(name)),
+    title: firstLine(description) || capitalize(humanize(name)),
     about: (rest(description) || description).replaceAll("`", ""),
     schema: (schema ?? {}) as Schema,
     output: (output ?? null) as Schema | null,
   };
 }
 
-function grouped(words: Word[], actions: number): Vocabulary["choices"] {
+function groupEntries(words: VocabularyEntry[], actions: number): Vocabulary["choices"] {
   const groups = new Map<string, { value: string; label: string }[]>();
   words.forEach(({ name, title }, at) => {
     const group = at < actions
       ? "Actions"
       : name.includes(".")
-      ? capital(plain(name.split(".")[0]!))
+      ? capitalize(humanize(name.split(".")[0]!))
       : "The workspace";
     const held = groups.get(group) ?? [];
     groups.set(group, [...held, { value: name, label: `${title} (${name})` }]);
@@ -54,8 +59,8 @@ function grouped(words: Word[], actions: number): Vocabulary["choices"] {
 }
 
 function outputsOf(
-  actions: Map<string, Word>,
-  triggers: Map<string, Word>,
+  actions: Map<string, VocabularyEntry>,
+  triggers: Map<string, VocabularyEntry>,
   events: Map<string, Schema>,
 ): Outputs {
   return {
@@ -74,10 +79,10 @@ export function makeVocabulary(
   allowed: Allowed,
 ): Vocabulary {
   const own = words.actions.map((one) =>
-    word(one.type, one.description, one.config_schema, one.output_schema)
+    toEntry(one.type, one.description, one.config_schema, one.output_schema)
   );
   const called = words.capabilities.map((one) => ({
-    ...word(one.id, one.description, one.input_schema, one.output_schema),
+    ...toEntry(one.id, one.description, one.input_schema, one.output_schema),
     effect: one.effect,
   }));
   const actions = new Map([...called, ...own].map((one) => [one.name, one]));
@@ -85,7 +90,7 @@ export function makeVocabulary(
     words.triggers.map((one) =>
       [
         one.type,
-        word(one.type, one.description, one.config_schema, one.payload_schema),
+        toEntry(one.type, one.description, one.config_schema, one.payload_schema),
       ] as const
     ),
   );
@@ -96,7 +101,7 @@ export function makeVocabulary(
     definition,
     actions,
     triggers,
-    choices: grouped([...own, ...called], own.length),
+    choices: groupEntries([...own, ...called], own.length),
     events: [...events.keys()],
     allowed,
     outputs: outputsOf(actions, triggers, events),

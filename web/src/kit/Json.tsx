@@ -2,7 +2,7 @@
 
 import { Box, Code } from "@mantine/core";
 import { CopyIcon } from "./Copy";
-import { visible } from "./format";
+import { escapeInvisible } from "./format";
 
 export function Json(
   { value, label, most = 360 }: { value: unknown; label: string; most?: number },
@@ -22,7 +22,7 @@ export function Json(
         role="region"
         aria-label={label}
       >
-        {visible(text)}
+        {escapeInvisible(text)}
       </Code>
     </Box>
   );

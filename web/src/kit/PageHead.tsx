@@ -4,7 +4,7 @@ import { Anchor, Box, Group, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
-import { visible } from "./format";
+import { escapeInvisible } from "./format";
 
 type Props = {
   title: string;
@@ -16,7 +16,7 @@ type Props = {
 };
 
 export function PageHead({ title, beside, sub, right, back }: Props) {
-  const shown = visible(title);
+  const shown = escapeInvisible(title);
   useEffect(() => {
     document.title = `${shown} · Mainspring`;
   }, [shown]);
@@ -33,7 +33,7 @@ export function PageHead({ title, beside, sub, right, back }: Props) {
             display="inline-block"
           >
             <Group gap={2} component="span">
-              <ChevronLeft size={14} aria-hidden /> {visible(back.label)}
+              <ChevronLeft size={14} aria-hidden /> {escapeInvisible(back.label)}
             </Group>
           </Anchor>
         )

@@ -20,7 +20,7 @@ const WAYS: Record<string, { to: string; label: string }> = {
 
 /** A problem with its remedy; its full text can be copied for support. */
 export function ProblemNote({ problem, again }: { problem: unknown; again?: () => void }) {
-  const details = problem instanceof Problem ? problem.told : null;
+  const details = problem instanceof Problem ? problem.document : null;
   const codes = [details?.code ?? "", ...(details?.errors ?? []).map((one) => one.code)];
   const way = codes.map((one) => WAYS[one]).find(Boolean);
   return (
@@ -64,7 +64,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
 }
 
 /** Shows a progress message after one second. */
-export function Slow({ words: text = "Still working …" }: { words?: string }) {
+export function SlowNote({ words: text = "Still working …" }: { words?: string }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 1000);
@@ -86,7 +86,7 @@ type Props<T> = {
   children: (data: NonNullable<T>) => ReactNode;
 };
 
-export function Asked<T>({ of, lines = 4, children }: Props<T>) {
+export function QueryResult<T>({ of, lines = 4, children }: Props<T>) {
   if (of.data !== undefined && of.data !== null) return children(of.data as NonNullable<T>);
   if (of.error) return <ProblemNote problem={of.error} again={() => void of.refetch()} />;
   return (
@@ -95,7 +95,7 @@ export function Asked<T>({ of, lines = 4, children }: Props<T>) {
         { length: lines },
         (_, at) => <Skeleton key={at} height={38} radius="md" />,
       )}
-      <Slow />
+      <SlowNote />
     </Stack>
   );
 }

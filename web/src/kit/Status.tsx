@@ -1,7 +1,7 @@
 // A status badge: text and colour, never colour alone.
 
 import { Badge } from "@mantine/core";
-import { plain, type Tone, toneOf } from "./format";
+import { humanize, type Tone, toneOf } from "./format";
 
 const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow", quiet: "gray" };
 
@@ -17,7 +17,7 @@ export function Status({ value, words: text }: { value: string; words?: string }
       fw={600}
       miw="max-content"
     >
-      {text ?? plain(value)}
+      {text ?? humanize(value)}
     </Badge>
   );
 }

@@ -2,15 +2,15 @@
 
 import { Text, Tooltip } from "@mantine/core";
 import { useClock } from "./clock";
-import { away, moment } from "./format";
+import { formatDateTime, formatRelative } from "./format";
 
-export function Moment({ at, size = "sm" }: { at: string | null | undefined; size?: string }) {
+export function Timestamp({ at, size = "sm" }: { at: string | null | undefined; size?: string }) {
   const now = useClock();
   if (!at) return <Text span size={size} c="dimmed">—</Text>;
   return (
-    <Tooltip label={moment(at)} openDelay={300}>
+    <Tooltip label={formatDateTime(at)} openDelay={300}>
       <Text span size={size} component="time" dateTime={at} className="numbers">
-        {away(at, now)}
+        {formatRelative(at, now)}
       </Text>
     </Tooltip>
   );

@@ -1,28 +1,30 @@
 // Losses of parsing JSON in a browser are detected before parsing.
 
 import { expect, it } from "vitest";
-import { indented, inexactIn, oddityIn, partOf } from "./exactJson";
+import { findInexactNumbers, findParseLoss, indentJson, rawValue } from "./exactJson";
 
 it("finds the numbers that would become others, and leaves words alone", () => {
   const text = '{"a":[1234567890123456789,-9007199254740993,1e999],"b":"1234567890123456789"}';
-  expect(inexactIn(text)).toEqual(["1234567890123456789", "-9007199254740993", "1e999"]);
-  expect(inexactIn('{"a":[9007199254740991,1e+22,0.1,-0,"say \\"1234567890123456789\\""]}'))
+  expect(findInexactNumbers(text)).toEqual(["1234567890123456789", "-9007199254740993", "1e999"]);
+  expect(
+    findInexactNumbers('{"a":[9007199254740991,1e+22,0.1,-0,"say \\"1234567890123456789\\""]}'),
+  )
     .toEqual([]);
-  expect(oddityIn(text)).toMatchObject({ at: 6, token: "1234567890123456789" });
+  expect(findParseLoss(text)).toMatchObject({ at: 6, token: "1234567890123456789" });
 });
 
 it("finds a key that stands twice, however it is spelled", () => {
-  expect(oddityIn('{"a":{"b":1},"c":{"b":1,"\\u0062":2}}')).toMatchObject({ at: 24 });
-  expect(oddityIn('{"a":["a","a",{"a":1},{"a":"a"}],"b":"a"}')).toBeNull();
+  expect(findParseLoss('{"a":{"b":1},"c":{"b":1,"\\u0062":2}}')).toMatchObject({ at: 24 });
+  expect(findParseLoss('{"a":["a","a",{"a":1},{"a":"a"}],"b":"a"}')).toBeNull();
 });
 
 it("takes a part and spreads it over lines without touching a value", () => {
   const text =
     '{"x":{"payload":0},"payload": {"id":1234567890123456789,"n":[],"o":{"p":"},{"}},"z":1}';
-  const part = partOf(text, "payload")!;
+  const part = rawValue(text, "payload")!;
   expect(part).toBe('{"id":1234567890123456789,"n":[],"o":{"p":"},{"}}');
-  expect(partOf(text, "p")).toBeNull();
+  expect(rawValue(text, "p")).toBeNull();
   const plain = '{"a":[1,{"b":"c: d"},[]],"e":{},"f":null}';
-  expect(indented(plain)).toBe(JSON.stringify(JSON.parse(plain), null, 2));
-  expect(indented(part)).toContain('"id": 1234567890123456789,');
+  expect(indentJson(plain)).toBe(JSON.stringify(JSON.parse(plain), null, 2));
+  expect(indentJson(part)).toContain('"id": 1234567890123456789,');
 });

@@ -1,7 +1,7 @@
 // JSON as raw text, and what parsing it would silently lose: duplicate keys and the precision of
 // long numbers.
 
-export type Oddity = { at: number; words: string; token: string };
+export type ParseLoss = { at: number; words: string; token: string };
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:]/g;
 
@@ -21,7 +21,7 @@ const tooLong = (token: string) =>
 const isNumber = (token: string) => /^[-\d]/.test(token);
 
 /** The first place in valid JSON that parsing would change. */
-export function oddityIn(text: string): Oddity | null {
+export function findParseLoss(text: string): ParseLoss | null {
   const open: (Set<string> | null)[] = [];
   let before = "";
   for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
@@ -41,7 +41,7 @@ export function oddityIn(text: string): Oddity | null {
 }
 
 /** The distinct numbers in valid JSON that parsing would change. */
-export function inexactIn(text: string): string[] {
+export function findInexactNumbers(text: string): string[] {
   const found = new Set<string>();
   for (const [token] of text.matchAll(TOKEN)) {
     if (isNumber(token) && isInexact(token)) found.add(token);
@@ -50,7 +50,7 @@ export function inexactIn(text: string): string[] {
 }
 
 /** The raw text of a top-level key; null: there is none. */
-export function partOf(text: string, key: string): string | null {
+export function rawValue(text: string, key: string): string | null {
   const wanted = JSON.stringify(key);
   let [depth, from] = [0, -1];
   let [before, last] = ["", ""];
@@ -66,7 +66,7 @@ export function partOf(text: string, key: string): string | null {
 }
 
 /** The same JSON, indented; every value keeps its text. */
-export function indented(text: string): string {
+export function indentJson(text: string): string {
   let [made, depth, last] = ["", 0, ""];
   const line = () => `\n${"  ".repeat(depth)}`;
   for (const [token] of text.matchAll(TOKEN)) {

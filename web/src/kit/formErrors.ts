@@ -6,7 +6,7 @@ import { byPointer, Problem, sentence } from "../api/problem";
 // Error codes without a pointer that belong to a field.
 const ABOUT: Record<string, string> = { email_taken: "email" };
 
-export type Refusal = {
+export type FormErrors = {
   /** The error of this field, if any. */
   at: (field: string) => string | undefined;
   /** Errors that belong to none of the named fields. */
@@ -14,7 +14,7 @@ export type Refusal = {
 };
 
 /** Distributes a problem over the fields of a form; the rest belongs to no field. */
-export function shareOut(problem: unknown, fields: readonly string[]): Refusal {
+export function distributeErrors(problem: unknown, fields: readonly string[]): FormErrors {
   if (!(problem instanceof Problem)) return { at: () => undefined, rest: problem };
   const found = Object.entries(byPointer(problem.findings))
     .map(([pointer, text]) => [pointer.split("/")[1] ?? "", text] as const);
@@ -25,16 +25,16 @@ export function shareOut(problem: unknown, fields: readonly string[]): Refusal {
   return { at: (field) => known.get(field), rest };
 }
 
-type Sending = {
+type Submit = {
   busy: boolean;
-  refusal: Refusal;
+  refusal: FormErrors;
   /** Runs the request; true: it succeeded. */
   send: (work: () => Promise<unknown>) => Promise<boolean>;
   /** Clears the error of a field when it is edited. */
   forget: () => void;
 };
 
-export function useSending(...fields: string[]): Sending {
+export function useSubmit(...fields: string[]): Submit {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const send = useCallback(async (work: () => Promise<unknown>) => {
@@ -51,5 +51,5 @@ export function useSending(...fields: string[]): Sending {
     }
   }, []);
   const forget = useCallback(() => setProblem(null), []);
-  return { busy, refusal: shareOut(problem, fields), send, forget };
+  return { busy, refusal: distributeErrors(problem, fields), send, forget };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { visible } from "./format";
+import { escapeInvisible } from "./format";
 
 test("what is not seen is spelled out, whatever it calls itself", () => {
   const hidden = [
@@ -39,15 +39,15 @@ test("what is not seen is spelled out, whatever it calls itself", () => {
   ];
   for (const code of hidden) {
     const spelled = `\\u${code.toString(16).padStart(4, "0")}`;
-    expect(visible(`a${String.fromCodePoint(code)}b`)).toBe(`a${spelled}b`);
+    expect(escapeInvisible(`a${String.fromCodePoint(code)}b`)).toBe(`a${spelled}b`);
   }
-  expect(visible("a\rb\ud83d")).toBe("a\\u000db\\ud83d");
+  expect(escapeInvisible("a\rb\ud83d")).toBe("a\\u000db\\ud83d");
   const tags = [..."hi"].map((one) => String.fromCodePoint(0xe0000 + one.charCodeAt(0))).join("");
-  expect(visible(`Lunch?${tags}`)).toBe("Lunch?\\ue0068\\ue0069");
+  expect(escapeInvisible(`Lunch?${tags}`)).toBe("Lunch?\\ue0068\\ue0069");
 });
 
 test("what is seen stays, with the joiners inside of emoji and of letters that are joined", () => {
   const seen = ["a\tb\r\nc\n", "Grüße, 你好, שלום", "👩‍💻 ❤️‍🔥 🇩🇪", "می‌خواهم", "क्‍ष", "e\u0301 \u00a0"];
-  for (const text of seen) expect(visible(text)).toBe(text);
-  expect(visible("pay\u200dpal\u200c")).toBe("pay\\u200dpal\\u200c");
+  for (const text of seen) expect(escapeInvisible(text)).toBe(text);
+  expect(escapeInvisible("pay\u200dpal\u200c")).toBe("pay\\u200dpal\\u200c");
 });

@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** A date and time in the user's locale; in a time zone, if one is named. */
-export function moment(text: string, timeZone?: string): string {
+export function formatDateTime(text: string, timeZone?: string): string {
   return new Date(text).toLocaleString(undefined, {
     dateStyle: "medium",
     timeStyle: "short",
@@ -15,12 +15,12 @@ export function moment(text: string, timeZone?: string): string {
   });
 }
 
-export function day(text: string): string {
+export function formatDate(text: string): string {
   return new Date(text).toLocaleDateString(undefined, { dateStyle: "medium" });
 }
 
 /** A duration: "420 ms", "3.2 s", "2 min 5 s". */
-export function span(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -36,14 +36,14 @@ function both(seconds: number, large: number, name: string, small: number, small
 }
 
 /** The time between two timestamps, or until now. */
-export function between(from: string, to?: string | null): string {
-  return span((new Date(to ?? now()).getTime() - new Date(from).getTime()) / 1000);
+export function formatElapsed(from: string, to?: string | null): string {
+  return formatDuration((new Date(to ?? now()).getTime() - new Date(from).getTime()) / 1000);
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** A relative time: "in 3 hours", "2 days ago". */
-export function away(text: string, from = now()): string {
+export function formatRelative(text: string, from = now()): string {
   const seconds = (new Date(text).getTime() - from) / 1000;
   const size = Math.abs(seconds);
   // The clock of the screen may lag a little behind.
@@ -54,7 +54,7 @@ export function away(text: string, from = now()): string {
 }
 
 /** US dollars, with as many digits as necessary. */
-export function usd(amount: number | string | null | undefined): string {
+export function formatUsd(amount: number | string | null | undefined): string {
   const value = Number(amount ?? 0);
   if (!value) return "$0";
   return Math.abs(value) >= 1
@@ -62,12 +62,12 @@ export function usd(amount: number | string | null | undefined): string {
     : `$${value.toFixed(6).replace(/0{1,4}$/, "")}`;
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
+export function formatCount(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
-export const plain = (word: string) => word.replaceAll("_", " ");
-export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+export const humanize = (word: string) => word.replaceAll("_", " ");
+export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export type Tone = "good" | "bad" | "busy" | "quiet";
 
@@ -117,13 +117,13 @@ const OUTCOMES: Record<string, string> = {
   over_budget: "reached a limit that was set for it",
   failed: "did not reach its end",
 };
-export const outcomeWords = (outcome: string) => OUTCOMES[outcome] ?? plain(outcome);
+export const describeOutcome = (outcome: string) => OUTCOMES[outcome] ?? humanize(outcome);
 
 const FINAL = new Set(["succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"]);
 export const isOver = (status: string) => FINAL.has(status);
 
 const MODES: Record<string, string> = { dry_run: "dry run", verify: "verify mode" };
-export const modeWords = (mode: string) => MODES[mode] ?? null;
+export const describeMode = (mode: string) => MODES[mode] ?? null;
 
 const DAYS = [
   "Sunday",
@@ -138,7 +138,7 @@ const DAYS = [
 const isNumber = (part: string | undefined): part is string => !!part && /^[0-9]+$/.test(part);
 
 /** A cron expression as text; null if the text would be longer than the expression. */
-export function cronWords(cron: string): string | null {
+export function describeCron(cron: string): string | null {
   const [minute, hour, date, month, weekday] = cron.trim().split(/\s+/);
   if (!minute || !hour || !weekday || date !== "*" || month !== "*") return null;
   const every = /^\*\/([0-9]+)$/.exec(minute);
@@ -155,12 +155,14 @@ export function cronWords(cron: string): string | null {
   return named ? `every ${named} ${time}` : null;
 }
 
-export function triggerWords(trigger: { type: string; config?: Record<string, unknown> }): string {
+export function describeTrigger(
+  trigger: { type: string; config?: Record<string, unknown> },
+): string {
   const config = trigger.config ?? {};
   switch (trigger.type) {
     case "schedule": {
       const cron = String(config.cron ?? "");
-      return `${cronWords(cron) ?? `on the schedule ${cron}`}, in ${config.timezone ?? "UTC"}`;
+      return `${describeCron(cron) ?? `on the schedule ${cron}`}, in ${config.timezone ?? "UTC"}`;
     }
     case "webhook":
       return "when its webhook is called";
@@ -173,17 +175,17 @@ export function triggerWords(trigger: { type: string; config?: Record<string, un
     case "manual":
       return "by hand";
     default:
-      return plain(trigger.type);
+      return humanize(trigger.type);
   }
 }
 
 /** The text of one limit of a grant. */
-export function boundWords(name: string, bound: unknown): string {
+export function describeLimit(name: string, bound: unknown): string {
   const list = Array.isArray(bound) ? bound.map(String).join(", ") || "none" : null;
   if (name === "hosts") return list === "none" ? "nowhere" : `at ${list ?? String(bound)}`;
-  if (name.startsWith("max_")) return `${plain(name.slice(4))} at most ${String(bound)}`;
-  if (list !== null) return `${plain(name)}: ${list}`;
-  return `${plain(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
+  if (name.startsWith("max_")) return `${humanize(name.slice(4))} at most ${String(bound)}`;
+  if (list !== null) return `${humanize(name)}: ${list}`;
+  return `${humanize(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
 }
 
 // Characters without a visible glyph: control and format characters, fillers, blank Braille, tags
@@ -197,14 +199,14 @@ const isBeyondAscii = (one: string | undefined) => one !== undefined && one > "\
  * Zero-width joiners inside emoji or scripts that need them; between ASCII letters they only hide
  * text.
  */
-function joins(text: string, one: string, at: number): boolean {
+function isJoiner(text: string, one: string, at: number): boolean {
   return JOINERS.includes(one) && isBeyondAscii(text[at - 1]) && isBeyondAscii(text[at + 1]);
 }
 
 /** Escapes invisible and bidirectional control characters. */
-export const visible = (text: string) =>
+export const escapeInvisible = (text: string) =>
   text.replace(
     UNSEEN,
     (one, at: number) =>
-      joins(text, one, at) ? one : `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+      isJoiner(text, one, at) ? one : `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`,
   );

@@ -1,13 +1,13 @@
 // One user's unsent input is never readable by another.
 
 import { beforeEach, expect, it, vi } from "vitest";
-import { forgetAll, keepFor, keeping } from "./unsentInput";
+import { clearAll, openStorage, setOwner } from "./unsentInput";
 
 const at = (user: string, workspace: string) =>
-  keepFor({ user: { id: user }, workspace: { id: workspace } } as never);
+  setOwner({ user: { id: user }, workspace: { id: workspace } } as never);
 
-const keep = (key: string, text: string) => keeping(key).keep(text);
-const kept = (key: string) => keeping(key).kept();
+const keep = (key: string, text: string) => openStorage(key).keep(text);
+const kept = (key: string) => openStorage(key).kept();
 
 /** A fake of sessionStorage: its keys are its own properties. */
 function tab(): Storage {
@@ -36,14 +36,14 @@ function tab(): Storage {
 
 beforeEach(() => {
   vi.stubGlobal("sessionStorage", tab());
-  forgetAll();
+  clearAll();
 });
 
 it("keeps by person and workspace, and drops what somebody else wrote", () => {
   keep("new", "before anybody is known");
   expect(Object.keys(sessionStorage)).toEqual([]);
   at("ada", "tower");
-  const place = keeping("new");
+  const place = openStorage("new");
   at("ada", "bridge");
   place.keep("secret plans");
   expect(kept("new")).toBeNull();
@@ -60,9 +60,9 @@ it("forgets one, or all with whoever leaves, and nothing of other pages", () => 
   sessionStorage.setItem("mainspring.new.words", "from before");
   keep("a", "1");
   keep("b", "2");
-  keeping("a").forget();
+  openStorage("a").forget();
   expect([kept("a"), kept("b")]).toEqual([null, "2"]);
-  forgetAll();
+  clearAll();
   keep("c", "after leaving");
   expect(Object.keys(sessionStorage)).toEqual(["elsewhere"]);
 });

@@ -1,13 +1,13 @@
 // Unsent input, kept in sessionStorage, for this user in this workspace only.
 
-import type { Who } from "../api/session";
+import type { Session } from "../api/session";
 
 const START = "mainspring.";
 const KEPT = `${START}kept.`;
 
 let mine: string | null = null;
 
-function drop(isOut: (name: string) => boolean): void {
+function clear(isOut: (name: string) => boolean): void {
   try {
     for (const name of Object.keys(sessionStorage)) {
       if (name.startsWith(START) && isOut(name)) sessionStorage.removeItem(name);
@@ -18,19 +18,19 @@ function drop(isOut: (name: string) => boolean): void {
 }
 
 /** Sets the user and workspace; input of anybody else in this tab is removed. */
-export function keepFor({ user, workspace }: Pick<Who, "user" | "workspace">): void {
+export function setOwner({ user, workspace }: Pick<Session, "user" | "workspace">): void {
   const person = `${KEPT}${user.id}.`;
   const next = `${person}${workspace.id}.`;
   if (mine === next) return;
   mine = next;
-  drop((name) => !name.startsWith(person));
+  clear((name) => !name.startsWith(person));
 }
 
 /**
  * The storage of one text. It belongs to the current user, even if the page later changes to
  * another.
  */
-export function keeping(key: string) {
+export function openStorage(key: string) {
   const name = mine === null ? null : mine + key;
   return {
     keep(text: string): void {
@@ -47,12 +47,12 @@ export function keeping(key: string) {
         return null;
       }
     },
-    forget: () => drop((one) => one === name),
+    forget: () => clear((one) => one === name),
   };
 }
 
 /** On sign-out: removes everything from this tab and stops storing. */
-export function forgetAll(): void {
+export function clearAll(): void {
   mine = null;
-  drop(() => true);
+  clear(() => true);
 }

@@ -6,7 +6,7 @@ import { useCallback } from "react";
 type Values = Record<string, string | undefined>;
 
 /** The query parameters of the URL, and a setter for some of them. */
-export function useAddress(): [Values, (change: Values) => void] {
+export function useUrlState(): [Values, (change: Values) => void] {
   const values = useSearch({ strict: false }) as Values;
   const navigate = useNavigate();
   const change = useCallback((more: Values) => {

@@ -6,16 +6,16 @@ import { sentence } from "../api/problem";
 
 const closeButtonProps = { "aria-label": "Close" };
 
-export function sayDone(message: string): void {
+export function notifyDone(message: string): void {
   notifications.show({ message, color: "teal", closeButtonProps });
 }
 
 /** Done, but something else is needed before it takes effect. */
-export function sayHint(message: string): void {
+export function notifyHint(message: string): void {
   notifications.show({ message, color: "yellow", autoClose: 12_000, closeButtonProps });
 }
 
-export function sayProblem(problem: unknown): void {
+export function notifyProblem(problem: unknown): void {
   notifications.show({
     message: sentence(problem),
     color: "red",
@@ -24,22 +24,22 @@ export function sayProblem(problem: unknown): void {
   });
 }
 
-type Acting = {
+type Action = {
   busy: boolean;
   /** Runs the action; false: it failed, and the user was notified. */
   act: (work: () => Promise<unknown>, done?: string) => Promise<boolean>;
 };
 
-export function useAct(): Acting {
+export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const act = useCallback(async (work: () => Promise<unknown>, done?: string) => {
     setBusy(true);
     try {
       await work();
-      if (done) sayDone(done);
+      if (done) notifyDone(done);
       return true;
     } catch (problem) {
-      sayProblem(problem);
+      notifyProblem(problem);
       return false;
     } finally {
       setBusy(false);

@@ -1,9 +1,9 @@
 // A chat message as it will appear in its channel.
 
 import { Avatar, Box, Group, Stack, Text } from "@mantine/core";
-import { visible } from "../kit/format";
-import { parted, type Shape } from "./shape";
-import { drawn, Files, Lines, Words } from "./Value";
+import { escapeInvisible } from "../kit/format";
+import { partitionLines, type Shape } from "./shape";
+import { drawn, Files, Lines, TextLines } from "./Value";
 
 type Props = { shape: Shape; place: string | null; account: string | null };
 
@@ -15,7 +15,7 @@ const channelOf = (
   return named ? String(named) : null;
 };
 
-export function Bubble({ shape, place, account }: Props) {
+export function ChatMessage({ shape, place, account }: Props) {
   const names = [
     "channel",
     "channel_id",
@@ -26,17 +26,17 @@ export function Bubble({ shape, place, account }: Props) {
     "item_id",
     "thread_ts",
   ];
-  const [where, others] = parted(shape.lines, names);
+  const [where, others] = partitionLines(shape.lines, names);
   const channel = channelOf(where);
   return (
     <Stack gap="sm" className="delivered" p="lg">
       <Text size="sm" c="dimmed" className="wrap-anywhere">
         {where.thread_ts ? "In a thread of " : "To "}
         <Text span fw={600} c="var(--mantine-color-text)" className="mono">
-          {channel ? visible(channel) : "the chat of this workspace"}
+          {channel ? escapeInvisible(channel) : "the chat of this workspace"}
         </Text>
         {place ? ` in ${place}` : ""}
-        {where.thread_ts ? ` (${visible(String(where.thread_ts))})` : ""}
+        {where.thread_ts ? ` (${escapeInvisible(String(where.thread_ts))})` : ""}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
         <Avatar
@@ -48,9 +48,9 @@ export function Bubble({ shape, place, account }: Props) {
           aria-hidden
         />
         <Box style={{ minWidth: 0 }}>
-          <Text size="sm" fw={600}>{account ? visible(account) : "Mainspring"}</Text>
+          <Text size="sm" fw={600}>{account ? escapeInvisible(account) : "Mainspring"}</Text>
           <Box className="bubble">
-            {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+            {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} />)}
           </Box>
         </Box>
       </Group>

@@ -2,24 +2,24 @@
 
 import { Box, Stack, Text } from "@mantine/core";
 import { api } from "../api/client";
-import { Bubble } from "./ChatMessage";
+import { ChatMessage } from "./ChatMessage";
 import { EventCard } from "./EventCard";
-import { Letter } from "./EmailPreview";
+import { EmailPreview } from "./EmailPreview";
 import { FieldsCard, FileCard, IssueCard, RequestCard, RowsCard } from "./OtherPreviews";
-import { type Drawn, placeOf, type Shape, shapeOf } from "./shape";
+import { destinationOf, type PreviewDraft, type Shape, shapeOf } from "./shape";
 import { drawn, Lines } from "./Value";
 import "./previews.css";
 
-function Message({ draft, shape }: { draft: Drawn; shape: Shape }) {
+function Message({ draft, shape }: { draft: PreviewDraft; shape: Shape }) {
   const { data } = api.useQuery("get", "/api/v1/integrations");
-  const place = placeOf(draft, data?.integrations ?? []);
-  return <Bubble shape={shape} place={place} account={draft.account} />;
+  const place = destinationOf(draft, data?.integrations ?? []);
+  return <ChatMessage shape={shape} place={place} account={draft.account} />;
 }
 
-function Drawing({ draft, shape }: { draft: Drawn; shape: Shape }) {
+function Drawing({ draft, shape }: { draft: PreviewDraft; shape: Shape }) {
   switch (shape.kind) {
     case "email":
-      return <Letter shape={shape} account={draft.account} />;
+      return <EmailPreview shape={shape} account={draft.account} />;
     case "event":
       return <EventCard shape={shape} />;
     case "message":
@@ -37,7 +37,7 @@ function Drawing({ draft, shape }: { draft: Drawn; shape: Shape }) {
   }
 }
 
-export function Delivered({ draft }: { draft: Drawn }) {
+export function DraftPreview({ draft }: { draft: PreviewDraft }) {
   const shape = shapeOf(draft);
   return (
     <Stack gap="xs">

@@ -2,20 +2,20 @@
 
 import { Avatar, Box, Divider, Group, Stack, Text } from "@mantine/core";
 import { Mail } from "lucide-react";
-import { visible } from "../kit/format";
-import { listed, parted, type Shape } from "./shape";
-import { drawn, Files, Lines, Words } from "./Value";
+import { escapeInvisible } from "../kit/format";
+import { listed, partitionLines, type Shape } from "./shape";
+import { drawn, Files, Lines, TextLines } from "./Value";
 
 type Props = { shape: Shape; account: string | null };
 
-export function Letter({ shape, account }: Props) {
-  const [{ from, to }, others] = parted(shape.lines, ["from", "to"]);
+export function EmailPreview({ shape, account }: Props) {
+  const [{ from, to }, others] = partitionLines(shape.lines, ["from", "to"]);
   const sender = from ? String(from) : account;
   const [plainWords, ...more] = shape.texts;
   return (
     <Stack gap="md" className="delivered" p="lg">
       <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-        {shape.title ? visible(shape.title) : "(no subject)"}
+        {shape.title ? escapeInvisible(shape.title) : "(no subject)"}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
         <Avatar
@@ -34,14 +34,14 @@ export function Letter({ shape, account }: Props) {
               {
                 name: "from",
                 value: (
-                  <Words
+                  <TextLines
                     text={sender ?? "the address of this installation"}
                   />
                 ),
               },
               {
                 name: "to",
-                value: <Words text={listed(to).join(", ") || "nobody"} />,
+                value: <TextLines text={listed(to).join(", ") || "nobody"} />,
               },
               ...drawn(others),
             ]}
@@ -50,14 +50,14 @@ export function Letter({ shape, account }: Props) {
       </Group>
       <Divider />
       {plainWords
-        ? <Words text={String(plainWords.value)} />
+        ? <TextLines text={String(plainWords.value)} />
         : <Text size="sm" c="dimmed">(no words)</Text>}
       {more.map(({ name, value }) => (
         <Box key={name}>
           <Text size="xs" c="dimmed" mb={4}>
-            The same as {name === "html" ? "HTML" : visible(name)}, as it is written
+            The same as {name === "html" ? "HTML" : escapeInvisible(name)}, as it is written
           </Text>
-          <Words text={String(value)} mono />
+          <TextLines text={String(value)} mono />
         </Box>
       ))}
       {shape.files.length ? <Divider /> : null}

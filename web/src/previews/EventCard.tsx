@@ -1,19 +1,20 @@
 // A calendar event: title, local time, time as sent, and attendees.
 
 import { Box, Group, Stack, Text } from "@mantine/core";
-import { moment, visible } from "../kit/format";
-import { listed, parted, sentMoment, type Shape } from "./shape";
-import { drawn, Files, Lines, Words } from "./Value";
+import { escapeInvisible, formatDateTime } from "../kit/format";
+import { eventTime, listed, partitionLines, type Shape } from "./shape";
+import { drawn, Files, Lines, TextLines } from "./Value";
 
 const isExact = (sent: string) => /T/.test(sent) && !Number.isNaN(Date.parse(sent));
 // Without an offset the time is in the event's time zone and must not be converted.
 const hasZone = (sent: string) => /(Z|[+-]\d\d:?\d\d)$/.test(sent);
 
 function When({ sent }: { sent: string }) {
-  if (!isExact(sent) || !hasZone(sent)) return <Words text={sent.replace("T", " ")} />;
+  if (!isExact(sent) || !hasZone(sent)) return <TextLines text={sent.replace("T", " ")} />;
   return (
     <Text size="sm">
-      {moment(sent)} <Text span size="xs" c="dimmed" className="mono">{visible(sent)}</Text>
+      {formatDateTime(sent)}{" "}
+      <Text span size="xs" c="dimmed" className="mono">{escapeInvisible(sent)}</Text>
     </Text>
   );
 }
@@ -33,30 +34,34 @@ function Leaf({ sent }: { sent: string }) {
 }
 
 export function EventCard({ shape }: { shape: Shape }) {
-  const [{ start, end, attendees }, others] = parted(shape.lines, ["start", "end", "attendees"]);
-  const begins = sentMoment(start);
+  const [{ start, end, attendees }, others] = partitionLines(shape.lines, [
+    "start",
+    "end",
+    "attendees",
+  ]);
+  const begins = eventTime(start);
   const lines = [
     { name: "start", label: "From", value: <When sent={begins} /> },
-    { name: "end", label: "To", value: <When sent={sentMoment(end)} /> },
-  ].filter(({ name }) => sentMoment(name === "start" ? start : end));
+    { name: "end", label: "To", value: <When sent={eventTime(end)} /> },
+  ].filter(({ name }) => eventTime(name === "start" ? start : end));
   const guests = listed(attendees);
   return (
     <Group wrap="nowrap" align="flex-start" gap="md" className="delivered" p="lg">
       {begins ? <Leaf sent={begins} /> : null}
       <Stack gap="sm" style={{ minWidth: 0, flex: 1 }}>
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {shape.title ? visible(shape.title) : "An event"}
+          {shape.title ? escapeInvisible(shape.title) : "An event"}
         </Text>
         <Lines
           lines={[
             ...lines,
             ...(guests.length
-              ? [{ name: "guests", value: <Words text={guests.join("\n")} /> }]
+              ? [{ name: "guests", value: <TextLines text={guests.join("\n")} /> }]
               : []),
             ...drawn(others),
           ]}
         />
-        {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+        {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} />)}
         <Files files={shape.files} />
       </Stack>
     </Group>

@@ -3,14 +3,14 @@
 import { Badge, Box, Group, Stack, Text } from "@mantine/core";
 import { CircleDot, FileText } from "lucide-react";
 import { Json } from "../kit/Json";
-import { capital, plain, visible } from "../kit/format";
-import { listed, parted, type Shape } from "./shape";
-import { drawn, Files, Lines, Words } from "./Value";
+import { capitalize, escapeInvisible, humanize } from "../kit/format";
+import { listed, partitionLines, type Shape } from "./shape";
+import { drawn, Files, Lines, TextLines } from "./Value";
 
 type Props = { shape: Shape };
 
 export function IssueCard({ shape }: Props) {
-  const [{ owner, repo, number, labels, assignees }, others] = parted(
+  const [{ owner, repo, number, labels, assignees }, others] = partitionLines(
     shape.lines,
     ["owner", "repo", "number", "labels", "assignees"],
   );
@@ -20,7 +20,7 @@ export function IssueCard({ shape }: Props) {
       {owner && repo
         ? (
           <Text size="sm" c="dimmed" className="mono">
-            {visible(`${owner}/${repo}${number ? `#${number}` : ""}`)}
+            {escapeInvisible(`${owner}/${repo}${number ? `#${number}` : ""}`)}
           </Text>
         )
         : null}
@@ -32,16 +32,16 @@ export function IssueCard({ shape }: Props) {
           style={{ marginTop: 3, flex: "none" }}
         />
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {visible(shape.title ?? "An issue")}
+          {escapeInvisible(shape.title ?? "An issue")}
         </Text>
       </Group>
-      {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+      {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} />)}
       {labels
         ? (
           <Group gap={6}>
             {listed(labels).map((one) => (
               <Badge key={one} variant="light" tt="none" radius="sm">
-                {visible(one)}
+                {escapeInvisible(one)}
               </Badge>
             ))}
           </Group>
@@ -50,7 +50,7 @@ export function IssueCard({ shape }: Props) {
       <Lines
         lines={[
           ...(people.length
-            ? [{ name: "assigned to", value: <Words text={people.join(", ")} /> }]
+            ? [{ name: "assigned to", value: <TextLines text={people.join(", ")} /> }]
             : []),
           ...drawn(others),
         ]}
@@ -65,10 +65,10 @@ export function FileCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       <Group gap={8} wrap="nowrap">
         <FileText size={18} aria-hidden />
-        <Text fw={650} className="wrap-anywhere">{visible(shape.title ?? "A file")}</Text>
+        <Text fw={650} className="wrap-anywhere">{escapeInvisible(shape.title ?? "A file")}</Text>
       </Group>
       <Lines lines={drawn(shape.lines)} />
-      {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} mono />)}
+      {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} mono />)}
       <Files files={shape.files} />
     </Stack>
   );
@@ -78,18 +78,18 @@ const asText = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 export function RequestCard({ shape }: Props) {
-  const [{ method, url }, others] = parted(shape.lines, ["method", "url"]);
+  const [{ method, url }, others] = partitionLines(shape.lines, ["method", "url"]);
   return (
     <Stack gap="sm" className="delivered" p="lg">
       <Group gap="xs" wrap="nowrap" align="flex-start">
         <Badge variant="light" radius="sm" className="mono" miw="fit-content">
-          {visible(String(method ?? "GET"))}
+          {escapeInvisible(String(method ?? "GET"))}
         </Badge>
-        <Text size="sm" className="mono wrap-anywhere">{visible(String(url ?? ""))}</Text>
+        <Text size="sm" className="mono wrap-anywhere">{escapeInvisible(String(url ?? ""))}</Text>
       </Group>
       <Lines lines={drawn(others)} />
       {shape.texts.map(({ name, value }) => (
-        <Json key={name} value={asText(value)} label={capital(plain(name))} />
+        <Json key={name} value={asText(value)} label={capitalize(humanize(name))} />
       ))}
       <Files files={shape.files} />
     </Stack>
@@ -100,7 +100,9 @@ export function RequestCard({ shape }: Props) {
 export function RowsCard({ shape }: Props) {
   return (
     <Stack gap="sm" className="delivered" p="lg">
-      {shape.title ? <Text fw={650} className="wrap-anywhere">{visible(shape.title)}</Text> : null}
+      {shape.title
+        ? <Text fw={650} className="wrap-anywhere">{escapeInvisible(shape.title)}</Text>
+        : null}
       <Lines lines={drawn(shape.lines)} />
       {shape.texts.flatMap(({ name, value }) =>
         (Array.isArray(value) ? value : [value]).map((row, at) => (
@@ -116,7 +118,7 @@ export function RowsCard({ shape }: Props) {
                   )}
                 />
               )
-              : <Words text={String(row)} />}
+              : <TextLines text={String(row)} />}
           </Box>
         ))
       )}

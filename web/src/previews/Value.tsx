@@ -4,29 +4,29 @@ import { Box, Group, Stack, Text } from "@mantine/core";
 import { Paperclip } from "lucide-react";
 import type { ReactNode } from "react";
 import { Json } from "../kit/Json";
-import { capital, plain, visible } from "../kit/format";
-import { bytesWords, type File, type Line } from "./shape";
+import { capitalize, escapeInvisible, humanize } from "../kit/format";
+import { type File, formatBytes, type Line } from "./shape";
 
 const isWords = (given: unknown): given is string[] =>
   Array.isArray(given) && given.every((one) => typeof one === "string");
 
 export function Value({ of, name }: { of: unknown; name: string }) {
-  if (typeof of === "string") return <Words text={of} />;
+  if (typeof of === "string") return <TextLines text={of} />;
   if (isWords(of)) {
     return (
       <Text span size="sm" display="block" className="wrap-anywhere">
-        {of.map((one, at) => <bdi key={`${at}${one}`}>{at ? ", " : ""}{visible(one)}</bdi>)}
+        {of.map((one, at) => <bdi key={`${at}${one}`}>{at ? ", " : ""}{escapeInvisible(one)}</bdi>)}
       </Text>
     );
   }
   if (typeof of === "number" || typeof of === "boolean") {
     return <Text span size="sm" display="block">{String(of)}</Text>;
   }
-  return <Json value={of} label={capital(plain(name))} most={240} />;
+  return <Json value={of} label={capitalize(humanize(name))} most={240} />;
 }
 
 /** Text with its line breaks. */
-export function Words({ text, mono }: { text: string; mono?: boolean }) {
+export function TextLines({ text, mono }: { text: string; mono?: boolean }) {
   return (
     <Text
       span
@@ -36,7 +36,7 @@ export function Words({ text, mono }: { text: string; mono?: boolean }) {
       style={{ whiteSpace: "pre-wrap" }}
       dir="auto"
     >
-      {visible(text)}
+      {escapeInvisible(text)}
     </Text>
   );
 }
@@ -48,7 +48,9 @@ export function Lines({ lines }: { lines: { name: string; label?: string; value:
     <Box component="dl" m={0} className="facts">
       {lines.map(({ name, label, value }) => (
         <Box key={name} className="fact">
-          <Text component="dt" size="sm" c="dimmed">{label ?? visible(capital(plain(name)))}</Text>
+          <Text component="dt" size="sm" c="dimmed">
+            {label ?? escapeInvisible(capitalize(humanize(name)))}
+          </Text>
           <Box component="dd" m={0} style={{ minWidth: 0 }}>{value}</Box>
         </Box>
       ))}
@@ -67,9 +69,9 @@ export function Files({ files }: { files: File[] }) {
         <Group key={`${at}${filename}`} component="li" gap={8} wrap="nowrap">
           <Paperclip size={14} aria-hidden />
           <Text size="sm" className="wrap-anywhere">
-            {visible(filename)}
+            {escapeInvisible(filename)}
             <Text span c="dimmed" size="sm">
-              {` · ${visible(mimeType)}${bytes === null ? "" : ` · ${bytesWords(bytes)}`}`}
+              {` · ${escapeInvisible(mimeType)}${bytes === null ? "" : ` · ${formatBytes(bytes)}`}`}
             </Text>
           </Text>
         </Group>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Drawn, kindOf, placeOf, shapeOf } from "./shape";
+import { destinationOf, kindOf, type PreviewDraft, shapeOf } from "./shape";
 
-const draft = (more: Partial<Drawn>): Drawn => ({
+const draft = (more: Partial<PreviewDraft>): PreviewDraft => ({
   capability: "send_email",
   action: "send_email",
   source: null,
@@ -70,7 +70,7 @@ describe("what a draft will be", () => {
   it("names the place by the integration or by the action", () => {
     const known = [{ name: "chat", label: "Chat" }, { name: "tracker", label: "Tracker" }];
     const place = (source: string | null, capability: string, action = capability) =>
-      placeOf({ source, capability, action }, known);
+      destinationOf({ source, capability, action }, known);
     expect(place(null, "chat_post")).toBe("Chat");
     expect(place("tracker", "x", "comment")).toBe("Tracker");
     expect(place(null, "http_request")).toBeNull();

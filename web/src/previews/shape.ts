@@ -4,7 +4,7 @@
 export type Fields = Record<string, unknown>;
 
 /** The fields of a draft that the preview needs. */
-export type Drawn = {
+export type PreviewDraft = {
   capability: string;
   action: string;
   source: string | null;
@@ -82,12 +82,12 @@ const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
 const isEmpty = (value: unknown) => value === undefined || value === null || value === "";
 
 /** The arguments of the action, wherever they are nested. */
-export function fieldsOf(draft: Pick<Drawn, "arguments" | "within">): Fields {
+export function fieldsOf(draft: Pick<PreviewDraft, "arguments" | "within">): Fields {
   const inner = draft.within ? draft.arguments[draft.within] : undefined;
   return inner && typeof inner === "object" ? inner as Fields : draft.arguments;
 }
 
-export function kindOf(draft: Drawn): Kind {
+export function kindOf(draft: PreviewDraft): Kind {
   if (draft.family && Object.hasOwn(PLANS, draft.family)) return draft.family as Kind;
   const fields = fieldsOf(draft);
   if (typeof fields.url === "string" && /https?:/.test(fields.url)) return "request";
@@ -100,7 +100,7 @@ export function kindOf(draft: Drawn): Kind {
   return "fields";
 }
 
-export function shapeOf(draft: Drawn): Shape {
+export function shapeOf(draft: PreviewDraft): Shape {
   const kind = kindOf(draft);
   const fields = fieldsOf(draft);
   const plan = kind === "fields" ? { lines: [], title: [], texts: [] } : PLANS[kind];
@@ -143,14 +143,14 @@ function filesOf(given: unknown): File[] {
 }
 
 /** Splits lines by name: those requested, and all others. */
-export function parted(lines: Line[], names: string[]): [Record<string, unknown>, Line[]] {
+export function partitionLines(lines: Line[], names: string[]): [Record<string, unknown>, Line[]] {
   const own = lines.filter(({ name }) => names.includes(name));
   const others = lines.filter(({ name }) => !names.includes(name));
   return [Object.fromEntries(own.map(({ name, value }) => [name, value])), others];
 }
 
 /** The time of an event as it is sent: a text, or a calendar object. */
-export function sentMoment(given: unknown): string {
+export function eventTime(given: unknown): string {
   if (typeof given === "string") return given;
   const { dateTime, date } = (given ?? {}) as { dateTime?: string; date?: string };
   return dateTime ?? date ?? "";
@@ -159,7 +159,7 @@ export function sentMoment(given: unknown): string {
 export const listed = (given: unknown): string[] =>
   Array.isArray(given) ? given.map(String) : isEmpty(given) ? [] : [String(given)];
 
-export function bytesWords(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
@@ -168,8 +168,8 @@ export function bytesWords(bytes: number): string {
 type Named = { name: string; label: string };
 
 /** The destination, by integration or by the prefix of the action's name. */
-export function placeOf(
-  draft: Pick<Drawn, "source" | "capability" | "action">,
+export function destinationOf(
+  draft: Pick<PreviewDraft, "source" | "capability" | "action">,
   integrations: Named[],
 ): string | null {
   for (const name of [draft.source ?? "", draft.capability, draft.action]) {

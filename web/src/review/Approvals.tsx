@@ -2,8 +2,8 @@
 // mode: ask each time, or send automatically.
 
 import { Box, SegmentedControl, Stack, Text } from "@mantine/core";
-import { same, valueAt } from "../form/pointers";
-import { visible } from "../kit/format";
+import { isEqualJson, valueAt } from "../form/pointers";
+import { escapeInvisible } from "../kit/format";
 import type { ImpactOf } from "./reviewText";
 
 type Write = ImpactOf["writes"][number];
@@ -18,8 +18,8 @@ const CHOICES = [
 export function modeOf(write: Write, definition: unknown): Write["mode"] {
   const said = valueAt(definition, write.pointer);
   if (said === undefined) return write.mode;
-  if (same(said, write.values.automatic)) return "automatic";
-  return same(said, write.values.ask) ? "ask" : write.mode;
+  if (isEqualJson(said, write.values.automatic)) return "automatic";
+  return isEqualJson(said, write.values.ask) ? "ask" : write.mode;
 }
 
 const MEANS: Record<Write["mode"], string> = {
@@ -46,10 +46,11 @@ export function Approvals({ writes, definition, choose }: Props) {
 function Sent({ write }: { write: Write }) {
   return (
     <Stack gap={4} mb={8}>
-      <Text size="sm" fw={600} className="wrap-anywhere">{visible(write.says)}</Text>
+      <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(write.says)}</Text>
       <Text size="xs" c="dimmed" className="wrap-anywhere">
-        {write.account ? `Account: ${visible(write.account)} · ` : ""}
-        Step {visible(write.step)} · <span className="mono">{visible(write.capability)}</span>
+        {write.account ? `Account: ${escapeInvisible(write.account)} · ` : ""}
+        Step {escapeInvisible(write.step)} ·{" "}
+        <span className="mono">{escapeInvisible(write.capability)}</span>
       </Text>
       {write.text
         ? (
@@ -68,7 +69,7 @@ function Sent({ write }: { write: Write }) {
               borderInlineStart: "3px solid var(--line)",
             }}
           >
-            {visible(write.text)}
+            {escapeInvisible(write.text)}
           </Text>
         )
         : (

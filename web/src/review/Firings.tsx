@@ -2,20 +2,20 @@
 
 import { Anchor, Badge, Box, Card, Group, Loader, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { count, moment, usd, visible } from "../kit/format";
-import { deedsWords, type Firing, type Rehearsal } from "./useRehearsal";
+import { escapeInvisible, formatCount, formatDateTime, formatUsd } from "../kit/format";
+import { describeEffects, type Firing, type Rehearsal } from "./useRehearsal";
 
-const spelled = (value: unknown) => visible(JSON.stringify(value) ?? "nothing");
+const spelled = (value: unknown) => escapeInvisible(JSON.stringify(value) ?? "nothing");
 
 function Side({ label, side }: { label: string; side: Firing["then"] | Firing["now"] }) {
   return (
     <Box style={{ flex: "1 1 12rem", minWidth: 0 }} className="wrap-anywhere">
       <Text size="xs" c="dimmed">{label}</Text>
-      <Text size="sm">{deedsWords(side)}</Text>
+      <Text size="sm">{describeEffects(side)}</Text>
       {side
         ? (
           <Text size="xs" c="dimmed" className="numbers">
-            {side.status} · {usd(side.cost_usd)}
+            {side.status} · {formatUsd(side.cost_usd)}
             {side.error ? ` · ${side.error}` : ""}
             {side.reason ? ` · ${side.reason}` : ""}
           </Text>
@@ -55,7 +55,7 @@ function FiringCard({ firing }: { firing: Firing }) {
   return (
     <Card withBorder radius="md" p="sm" component="li">
       <Group justify="space-between" mb={6}>
-        <Text size="sm" fw={600} className="numbers">{at ? moment(at) : "A sample"}</Text>
+        <Text size="sm" fw={600} className="numbers">{at ? formatDateTime(at) : "A sample"}</Text>
         <Group gap="xs">
           <Verdict firing={firing} />
           {run
@@ -87,7 +87,8 @@ function FiringCard({ firing }: { firing: Firing }) {
       {live
         ? (
           <Text size="xs" c="dimmed" mt={6}>
-            {count(live, "answer")} {live === 1 ? "was" : "were"} on no record and asked for now.
+            {formatCount(live, "answer")} {live === 1 ? "was" : "were"}{" "}
+            on no record and asked for now.
           </Text>
         )
         : null}
@@ -102,7 +103,7 @@ export function Firings({ found }: { found: Rehearsal }) {
     <Stack gap="sm">
       {found.done ? <Text fw={600}>{found.summary}</Text> : (
         <Box role="status">
-          <Text size="sm" mb={4}>{done} of {count(all, "firing")} rehearsed …</Text>
+          <Text size="sm" mb={4}>{done} of {formatCount(all, "firing")} rehearsed …</Text>
           <Progress
             value={all ? (done / all) * 100 : 0}
             animated
@@ -113,7 +114,7 @@ export function Firings({ found }: { found: Rehearsal }) {
       <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
         {found.firings.map((one, at) => <FiringCard key={at} firing={one} />)}
       </Stack>
-      <Text size="xs" c="dimmed">The rehearsal itself cost {usd(found.spent_usd)}.</Text>
+      <Text size="xs" c="dimmed">The rehearsal itself cost {formatUsd(found.spent_usd)}.</Text>
     </Stack>
   );
 }

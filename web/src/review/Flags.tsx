@@ -1,8 +1,8 @@
 // Errors and warnings; each links to its field.
 
 import { Anchor, Badge, Box, Group, Stack, Text } from "@mantine/core";
-import { placeWords } from "../form/pointers";
-import type { Noted } from "./reviewText";
+import { describePointer } from "../form/pointers";
+import type { ReviewNote } from "./reviewText";
 
 const LEVELS = {
   error: ["red", "wrong"],
@@ -10,14 +10,14 @@ const LEVELS = {
   note: ["gray", "note"],
 } as const;
 
-type Props = { noted: Noted[]; definition: unknown; go?: (pointer: string) => void };
+type Props = { noted: ReviewNote[]; definition: unknown; go?: (pointer: string) => void };
 
 export function Flags({ noted, definition, go }: Props) {
   return (
     <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
       {noted.map((one) => {
         const [color, word] = LEVELS[one.level];
-        const place = placeWords(definition, one.pointer);
+        const place = describePointer(definition, one.pointer);
         return (
           <Box component="li" key={one.pointer + one.detail} className="wrap-anywhere">
             <Group gap={6} mb={2}>

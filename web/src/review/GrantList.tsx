@@ -3,8 +3,8 @@
 import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
-import { boundsWords, byReach, type Change, type Grant } from "./reviewText";
-import { visible } from "../kit/format";
+import { byReach, type Change, describeLimits, type Grant } from "./reviewText";
+import { escapeInvisible } from "../kit/format";
 
 const EFFECTS = {
   send: ["is sent outside", Send],
@@ -14,7 +14,7 @@ const EFFECTS = {
 
 function grantLine(grant: Grant) {
   const [far, icon] = EFFECTS[grant.effect];
-  const bounds = boundsWords(grant.params);
+  const bounds = describeLimits(grant.params);
   return (
     <Line
       key={grant.capability + bounds}
@@ -27,7 +27,7 @@ function grantLine(grant: Grant) {
         </>
       }
     >
-      {visible(grant.label)}
+      {escapeInvisible(grant.label)}
       {bounds ? <Text span inherit c="dimmed">{` ${bounds}`}</Text> : null}
     </Line>
   );
@@ -54,7 +54,7 @@ export function WidenedList({ widened, grants }: { widened: Change["widened"]; g
     <Lines title="It may then, and may not now">
       {widened.map((one) => {
         const known = grants.find((grant) => grant.capability === one.capability);
-        const bounds = boundsWords(one.params);
+        const bounds = describeLimits(one.params);
         return (
           <Line
             key={one.capability + bounds}

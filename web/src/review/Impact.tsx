@@ -3,7 +3,7 @@
 
 import { Stack, Text } from "@mantine/core";
 import { Archive, Globe, Hand, KeyRound, Send, Zap } from "lucide-react";
-import { capital, plain, visible } from "../kit/format";
+import { capitalize, escapeInvisible, humanize } from "../kit/format";
 import { Line, Lines } from "./Lines";
 import type { ImpactOf } from "./reviewText";
 
@@ -32,13 +32,13 @@ function secret(one: ImpactOf["secrets"][number]) {
       icon={KeyRound}
       why={one.capabilities.length ? `with ${listed(one.capabilities)}` : null}
     >
-      <span className="mono">{visible(one.name)}</span>
+      <span className="mono">{escapeInvisible(one.name)}</span>
       {one.hosts.length ? ` goes to ${listed(one.hosts)}` : ""}
     </Line>
   );
 }
 
-export function Wakes({ wakes }: { wakes: ImpactOf["wakes"] }) {
+export function Starts({ wakes }: { wakes: ImpactOf["wakes"] }) {
   return (
     <Lines title="What starts it" none="Nothing: a person runs it manually.">
       {wakes.map((one) => (
@@ -55,19 +55,21 @@ export function Impact({ impact }: { impact?: ImpactOf | null }) {
   if (!impact?.outside) return <Text size="sm" c="dimmed">Not known yet.</Text>;
   return (
     <Stack gap="md">
-      <Wakes wakes={impact.wakes} />
+      <Starts wakes={impact.wakes} />
       <Lines title="Systems outside" none="None: nothing is sent outside.">
         {impact.outside.map(outside)}
       </Lines>
       <Lines title="Waits for a person">
         {impact.people.map((one) => (
-          <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>{visible(one.label)}</Line>
+          <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>
+            {escapeInvisible(one.label)}
+          </Line>
         ))}
       </Lines>
       <Lines title="It keeps">
         {impact.keeps.map((one) => (
           <Line key={one.kind + one.what} icon={Archive} why={inSteps(one.why)}>
-            {capital(plain(one.kind))} {one.what}
+            {capitalize(humanize(one.kind))} {one.what}
           </Line>
         ))}
       </Lines>

@@ -3,8 +3,15 @@
 import { Box, Collapse, Group, Progress, Stack, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { usd } from "../kit/format";
-import { capWords, type Forecast, isFree, priceWords, rangeWords, runsWords } from "./reviewText";
+import { formatUsd } from "../kit/format";
+import {
+  describeCap,
+  describePrice,
+  describeRange,
+  describeRuns,
+  type Forecast,
+  isFree,
+} from "./reviewText";
 
 function Figure(
   { label, value, beside }: { label: string; value: string; beside?: string | null },
@@ -22,7 +29,7 @@ function Bar({ label, usual, cap }: { label: string; usual: string; cap: string 
   const most = Number(cap);
   const part = most > 0 ? Math.min(100, (Number(usual) / most) * 100) : 0;
   if (!part) return null;
-  const text = `${label}: ${usd(usual)} of at most ${usd(cap)}`;
+  const text = `${label}: ${formatUsd(usual)} of at most ${formatUsd(cap)}`;
   return (
     <Box>
       <Text size="xs" c="dimmed" mb={2}>{text}</Text>
@@ -51,8 +58,9 @@ function Steps({ steps }: { steps: Forecast["steps"] }) {
         <Stack gap={6} mt="xs">
           {steps.map((step) => (
             <Text size="xs" key={step.step_id}>
-              <span className="mono">{step.step_id}</span>{" "}
-              {Number(step.high) ? `${usd(step.usual)}, up to ${usd(step.high)}. ` : "$0. "}
+              <span className="mono">{step.step_id}</span> {Number(step.high)
+                ? `${formatUsd(step.usual)}, up to ${formatUsd(step.high)}. `
+                : "$0. "}
               <Text span inherit c="dimmed">{step.why}</Text>
             </Text>
           ))}
@@ -79,13 +87,13 @@ export function Price(
       <Group gap="md" align="flex-start">
         <Figure
           label="One run"
-          value={priceWords(one, one.basis)}
-          beside={rangeWords(one, one.basis)}
+          value={describePrice(one, one.basis)}
+          beside={describeRange(one, one.basis)}
         />
         <Figure
           label="A month"
-          value={priceWords(month, one.basis)}
-          beside={rangeWords(month, one.basis)}
+          value={describePrice(month, one.basis)}
+          beside={describeRange(month, one.basis)}
         />
       </Group>
       <Text size="sm">{forecast.sentence}</Text>
@@ -96,9 +104,8 @@ export function Price(
         </>
       )}
       <Text size="xs" c="dimmed">
-        In a month: {runsWords(often)}. {often.why} A run may cost at most {usd(caps.usd_per_run)}.
-        {" "}
-        {capWords(forecast)} {isFree(forecast) ? null : one.why}
+        In a month: {describeRuns(often)}. {often.why} A run may cost at most{" "}
+        {formatUsd(caps.usd_per_run)}. {describeCap(forecast)} {isFree(forecast) ? null : one.why}
       </Text>
       {forecast.notes.map((note) => <Text size="xs" c="dimmed" key={note}>{note}</Text>)}
       {isFree(forecast) ? null : <Steps steps={forecast.steps} />}

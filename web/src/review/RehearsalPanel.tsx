@@ -13,9 +13,9 @@ import {
 } from "@mantine/core";
 import { FlaskConical } from "lucide-react";
 import { useEffect, useState } from "react";
-import { ProblemNote, Slow } from "../kit/QueryResult";
+import { ProblemNote, SlowNote } from "../kit/QueryResult";
 import { Firings } from "./Firings";
-import { type Candidate, readSamples, type Sample, useRehearsal } from "./useRehearsal";
+import { type Candidate, parseSamples, type Sample, useRehearsal } from "./useRehearsal";
 
 type Props = {
   automationId: string;
@@ -39,7 +39,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
   useEffect(() => stop, [stop]);
   const begin = () => {
     if (over === "firings") return void rehearse({ candidate, last: Number(last) });
-    const read = readSamples(text);
+    const read = parseSamples(text);
     setWrong("wrong" in read ? read.wrong : null);
     if ("samples" in read) void rehearse({ candidate, samples: read.samples as Sample[] });
   };
@@ -104,7 +104,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
           )
           : null}
         {notYet ? <Text size="sm" c="dimmed">{notYet}</Text> : null}
-        {busy && !found ? <Slow words="Rehearsing …" /> : null}
+        {busy && !found ? <SlowNote words="Rehearsing …" /> : null}
         {problem ? <ProblemNote problem={problem} again={begin} /> : null}
         {found ? <Firings found={found} /> : null}
       </Stack>

@@ -11,8 +11,14 @@ import { GrantList } from "./GrantList";
 import { Impact } from "./Impact";
 import { Line, Lines } from "./Lines";
 import { Price } from "./Price";
-import { type Forecast, type Noted, notedIn, overlapWords, type Review } from "./reviewText";
-import { visible } from "../kit/format";
+import {
+  describeOverlap,
+  type Forecast,
+  type Review,
+  type ReviewNote,
+  reviewNotes,
+} from "./reviewText";
+import { escapeInvisible } from "../kit/format";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -31,7 +37,7 @@ export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
         <Line
           key={one.automation_id}
           icon={Workflow}
-          why={`It ${overlapWords(one.how, overlaps)}.`}
+          why={`It ${describeOverlap(one.how, overlaps)}.`}
         >
           <Anchor
             component={Link}
@@ -39,7 +45,7 @@ export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
             params={{ automationId: one.automation_id } as never}
             inherit
           >
-            {visible(one.name)}
+            {escapeInvisible(one.name)}
           </Anchor>{" "}
           <Status value={one.state} />
         </Line>
@@ -57,7 +63,7 @@ type Props = {
   /** The reviewer is shown elsewhere. */
   unsigned?: boolean;
   definition?: unknown;
-  noted?: Noted[];
+  noted?: ReviewNote[];
   /** Focuses the field of a pointer. */
   go?: (pointer: string) => void;
   /** The definition to agree to, with the user's changes. */
@@ -78,7 +84,7 @@ export function ReviewPanel(props: Props) {
     choose,
   } = props;
   const writes = review.impact?.writes ?? [];
-  const noted = props.noted ?? notedIn({ review });
+  const noted = props.noted ?? reviewNotes({ review });
   return (
     <Stack gap="sm">
       {noted.length

@@ -1,7 +1,7 @@
 // The difference of two definitions as edits by pointer: a user's changes are sent, stored and
 // restored as edits, so that the rest of the document is untouched.
 
-import { isObject, partsOf, put, same, under, valueAt } from "../form/pointers";
+import { isEqualJson, isObject, partsOf, setAt, under, valueAt } from "../form/pointers";
 import type { Definition } from "./reviewText";
 
 const MOST_EDITS = 200;
@@ -23,7 +23,7 @@ export function editsBetween(before: unknown, after: unknown, at = ""): Edit[] {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return before.flatMap((one, place) => editsBetween(one, after[place], under(at, place)));
   }
-  return same(before, after) ? [] : [{ pointer: at, value: after }];
+  return isEqualJson(before, after) ? [] : [{ pointer: at, value: after }];
 }
 
 /** The edits as a request body; a completely different document is sent whole. */
@@ -50,7 +50,7 @@ export function withEdits(document: Definition, edits: Edit[]): { made: Definiti
   for (const edit of edits) {
     if (edit.pointer && !holds(made, edit.pointer)) lost.push(edit);
     else {made = edit.pointer
-        ? put(made, edit.pointer, edit.remove ? undefined : edit.value)
+        ? setAt(made, edit.pointer, edit.remove ? undefined : edit.value)
         : edit.value;}
   }
   return { made: made as Definition, lost };

@@ -3,9 +3,17 @@
 export { ChangePart } from "./ChangePart";
 export { Flags } from "./Flags";
 export { GrantList, WidenedList } from "./GrantList";
-export { Impact, Wakes } from "./Impact";
+export { Impact, Starts } from "./Impact";
 export { Price } from "./Price";
 export { RehearsalPanel } from "./RehearsalPanel";
 export { Overlaps, Part, ReviewPanel } from "./ReviewPanel";
-export type { Change, Definition, Forecast, Grant, ImpactOf, Noted, Review } from "./reviewText";
+export type {
+  Change,
+  Definition,
+  Forecast,
+  Grant,
+  ImpactOf,
+  Review,
+  ReviewNote,
+} from "./reviewText";
 export type { Candidate } from "./useRehearsal";

@@ -3,8 +3,15 @@
 import { expect, test } from "vitest";
 import { modeOf } from "./Approvals";
 import { asRequest, editsBetween, withEdits } from "./edits";
-import { capWords, explainedIn, type Forecast, notedIn, priceWords, runsWords } from "./reviewText";
-import { readSamples } from "./useRehearsal";
+import {
+  describeCap,
+  describePrice,
+  describeRuns,
+  explain,
+  type Forecast,
+  reviewNotes,
+} from "./reviewText";
+import { parseSamples } from "./useRehearsal";
 
 test("edits lead from one definition to the other, and back into it", () => {
   const before = {
@@ -38,13 +45,13 @@ const forecast = {
 
 test("prices say what is known, and no more", () => {
   const range = { low: "0.1", usual: "0.2", high: "0.5" };
-  expect(priceWords(range, "measured")).toBe("about $0.20");
-  expect(priceWords({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
-  expect(priceWords({ low: "0", usual: "0", high: "0" }, "free")).toBe("$0");
-  expect(runsWords(forecast.runs_per_month)).toBe("22 runs (20 to 23)");
-  expect(capWords(forecast)).toContain("runs by hand come on top");
+  expect(describePrice(range, "measured")).toBe("about $0.20");
+  expect(describePrice({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
+  expect(describePrice({ low: "0", usual: "0", high: "0" }, "free")).toBe("$0");
+  expect(describeRuns(forecast.runs_per_month)).toBe("22 runs (20 to 23)");
+  expect(describeCap(forecast)).toContain("runs by hand come on top");
   const wide = { ...forecast, caps: { ...forecast.caps, usd_per_month: "15" } };
-  expect(capWords(wide)).toBe("At most $0.50 a day and $15.00 a month.");
+  expect(describeCap(wide)).toBe("At most $0.50 a day and $15.00 a month.");
 });
 
 test("the gravest of what is worth a look comes first", () => {
@@ -57,22 +64,22 @@ test("the gravest of what is worth a look comes first", () => {
   });
   const review = { flags: [flag("note", "n"), flag("warning", "w")] } as never;
   const problems = [{ pointer: "/name", detail: "p" }];
-  expect(notedIn({ problems, review }).map((one) => one.detail)).toEqual(["p", "w", "n"]);
+  expect(reviewNotes({ problems, review }).map((one) => one.detail)).toEqual(["p", "w", "n"]);
 });
 
 test("sentences of steps are told apart from those of the whole", () => {
   const explained = ["It does.", "1. It reads.", "2. It writes.", "A run may spend 1 USD."];
-  expect(explainedIn({ summary: "It does.", explained } as never)).toEqual({
+  expect(explain({ summary: "It does.", explained } as never)).toEqual({
     steps: ["It reads.", "It writes."],
     rest: ["A run may spend 1 USD."],
   });
 });
 
 test("samples are read as they are written, or it is said what is wrong", () => {
-  expect(readSamples('{"payload": 1}')).toEqual({ samples: [{ payload: 1 }] });
-  expect(readSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
-  expect(readSamples("{")).toHaveProperty("wrong");
-  expect(readSamples('{"x": 1}')).toHaveProperty("wrong");
+  expect(parseSamples('{"payload": 1}')).toEqual({ samples: [{ payload: 1 }] });
+  expect(parseSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
+  expect(parseSamples("{")).toHaveProperty("wrong");
+  expect(parseSamples('{"x": 1}')).toHaveProperty("wrong");
 });
 
 test("the approval mode is the one in the draft, or the one that was reviewed", () => {

@@ -2,7 +2,7 @@
 
 import type { Answer } from "../api/client";
 import type { Finding } from "../form";
-import { boundWords, count, usd } from "../kit/format";
+import { describeLimit, formatCount, formatUsd } from "../kit/format";
 
 export type Proposal = Answer<"get_proposal">;
 export type Question = Proposal["questions"][number];
@@ -16,28 +16,30 @@ export type Definition = Record<string, unknown>;
 type Range = { low: string; usual: string; high: string };
 
 /** A price range; an unknown price is described as such. */
-export function priceWords({ low, usual, high }: Range, basis: string): string {
+export function describePrice({ low, usual, high }: Range, basis: string): string {
   if (basis === "unknown" && Number(usual) === 0) return "not known yet";
-  return low === high ? usd(usual) : `about ${usd(usual)}`;
+  return low === high ? formatUsd(usual) : `about ${formatUsd(usual)}`;
 }
 
 /** The range next to the estimate; empty if there is none. */
-export function rangeWords({ low, high }: Range, basis: string): string | null {
-  return low === high || basis === "unknown" ? null : `${usd(low)} to ${usd(high)}`;
+export function describeRange({ low, high }: Range, basis: string): string | null {
+  return low === high || basis === "unknown" ? null : `${formatUsd(low)} to ${formatUsd(high)}`;
 }
 
-export function runsWords({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
+export function describeRuns({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
   if (basis === "unknown") return "not known yet";
   if (basis === "by_hand") return "only by hand";
   const span = low === high ? "" : ` (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
-  return `${count(usual, "run")}${span}`;
+  return `${formatCount(usual, "run")}${span}`;
 }
 
 /** A schedule limits the runs of a month; manual runs are not included. */
-export function capWords({ caps, runs_per_month: often }: Forecast): string {
+export function describeCap({ caps, runs_per_month: often }: Forecast): string {
   const onSchedule = often.basis === "schedule" &&
     Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
-  const most = `At most ${usd(caps.usd_per_day)} a day and ${usd(caps.usd_per_month)} a month`;
+  const most = `At most ${formatUsd(caps.usd_per_day)} a day and ${
+    formatUsd(caps.usd_per_month)
+  } a month`;
   return onSchedule ? `${most} on its schedule; runs by hand come on top.` : `${most}.`;
 }
 
@@ -46,18 +48,18 @@ export function isFree({ usd_per_run: one }: Forecast): boolean {
 }
 
 /** Who made it, in how many rounds and at what cost, and who reviewed it. */
-export function madeByWords({ made_by: made, review }: Proposal): string {
+export function describeAuthor({ made_by: made, review }: Proposal): string {
   const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
   const text = [made.note || usual];
   if (made.by === "model" && made.rounds > 1) text.push(`It was handed in ${made.rounds} times.`);
-  if (Number(made.cost_usd) > 0) text.push(`Making it cost ${usd(made.cost_usd)}.`);
+  if (Number(made.cost_usd) > 0) text.push(`Making it cost ${formatUsd(made.cost_usd)}.`);
   if (review.reviewed_by?.note) text.push(review.reviewed_by.note);
   return text.join(" ");
 }
 
 /** The limits of a grant in one line. */
-export const boundsWords = (params: object): string =>
-  Object.entries(params).map(([name, bound]) => boundWords(name, bound)).join("; ");
+export const describeLimits = (params: object): string =>
+  Object.entries(params).map(([name, bound]) => describeLimit(name, bound)).join("; ");
 
 const REACH = { send: 0, keep: 1, read: 2 } as const;
 
@@ -65,15 +67,15 @@ const REACH = { send: 0, keep: 1, read: 2 } as const;
 export const byReach = (grants: Grant[]): Grant[] =>
   [...grants].sort((one, other) => REACH[one.effect] - REACH[other.effect]);
 
-export type Noted = Finding & { byModel?: boolean };
-type Judged = {
+export type ReviewNote = Finding & { byModel?: boolean };
+type ReviewedProposal = {
   problems?: { pointer: string; detail: string; suggestion?: string | null }[];
   review: Pick<Review, "flags">;
 };
 
 /** Errors and warnings, the most severe first. */
-export function notedIn({ problems = [], review }: Judged): Noted[] {
-  const flags = (review.flags ?? []).map((one): Noted => ({
+export function reviewNotes({ problems = [], review }: ReviewedProposal): ReviewNote[] {
+  const flags = (review.flags ?? []).map((one): ReviewNote => ({
     pointer: one.pointer,
     detail: one.text,
     level: one.level,
@@ -81,7 +83,7 @@ export function notedIn({ problems = [], review }: Judged): Noted[] {
     byModel: one.by === "model",
   }));
   return [
-    ...problems.map(({ pointer, detail, suggestion }): Noted => ({
+    ...problems.map(({ pointer, detail, suggestion }): ReviewNote => ({
       pointer,
       detail,
       level: "error",
@@ -100,7 +102,7 @@ const HOW: Record<string, string> = {
 const BY: Record<string, string> = { words: ", by their words", meaning: ", by their meaning" };
 
 /** How another automation overlaps with this one. */
-export function overlapWords(how: string, overlaps: Review["overlaps"]): string {
+export function describeOverlap(how: string, overlaps: Review["overlaps"]): string {
   return `${HOW[how] ?? how}${how === "alike" ? BY[overlaps.similarity_by] ?? "" : ""}`;
 }
 
@@ -110,16 +112,16 @@ export const isStrict = (overlaps: Review["overlaps"]): boolean =>
 
 const LINE = /^(\d+)\.\s+(.*)$/s;
 
-export type Explained = { steps: string[]; rest: string[] };
+export type Explanation = { steps: string[]; rest: string[] };
 
 /**
  * The sentences of a review: per step, and for the whole. The first one repeats the summary, which
  * is shown above.
  */
-export function explainedIn({ summary, explained }: Review): Explained {
+export function explain({ summary, explained }: Review): Explanation {
   const all = explained ?? [];
   const lines = all[0] === summary ? all.slice(1) : all;
-  const found: Explained = { steps: [], rest: [] };
+  const found: Explanation = { steps: [], rest: [] };
   for (const line of lines) {
     const step = LINE.exec(line);
     if (step?.[2]) found.steps.push(step[2]);

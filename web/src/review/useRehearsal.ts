@@ -2,7 +2,7 @@
 
 import { useCallback, useRef, useState } from "react";
 import { type Answer, client } from "../api/client";
-import { readJson } from "../form/text";
+import { parseJson } from "../form/text";
 import type { Definition } from "./reviewText";
 
 export type Rehearsal = Answer<"get_rehearsal">;
@@ -15,7 +15,12 @@ export type Candidate = {
   consent_id?: string;
 };
 export type Sample = { inputs?: unknown; payload?: unknown };
-type Asked = { candidate?: Candidate; last?: number; samples?: Sample[]; live_reads?: boolean };
+type RehearsalState = {
+  candidate?: Candidate;
+  last?: number;
+  samples?: Sample[];
+  live_reads?: boolean;
+};
 
 const LOOK_AGAIN_MS = 700;
 // The server's long-poll timeout in seconds.
@@ -27,7 +32,7 @@ export function useRehearsal(automationId: string) {
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const turn = useRef(0);
-  const rehearse = useCallback(async (asked: Asked) => {
+  const rehearse = useCallback(async (asked: RehearsalState) => {
     const mine = ++turn.current;
     setBusy(true);
     setProblem(null);
@@ -62,15 +67,15 @@ export function useRehearsal(automationId: string) {
 type Side = Firing["then"] | Firing["now"];
 
 /** What one side of a firing did, in one line. */
-export function deedsWords(side: Side): string {
+export function describeEffects(side: Side): string {
   if (!side) return "not run";
   const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
   return done.length ? done.join(", ") : "changed nothing";
 }
 
 /** Samples as typed: one JSON object, or a list of them. */
-export function readSamples(text: string): { samples: Sample[] } | { wrong: string } {
-  const read = readJson(text);
+export function parseSamples(text: string): { samples: Sample[] } | { wrong: string } {
+  const read = parseJson(text);
   if ("problem" in read) return { wrong: read.problem };
   const list: unknown[] = Array.isArray(read.value) ? read.value : [read.value];
   const fits = list.every((one) =>

@@ -3,20 +3,20 @@
 import { Badge, Box, Button, NavLink, ScrollArea, Stack, Text } from "@mantine/core";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { isAtLeast, useMay, useWho } from "../api/session";
-import { GROUPS, type Place } from "./navigation";
-import { useWaiting } from "./useWaitingCount";
-import { visible } from "../kit/format";
+import { isAtLeast, useHasRole, useSession } from "../api/session";
+import { GROUPS, type NavigationEntry } from "./navigation";
+import { useWaitingCount } from "./useWaitingCount";
+import { escapeInvisible } from "../kit/format";
 
 const isHere = (path: string, to: string) =>
   to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
 
 export function SideMenu({ onGo }: { onGo: () => void }) {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const waiting = useWaiting();
-  const who = useWho();
-  const mayWrite = useMay("editor");
-  const entry = ({ to, label, icon: Icon }: Place) => (
+  const waiting = useWaitingCount();
+  const who = useSession();
+  const mayWrite = useHasRole("editor");
+  const entry = ({ to, label, icon: Icon }: NavigationEntry) => (
     <NavLink
       key={to}
       component={Link}
@@ -59,7 +59,7 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
               {group.label
                 ? (
                   <Text size="xs" c="dimmed" fw={600} px="sm" pb={4}>
-                    {visible(group.label)}
+                    {escapeInvisible(group.label)}
                   </Text>
                 )
                 : null}

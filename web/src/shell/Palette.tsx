@@ -6,8 +6,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, FileText, Plus, Search, Table2, Zap } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
-import { isAtLeast, useMay, useWho } from "../api/session";
-import { visible } from "../kit/format";
+import { isAtLeast, useHasRole, useSession } from "../api/session";
+import { escapeInvisible } from "../kit/format";
 import { GROUPS, MORE } from "./navigation";
 
 const SOON = 160;
@@ -18,12 +18,12 @@ export const openPalette = palette.open;
 
 export function Palette() {
   const navigate = useNavigate();
-  const mayWrite = useMay("editor");
+  const mayWrite = useHasRole("editor");
   const [query, setQuery] = useState("");
   const { found, pending } = useFound(query.trim());
   const choosing = useChoosing(query, found, pending);
   const go = (to: string) => () => void navigate({ to });
-  const who = useWho();
+  const who = useSession();
   const places = [...GROUPS.flatMap((group) => group.places), ...MORE].filter((one) =>
     isAtLeast(who, one.least ?? "viewer")
   );
@@ -57,7 +57,7 @@ export function Palette() {
       group: "Found",
       actions: found.map(({ to, label, words: text, icon: Icon }) => ({
         id: to,
-        label: visible(label),
+        label: escapeInvisible(label),
         description: text,
         keywords: [query],
         leftSection: <Icon size={18} />,

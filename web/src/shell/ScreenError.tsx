@@ -8,7 +8,7 @@ import { ProblemNote } from "../kit/QueryResult";
 const isStale = (error: Error) =>
   /dynamically imported module|Importing a module/.test(error.message);
 
-export function Broken({ error, reset }: ErrorComponentProps) {
+export function ScreenError({ error, reset }: ErrorComponentProps) {
   const shown = error instanceof Error && isStale(error)
     ? new Error("Mainspring was brought up to date. Load the page again.")
     : error;

@@ -18,23 +18,23 @@ import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { api, refresh, setCsrf, setWorkspace, whenMoved, whenSignedOut } from "../api/client";
 import { useLive, useLiveStream } from "../api/live";
-import { patiently } from "../api/lazyImport";
+import { importWhenReachable } from "../api/lazyImport";
 import { Problem } from "../api/problem";
 import { renew } from "../api/push";
-import { type Who, WhoProvider } from "../api/session";
+import { type Session, WhoProvider } from "../api/session";
 import { ProblemNote } from "../kit/QueryResult";
-import { keepFor } from "../kit/unsentInput";
+import { setOwner } from "../kit/unsentInput";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
 import { followLink, isElsewhere, workspaceOfLink } from "./switchWorkspace";
 import { openPalette, Palette } from "./Palette";
-import { Person } from "./UserMenu";
+import { UserMenu } from "./UserMenu";
 import { Reconnecting } from "./Reconnecting";
 import { useLinkedWorkspace } from "./useLinkedWorkspace";
-import { goAndSignIn } from "./signInRedirect";
+import { redirectToSignIn } from "./signInRedirect";
 
-const SignedOut = lazy(patiently(() => import("./SignedOut")));
-const HeldWorkspace = lazy(patiently(() => import("../screens/health/HaltControls")));
+const SignedOut = lazy(importWhenReachable(() => import("./SignedOut")));
+const HeldWorkspace = lazy(importWhenReachable(() => import("../screens/health/HaltControls")));
 
 export function Shell() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 60_000 });
@@ -42,7 +42,7 @@ export function Shell() {
   useEffect(() => whenSignedOut(() => setLost(true)), []);
   const refusal: unknown = session.error;
   const unknown = refusal instanceof Problem && refusal.status === 401;
-  const who = useShown(session.data, lost || unknown);
+  const who = useInitialSession(session.data, lost || unknown);
   const moving = useLinkedWorkspace(who);
   // Until this tab has signed in, even if another tab does.
   useEffect(() => {
@@ -73,7 +73,7 @@ export function Shell() {
     );
   }
   if (unknown) {
-    goAndSignIn();
+    redirectToSignIn();
     return null;
   }
   return (
@@ -86,7 +86,7 @@ export function Shell() {
 }
 
 /** The user and workspace at page load; any change reloads the page. */
-function useShown(now: Who | undefined, lost: boolean): Who | undefined {
+function useInitialSession(now: Session | undefined, lost: boolean): Session | undefined {
   const shown = useRef(now);
   const moved = Boolean(now && shown.current && isElsewhere(shown.current, now));
   if (!moved) shown.current = now ?? shown.current;
@@ -100,10 +100,10 @@ function useShown(now: Who | undefined, lost: boolean): Who | undefined {
   return shown.current;
 }
 
-function Inside({ who }: { who: Who }) {
+function Inside({ who }: { who: Session }) {
   setCsrf(who.csrf_token);
   setWorkspace(who.workspace.id);
-  keepFor(who);
+  setOwner(who);
   const [open, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   useLiveStream(who.workspace.id);
@@ -161,7 +161,7 @@ function Inside({ who }: { who: Who }) {
           </Group>
           <SideMenu onGo={close} />
           <Box pt="xs" mt="xs" style={{ borderTop: "1px solid var(--line)" }}>
-            <Person />
+            <UserMenu />
           </Box>
         </AppShell.Navbar>
         <AppShell.Main id="content" key={who.workspace.id} tabIndex={-1}>

@@ -4,21 +4,21 @@
 import { Anchor, Group, Modal } from "@mantine/core";
 import { useEffect } from "react";
 import { client, queries, refresh, setCsrf } from "../api/client";
-import type { Who } from "../api/session";
-import { forgetAll } from "../kit/unsentInput";
+import type { Session } from "../api/session";
+import { clearAll } from "../kit/unsentInput";
 import { PasswordForm } from "../screens/sign-in/PasswordForm";
-import { goAndSignIn } from "./signInRedirect";
+import { redirectToSignIn } from "./signInRedirect";
 
-type Props = { who: Who; onBack: () => void };
+type Props = { who: Session; onBack: () => void };
 
 const WORDS = "Your session is over. Sign in to go on where you are; what you have written stays.";
 
 export default function SignedOut({ who, onBack }: Props) {
-  const back = async (now: Who) => {
+  const back = async (now: Session) => {
     setCsrf(now.csrf_token);
     // Another user must not see the content of this screen.
     if (now.user.id !== who.user.id) {
-      forgetAll();
+      clearAll();
       return location.reload();
     }
     if (now.workspace.id !== who.workspace.id) {
@@ -51,7 +51,7 @@ export default function SignedOut({ who, onBack }: Props) {
       <PasswordForm email={knownEmail(who)} words={WORDS} onIn={back} within />
       <Group mt="md" gap="md">
         <Anchor size="sm" href="/sign-in" target="_blank">Sign in in another tab</Anchor>
-        <Anchor component="button" type="button" size="sm" onClick={goAndSignIn}>
+        <Anchor component="button" type="button" size="sm" onClick={redirectToSignIn}>
           Leave this screen
         </Anchor>
       </Group>
@@ -59,4 +59,4 @@ export default function SignedOut({ who, onBack }: Props) {
   );
 }
 
-const knownEmail = ({ user }: Who) => (user.email.endsWith("@localhost") ? "" : user.email);
+const knownEmail = ({ user }: Session) => (user.email.endsWith("@localhost") ? "" : user.email);

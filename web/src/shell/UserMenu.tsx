@@ -13,11 +13,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
 import { client, setCsrf } from "../api/client";
 import { unsubscribe } from "../api/push";
-import { isUnnamed, useWho } from "../api/session";
-import { useAct } from "../kit/useAction";
-import { lookAt } from "./switchWorkspace";
-import { forgetAll } from "../kit/unsentInput";
-import { visible } from "../kit/format";
+import { isUnnamed, useSession } from "../api/session";
+import { useAction } from "../kit/useAction";
+import { switchWorkspace } from "./switchWorkspace";
+import { clearAll } from "../kit/unsentInput";
+import { escapeInvisible } from "../kit/format";
 
 const SCHEMES = [
   { value: "light", label: "Light", icon: Sun },
@@ -25,19 +25,19 @@ const SCHEMES = [
   { value: "auto", label: "As the system", icon: Monitor },
 ] as const;
 
-export function Person() {
-  const who = useWho();
+export function UserMenu() {
+  const who = useSession();
   const navigate = useNavigate();
-  const { act } = useAct();
+  const { act } = useAction();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
-  const look = (id: string) => act(() => lookAt(id, () => navigate({ to: "/" })));
+  const look = (id: string) => act(() => switchWorkspace(id, () => navigate({ to: "/" })));
   const leave = () =>
     act(async () => {
       await client.DELETE("/api/v1/session");
       await unsubscribe();
       setCsrf(null);
-      forgetAll();
+      clearAll();
       location.replace("/sign-in");
     });
   return (
@@ -47,7 +47,7 @@ export function Person() {
           <Group wrap="nowrap" gap="sm">
             <Avatar size={32} radius="xl" color="spring" name={name} />
             <Box flex={1} style={{ minWidth: 0 }}>
-              <Text size="sm" fw={600} truncate>{visible(who.workspace.name)}</Text>
+              <Text size="sm" fw={600} truncate>{escapeInvisible(who.workspace.name)}</Text>
               <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
             </Box>
             <ChevronsUpDown size={15} aria-hidden />
@@ -64,7 +64,7 @@ export function Person() {
               ? <Check size={14} aria-label="this one" />
               : null}
           >
-            {visible(one.name)}
+            {escapeInvisible(one.name)}
           </Menu.Item>
         ))}
         <Menu.Divider />

@@ -22,7 +22,7 @@ import {
 } from "lucide-react";
 import type { Role } from "../api/session";
 
-export type Place = {
+export type NavigationEntry = {
   to: string;
   label: string;
   icon: LucideIcon;
@@ -30,7 +30,7 @@ export type Place = {
   /** The minimum role; default: everybody. */
   least?: Role;
 };
-export type Group = { label: string | null; places: Place[] };
+export type Group = { label: string | null; places: NavigationEntry[] };
 
 export const GROUPS: Group[] = [
   {
@@ -127,7 +127,7 @@ export const GROUPS: Group[] = [
   },
 ];
 
-export const MORE: Place[] = [
+export const MORE: NavigationEntry[] = [
   { to: "/settings/members", label: "Members", icon: Users, words: "people and their roles" },
   { to: "/settings/tokens", label: "Tokens", icon: KeyRound, words: "for programs" },
 ];

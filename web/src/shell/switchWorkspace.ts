@@ -4,14 +4,14 @@
 // so that what it shows and what it changes always belong to the same workspace.
 
 import { client, setCsrf } from "../api/client";
-import type { Who } from "../api/session";
+import type { Session } from "../api/session";
 
 /** Whether the user or the workspace has changed. */
-export const isElsewhere = (shown: Who, now: Who): boolean =>
+export const isElsewhere = (shown: Session, now: Session): boolean =>
   shown.user.id !== now.user.id || shown.workspace.id !== now.workspace.id;
 
 /** Switches the session to another workspace; `home` opens the first screen. */
-export async function lookAt(id: string, home: () => Promise<void>): Promise<void> {
+export async function switchWorkspace(id: string, home: () => Promise<void>): Promise<void> {
   await home();
   // The user may have cancelled because of unsaved changes.
   if (location.pathname !== "/") return;
@@ -28,7 +28,7 @@ export function workspaceOfLink(shown: string, address: string): string | null {
 }
 
 /** Follows a link into another workspace; without membership, nothing happens. */
-export async function followLink(id: string, who: Who): Promise<void> {
+export async function followLink(id: string, who: Session): Promise<void> {
   const address = new URL(location.href);
   address.searchParams.delete("workspace");
   setCsrf(who.csrf_token);

@@ -3,13 +3,13 @@
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { client, setCsrf } from "../api/client";
-import type { Who } from "../api/session";
-import { sayProblem } from "../kit/useAction";
+import type { Session } from "../api/session";
+import { notifyProblem } from "../kit/useAction";
 
 type Search = Record<string, string | undefined>;
 
 /** Removes the workspace from the URL; true while the session switches to it. */
-export function useLinkedWorkspace(who: Who | undefined): boolean {
+export function useLinkedWorkspace(who: Session | undefined): boolean {
   const linked = useRouterState({
     select: ({ location }) => (location.search as Search).workspace,
   });
@@ -31,7 +31,7 @@ export function useLinkedWorkspace(who: Who | undefined): boolean {
       location.replace(withoutWorkspace(location.href));
     };
     move().catch((problem) => {
-      sayProblem(problem);
+      notifyProblem(problem);
       stay();
     });
     // Once per URL and workspace.
@@ -39,7 +39,7 @@ export function useLinkedWorkspace(who: Who | undefined): boolean {
   return elsewhere;
 }
 
-const isMember = (who: Who | undefined, id: string) =>
+const isMember = (who: Session | undefined, id: string) =>
   Boolean(who?.workspaces.some((one) => one.id === id));
 
 function withoutWorkspace(address: string): string {

@@ -14,7 +14,7 @@ export type Waiting = {
 const NONE: Waiting = { drafts: 0, approvals: 0, consents: 0, failures: 0, unread: 0 };
 
 /** The inbox count; the stream sends it on connect and on every change. */
-export function useWaiting(): Waiting & { all: number } {
+export function useWaitingCount(): Waiting & { all: number } {
   const [waiting, setWaiting] = useState(NONE);
   useLive(({ kind, data }) => {
     if (kind === "inbox") setWaiting({ ...NONE, ...(data as Partial<Waiting>) });

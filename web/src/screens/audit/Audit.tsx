@@ -17,26 +17,26 @@ import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronRight, Download, ScrollText } from "lucide-react";
 import { useMemo } from "react";
 import { api, client } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useHasRole, useSession } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { download } from "../../kit/download";
 import { Empty } from "../../kit/Empty";
 import { Json } from "../../kit/Json";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
 import "../../kit/ruled.css";
-import { count, visible } from "../../kit/format";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { Filters } from "./Filters";
-import { asksOf, type Sought } from "./auditQuery";
+import { type AuditFilters, toQuery } from "./auditQuery";
 import { asLines, type Entry, type Names, sentenceOf } from "./sentences";
 
 const PAGE = 50;
 const NAMED = 100;
 
 export default function Audit() {
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   return (
     <>
       {may ? <Log /> : (
@@ -52,9 +52,9 @@ export default function Audit() {
   );
 }
 
-function useEntries(sought: Sought) {
-  const { workspace } = useWho();
-  const query = asksOf(sought);
+function useEntries(sought: AuditFilters) {
+  const { workspace } = useSession();
+  const query = toQuery(sought);
   return useInfiniteQuery({
     queryKey: ["get", "/api/v1/audit", workspace.id, query],
     initialPageParam: undefined as string | undefined,
@@ -75,7 +75,7 @@ function useNames(): Names {
   });
   const boards = api.useQuery("get", "/api/v1/boards", {});
   const members = api.useQuery("get", "/api/v1/members");
-  const { workspaces } = useWho();
+  const { workspaces } = useSession();
   return useMemo(() => {
     const named = [
       ...automations.data?.items ?? [],
@@ -91,11 +91,11 @@ function useNames(): Names {
 }
 
 function Log() {
-  const [sought] = useAddress() as [Sought, unknown];
+  const [sought] = useUrlState() as [AuditFilters, unknown];
   const entries = useEntries(sought);
   const names = useNames();
   const shown = entries.data?.pages.flatMap((page) => page.items);
-  const path = `/api/v1/audit?${new URLSearchParams(asksOf(sought) as Record<string, string>)}`;
+  const path = `/api/v1/audit?${new URLSearchParams(toQuery(sought) as Record<string, string>)}`;
   return (
     <>
       <PageHead
@@ -122,13 +122,13 @@ function Log() {
       />
       <Stack>
         <Filters />
-        <Asked of={{ ...entries, data: shown } as never} lines={8}>
+        <QueryResult of={{ ...entries, data: shown } as never} lines={8}>
           {(found: Entry[]) => <Entries entries={found} names={names} />}
-        </Asked>
+        </QueryResult>
         {entries.data && entries.error ? <ProblemNote problem={entries.error} /> : null}
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            {shown ? `${count(shown.length, "entry", "entries")} shown` : ""}
+            {shown ? `${formatCount(shown.length, "entry", "entries")} shown` : ""}
           </Text>
           {entries.hasNextPage
             ? (
@@ -185,10 +185,10 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
             ? thing.to
               ? (
                 <Anchor component={Link} to={thing.to} size="sm" underline="always">
-                  {visible(thing.label)}
+                  {escapeInvisible(thing.label)}
                 </Anchor>
               )
-              : <b>{visible(thing.label)}</b>
+              : <b>{escapeInvisible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
           {entry.detail.approve_token === true
             ? (
@@ -198,7 +198,7 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
             )
             : null}
         </Text>
-        <Moment at={entry.at} />
+        <Timestamp at={entry.at} />
       </Group>
       <Collapse expanded={open}>
         {open
@@ -225,7 +225,7 @@ function Detail({ entry }: { entry: Entry }) {
     <Stack gap="sm">
       <Json value={entry} label="The entry" />
       {called
-        ? <Asked of={call}>{(found) => <Json value={found} label="The call" />}</Asked>
+        ? <QueryResult of={call}>{(found) => <Json value={found} label="The call" />}</QueryResult>
         : null}
     </Stack>
   );

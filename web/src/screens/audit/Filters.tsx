@@ -4,13 +4,13 @@ import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { KNOWN_ACTIONS } from "./sentences";
 
 const SOON = 300;
 
 export function Filters() {
-  const [address, change] = useAddress();
+  const [address, change] = useUrlState();
   const members = api.useQuery("get", "/api/v1/members");
   const [action, setAction] = useState(address.action ?? "");
   const changeSoon = useDebouncedCallback(change, SOON);

@@ -1,11 +1,11 @@
 // An audit entry as a sentence: actor, action, resource, and a link.
 
 import type { Schemas } from "../../api/client";
-import { plain } from "../../kit/format";
+import { humanize } from "../../kit/format";
 
 export type Entry = Schemas["AuditEntry"];
-export type Thing = { label: string; to?: string };
-export type Sentence = { who: string; did: string; thing: Thing | null; rest: string };
+export type Resource = { label: string; to?: string };
+export type Sentence = { who: string; did: string; thing: Resource | null; rest: string };
 /** Names by resource id. */
 export type Names = ReadonlyMap<string, string>;
 
@@ -157,7 +157,7 @@ export function actorOf(entry: Entry): string {
   return named[entry.actor_kind as keyof typeof named] ?? "Somebody who is gone";
 }
 
-function thingOf(entry: Entry, kind: KindName | undefined, names: Names): Thing | null {
+function resourceOf(entry: Entry, kind: KindName | undefined, names: Names): Resource | null {
   const { subject, detail } = entry;
   if (!kind || !subject) return null;
   const { at } = KINDS[kind] as Kind;
@@ -186,16 +186,16 @@ export function sentenceOf(entry: Entry, names: Names): Sentence {
   if (entry.action === "denied") {
     const tried = entry.subject ?? "something";
     const known = DID[tried]?.[0];
-    const did = known ? `was refused: would have ${known}` : `was refused: ${plain(tried)}`;
+    const did = known ? `was refused: would have ${known}` : `was refused: ${humanize(tried)}`;
     return {
       who,
       did,
       thing: null,
-      rest: String(entry.detail.code ?? "") && `(${plain(String(entry.detail.code))})`,
+      rest: String(entry.detail.code ?? "") && `(${humanize(String(entry.detail.code))})`,
     };
   }
-  const [did, kind] = DID[entry.action] ?? [`called ${plain(entry.action)}`, undefined];
-  return { who, did, thing: thingOf(entry, kind, names), rest: more(entry) };
+  const [did, kind] = DID[entry.action] ?? [`called ${humanize(entry.action)}`, undefined];
+  return { who, did, thing: resourceOf(entry, kind, names), rest: more(entry) };
 }
 
 function more(entry: Entry): string {

@@ -5,10 +5,10 @@ import { Alert, Button, Group, List, Modal, Stack, Text, Title } from "@mantine/
 import { type ReactNode, useState } from "react";
 import { api, client } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useMay } from "../../api/session";
-import { sayDone } from "../../kit/useAction";
-import { Asked, ProblemNote, Slow } from "../../kit/QueryResult";
-import { capital, triggerWords, visible } from "../../kit/format";
+import { useHasRole } from "../../api/session";
+import { notifyDone } from "../../kit/useAction";
+import { ProblemNote, QueryResult, SlowNote } from "../../kit/QueryResult";
+import { capitalize, describeTrigger, escapeInvisible } from "../../kit/format";
 import {
   type Consent,
   refreshAll,
@@ -17,7 +17,7 @@ import {
   useForecast,
   useTriggers,
 } from "./queries";
-import { May } from "./Permissions";
+import { Permissions } from "./Permissions";
 import type { Detail } from "./automationText";
 
 const MOST_FLAGS = 5;
@@ -38,7 +38,7 @@ export function ConsentNote({ consent, children }: { consent: Consent; children?
       </Text>
       <List size="sm" my="xs" className="wrap-anywhere">
         {consent.additions.map((one) => (
-          <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
+          <List.Item key={one.pointer + one.says}>{escapeInvisible(one.says)}</List.Item>
         ))}
       </List>
       {children}
@@ -55,7 +55,7 @@ export function Price({ id }: { id: string }) {
       </Text>
     );
   }
-  if (!forecast.data) return <Slow words="Working out what it costs …" />;
+  if (!forecast.data) return <SlowNote words="Working out what it costs …" />;
   const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
   return (
     <Stack gap={4}>
@@ -68,7 +68,7 @@ export function Price({ id }: { id: string }) {
 
 /** Warnings of the rule-based review; only editors can request it. */
 function Flags({ id }: { id: string }) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const reviewed = api.useQuery("post", "/api/v1/reviews", {
     body: { automation_id: id, by: "rules" },
   }, { enabled: may, retry: false });
@@ -101,7 +101,7 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
       {
         code: "overtaken",
         detail: `Version ${now!.version} was saved meanwhile. Close this and look at it first.`,
-      } as Problem["told"],
+      } as Problem["document"],
     );
   }
   // Consents to exactly what was shown: the server rejects any other digest, and nothing starts.
@@ -125,7 +125,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
     setBusy(true);
     setProblem(null);
     try {
-      sayDone(await start(automation, consent));
+      notifyDone(await start(automation, consent));
       close();
     } catch (refusal) {
       setProblem(refusal);
@@ -147,7 +147,8 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
           )
           : null}
         <List size="sm">
-          {live.map((one) => <List.Item key={one.id}>{capital(triggerWords(one))}</List.Item>)}
+          {live.map((one) => <List.Item key={one.id}>{capitalize(describeTrigger(one))}
+          </List.Item>)}
         </List>
       </Stack>
       <Stack gap={4}>
@@ -156,7 +157,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       </Stack>
       <Stack gap={4}>
         <Title order={3} size="h5">What it may do</Title>
-        <May automation={automation} />
+        <Permissions automation={automation} />
       </Stack>
       <Flags id={automation.id} />
       {problem ? <ProblemNote problem={problem} /> : null}
@@ -180,9 +181,9 @@ export function ActivateModal({ id, close }: { id: string; close: () => void }) 
   const title = asked.data ? `Activate ${asked.data.name}?` : "Activate";
   return (
     <Modal opened onClose={close} title={title} size="lg" centered>
-      <Asked of={asked}>
+      <QueryResult of={asked}>
         {(automation) => <Body automation={automation} close={close} />}
-      </Asked>
+      </QueryResult>
     </Modal>
   );
 }

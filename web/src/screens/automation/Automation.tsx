@@ -4,11 +4,11 @@ import { Button, ScrollArea, Tabs } from "@mantine/core";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
 import { useEffect } from "react";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { useRunsRefresh } from "../../kit/useRunsRefresh";
-import { HeldAutomation } from "../health/HaltControls";
+import { AutomationHaltBanner } from "../health/HaltControls";
 import { statusOf, useAutomation } from "./queries";
 import { Grants } from "./Grants";
 import { Head } from "./Head";
@@ -37,7 +37,7 @@ function useOldLinks(): void {
   }, [navigate]);
 }
 
-function Gone() {
+function AutomationNotFound() {
   return (
     <>
       <PageHead title="Automation" back={{ to: "/automations", label: "Automations" }} />
@@ -53,7 +53,7 @@ function Gone() {
   );
 }
 
-function Whole({ automation, tab }: { automation: Detail; tab: string }) {
+function AutomationTabs({ automation, tab }: { automation: Detail; tab: string }) {
   const navigate = useNavigate();
   const shown = TABS.find((one) => one.name === tab) ?? TABS[0]!;
   const go = (name: string | null) =>
@@ -63,7 +63,7 @@ function Whole({ automation, tab }: { automation: Detail; tab: string }) {
   return (
     <>
       <Head automation={automation} />
-      <HeldAutomation id={automation.id} reason={automation.halted} />
+      <AutomationHaltBanner id={automation.id} reason={automation.halted} />
       <Tabs value={shown.name} onChange={go} keepMounted={false}>
         <ScrollArea type="never" mb="lg">
           <Tabs.List style={{ flexWrap: "nowrap" }}>
@@ -86,10 +86,10 @@ export default function Automation() {
   const asked = useAutomation(automationId);
   useOldLinks();
   useRunsRefresh(["/api/v1/automations/{automation_id}"], automationId);
-  if ([404, 422].includes(statusOf(asked.error))) return <Gone />;
+  if ([404, 422].includes(statusOf(asked.error))) return <AutomationNotFound />;
   return (
-    <Asked of={asked} lines={8}>
-      {(automation) => <Whole key={automation.id} automation={automation} tab={tab} />}
-    </Asked>
+    <QueryResult of={asked} lines={8}>
+      {(automation) => <AutomationTabs key={automation.id} automation={automation} tab={tab} />}
+    </QueryResult>
   );
 }

@@ -4,8 +4,8 @@ import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from "
 import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Diff } from "../../code";
-import { Asked } from "../../kit/QueryResult";
-import { count, visible } from "../../kit/format";
+import { QueryResult } from "../../kit/QueryResult";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { grantWords } from "./automationText";
 
 type Change = Schemas["ChangeShape"];
@@ -26,7 +26,7 @@ const MOST = 40;
 
 const spelt = (value: unknown) => {
   const text = typeof value === "string" ? value : JSON.stringify(value) ?? "nothing";
-  return visible(text.length > SHORT ? `${text.slice(0, SHORT)} …` : text);
+  return escapeInvisible(text.length > SHORT ? `${text.slice(0, SHORT)} …` : text);
 };
 
 function Line({ change }: { change: Change }) {
@@ -86,9 +86,9 @@ function Lines({ id, from, to }: Props) {
   const before = api.useQuery("get", path, one(from), { staleTime: Infinity });
   const after = api.useQuery("get", path, one(to), { staleTime: Infinity });
   return (
-    <Asked of={before}>
+    <QueryResult of={before}>
       {(old) => (
-        <Asked of={after}>
+        <QueryResult of={after}>
           {(now) => (
             <Diff
               before={JSON.stringify(old.definition, null, 2)}
@@ -96,9 +96,9 @@ function Lines({ id, from, to }: Props) {
               label={`What changes from version ${from} to version ${to}`}
             />
           )}
-        </Asked>
+        </QueryResult>
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -110,14 +110,14 @@ export function Comparison({ id, from, to }: Props) {
     params: { path: { automation_id: id }, query: { from, to } },
   });
   return (
-    <Asked of={asked}>
+    <QueryResult of={asked}>
       {({ changes, widened, narrowed }) => (
         <Stack gap="sm">
           <Grants title="It may then, and may not now" grants={widened} color="yellow" />
           <Grants title="It may no longer" grants={narrowed} color="teal" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {changes.length ? count(changes.length, "difference") : "Both say the same."}
+              {changes.length ? formatCount(changes.length, "difference") : "Both say the same."}
             </Text>
             <SegmentedControl
               size="xs"
@@ -148,6 +148,6 @@ export function Comparison({ id, from, to }: Props) {
             : null}
         </Stack>
       )}
-    </Asked>
+    </QueryResult>
   );
 }

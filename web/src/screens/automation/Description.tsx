@@ -3,10 +3,10 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client } from "../../api/client";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 /** Empty while loading, or if the rules cannot describe it: the plan is shown below. */
-export function PlainWords({ id, version }: { id: string; version: number }) {
+export function Description({ id, version }: { id: string; version: number }) {
   const answer = useQuery({
     queryKey: ["review", id, version],
     staleTime: Infinity,
@@ -17,5 +17,5 @@ export function PlainWords({ id, version }: { id: string; version: number }) {
     },
     retry: false,
   });
-  return answer.data ? <Text mb="sm">{visible(answer.data)}</Text> : null;
+  return answer.data ? <Text mb="sm">{escapeInvisible(answer.data)}</Text> : null;
 }

@@ -4,15 +4,15 @@ import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { api, client, type Schemas } from "../../api/client";
 import { statusOf } from "./queries";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, count, plain } from "../../kit/format";
+import { capitalize, formatCount, humanize } from "../../kit/format";
 
 type Trigger = Schemas["TriggerShape"];
 const ONE = "/api/v1/automations/{automation_id}/triggers/{slug}" as const;
@@ -24,8 +24,8 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
   });
   const confirm = useConfirm();
   const navigate = useNavigate();
-  const may = useMay("operator");
-  const { busy, act } = useAct();
+  const may = useHasRole("operator");
+  const { busy, act } = useAction();
   if (statusOf(asked.error) === 404) {
     return <Text size="sm" c="dimmed">Nothing has come in yet.</Text>;
   }
@@ -45,12 +45,12 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
     });
   };
   return (
-    <Asked of={asked} lines={2}>
+    <QueryResult of={asked} lines={2}>
       {(last) => (
         <Stack gap="xs">
           <Group gap="xs" justify="space-between">
             <Text size="sm" c="dimmed">
-              Came in <Moment at={last.at} />
+              Came in <Timestamp at={last.at} />
             </Text>
             {may
               ? (
@@ -68,18 +68,18 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
           <Json value={last.payload} label="what came in last" most={240} />
         </Stack>
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
 function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
   return (
     <Group gap="sm" wrap="nowrap">
-      <Moment at={at} />
+      <Timestamp at={at} />
       {status ? <Status value={status} /> : <Status value="skipped" words="did not fire" />}
       <Text size="sm" c="dimmed" style={{ flex: 1 }}>
-        {reason ? capital(plain(reason)) : ""}
-        {moments > 1 ? ` (${count(moments, "moment")})` : ""}
+        {reason ? capitalize(humanize(reason)) : ""}
+        {moments > 1 ? ` (${formatCount(moments, "moment")})` : ""}
       </Text>
       {run_id
         ? (
@@ -104,7 +104,7 @@ export function Firings({ trigger }: { trigger: Trigger }) {
     ...byCursor,
   });
   return (
-    <Asked of={pages} lines={3}>
+    <QueryResult of={pages} lines={3}>
       {({ pages: read }) => {
         const items = read.flatMap((one) => one.items);
         if (!items.length) {
@@ -130,6 +130,6 @@ export function Firings({ trigger }: { trigger: Trigger }) {
           </Stack>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }

@@ -5,11 +5,11 @@ import { Link } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
 import { Fragment } from "react";
 import type { Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
-import { count, day } from "../../kit/format";
+import { Timestamp } from "../../kit/Timestamp";
+import { formatCount, formatDate } from "../../kit/format";
 import { useGrants } from "./queries";
 import { Grant, Secrets } from "./Permissions";
 import { type Detail, isOwn } from "./automationText";
@@ -20,9 +20,9 @@ function Used({ use }: { use: Use }) {
   return use.calls
     ? (
       <Stack gap={0} align="flex-end" style={{ flex: "none" }}>
-        <Text size="sm" className="numbers">{count(use.calls, "call")}</Text>
+        <Text size="sm" className="numbers">{formatCount(use.calls, "call")}</Text>
         <Text size="xs" c="dimmed">
-          last <Moment at={use.last_used_at} size="xs" />
+          last <Timestamp at={use.last_used_at} size="xs" />
         </Text>
       </Stack>
     )
@@ -56,7 +56,7 @@ function Rows({ items, automation }: { items: Use[]; automation: Detail }) {
 }
 
 function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[]; runs: number }) {
-  const mayRole = useMay("editor");
+  const mayRole = useHasRole("editor");
   const may = mayRole && automation.state !== "archived";
   if (!unused.length || !runs) return null;
   const names = unused.map((one) => one.capability);
@@ -65,10 +65,10 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
       variant="light"
       color="yellow"
       icon={<ShieldCheck size={16} />}
-      title={`${count(unused.length, "grant")} not used`}
+      title={`${formatCount(unused.length, "grant")} not used`}
     >
       <Text size="sm">
-        None of the {count(runs, "run")} that were looked at made use of{" "}
+        None of the {formatCount(runs, "run")} that were looked at made use of{" "}
         <span className="mono">{names.join(", ")}</span>. An automation that may do less can do less
         harm. One that is called seldom may still need it.
       </Text>
@@ -92,7 +92,7 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
 export function Grants({ automation }: { automation: Detail }) {
   const asked = useGrants(automation.id);
   return (
-    <Asked of={asked}>
+    <QueryResult of={asked}>
       {({ items, runs, since }) => {
         const shown = items.filter((one) => !isOwn(one));
         const used = shown.filter((one) => one.calls);
@@ -101,7 +101,9 @@ export function Grants({ automation }: { automation: Detail }) {
           <Stack>
             <Text size="sm" c="dimmed">
               {runs && since
-                ? `Looked at: its latest ${count(runs, "run")} for real, since ${day(since)}.`
+                ? `Looked at: its latest ${formatCount(runs, "run")} for real, since ${
+                  formatDate(since)
+                }.`
                 : "It has not run for real yet, so nothing is known of what it uses."}
             </Text>
             <Unused automation={automation} unused={unused} runs={runs} />
@@ -133,6 +135,6 @@ export function Grants({ automation }: { automation: Detail }) {
           </Stack>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }

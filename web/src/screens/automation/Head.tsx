@@ -5,8 +5,8 @@ import { Link } from "@tanstack/react-router";
 import { MessageSquareText, OctagonPause, Pause, Pencil, Play, Power } from "lucide-react";
 import { useState } from "react";
 import { client } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
@@ -56,7 +56,7 @@ const operations = (id: string) => {
 
 function Switch({ automation }: { automation: Detail }) {
   const [open, setOpen] = useState(false);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const pause = () =>
     act(async () => {
       const params = { path: { automation_id: automation.id } };
@@ -135,9 +135,9 @@ function Change({ id }: { id: string }) {
 export function Head({ automation }: { automation: Detail }) {
   const [running, setRunning] = useState(false);
   const here = automation.state !== "archived";
-  const operateRole = useMay("operator");
+  const operateRole = useHasRole("operator");
   const operate = operateRole && here;
-  const editRole = useMay("editor");
+  const editRole = useHasRole("editor");
   const edit = editRole && here;
   return (
     <>

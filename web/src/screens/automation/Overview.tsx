@@ -3,21 +3,28 @@
 import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, moment, outcomeWords, runStatus, triggerWords, usd } from "../../kit/format";
+import {
+  capitalize,
+  describeOutcome,
+  describeTrigger,
+  formatDateTime,
+  formatUsd,
+  runStatus,
+} from "../../kit/format";
 import { Activity } from "lucide-react";
 import { Sparkline, streakWords } from "../automations/Sparkline";
 import { RunList } from "../runs/RunList";
 import { Price } from "./Activate";
 import { useTriggers } from "./queries";
-import { May } from "./Permissions";
+import { Permissions } from "./Permissions";
 import { Plan } from "./Plan";
 import { StateNotes } from "./StateNote";
-import { PlainWords } from "./Description";
-import { definitionOf, type Detail, stateWords } from "./automationText";
+import { Description } from "./Description";
+import { definitionOf, describeState, type Detail } from "./automationText";
 
 export function Part(
   { title, children, right }: { title: string; children: ReactNode; right?: ReactNode },
@@ -42,7 +49,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function whenWords(automation: Detail): string {
+function describeNextRun(automation: Detail): string {
   if (automation.state !== "active") return "None while it is paused";
   return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
 }
@@ -54,15 +61,15 @@ function NextRun({ automation }: { automation: Detail }) {
   if (!due) {
     return (
       <Text size="sm">
-        {whenWords(automation)}
+        {describeNextRun(automation)}
       </Text>
     );
   }
   return (
     <Stack gap={0}>
-      <Moment at={due} />
+      <Timestamp at={due} />
       <Text size="xs" c="dimmed">
-        {moment(due, zone ? String(zone) : undefined)}
+        {formatDateTime(due, zone ? String(zone) : undefined)}
         {zone ? `, ${zone}` : ""}
       </Text>
     </Stack>
@@ -88,12 +95,12 @@ function Facts({ automation }: { automation: Detail }) {
                 >
                   <Status value={runStatus(last)} />
                 </Anchor>
-                <Moment at={last.at} size="xs" />
+                <Timestamp at={last.at} size="xs" />
               </Group>
               {last.outcome
                 ? (
                   <Text size="xs" c="dimmed">
-                    {capital(outcomeWords(last.outcome))}
+                    {capitalize(describeOutcome(last.outcome))}
                   </Text>
                 )
                 : null}
@@ -114,7 +121,7 @@ function Facts({ automation }: { automation: Detail }) {
           : <Text size="sm">—</Text>}
       </Fact>
       <Fact name="Cost this month">
-        <Text size="sm" className="numbers">{usd(automation.month_usd)}</Text>
+        <Text size="sm" className="numbers">{formatUsd(automation.month_usd)}</Text>
       </Fact>
     </SimpleGrid>
   );
@@ -128,7 +135,7 @@ function Starts({ automation }: { automation: Detail }) {
     <Stack gap={4}>
       {data.items.map((one) => (
         <Text size="sm" key={one.id}>
-          {capital(triggerWords(one))}
+          {capitalize(describeTrigger(one))}
           {one.enabled ? "" : " (switched off)"}
         </Text>
       ))}
@@ -139,7 +146,7 @@ function Starts({ automation }: { automation: Detail }) {
 export function Overview({ automation }: { automation: Detail }) {
   const definition = definitionOf(automation);
   const rescue = definition.execution?.on_failure ?? [];
-  const mayAsk = useMay("editor");
+  const mayAsk = useHasRole("editor");
   const of = (tab: string, label: string) => (
     <Anchor component={Link} to={`/automations/${automation.id}/${tab}`} size="sm">
       {label}
@@ -148,7 +155,7 @@ export function Overview({ automation }: { automation: Detail }) {
   return (
     <Stack>
       <Text size="sm" c="dimmed">
-        {stateWords(automation)} Version {automation.version} is in force.
+        {describeState(automation)} Version {automation.version} is in force.
       </Text>
       <StateNotes automation={automation} />
       <Facts automation={automation} />
@@ -169,7 +176,7 @@ export function Overview({ automation }: { automation: Detail }) {
       </Box>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Part title="What it does">
-          {mayAsk ? <PlainWords id={automation.id} version={automation.version} /> : null}
+          {mayAsk ? <Description id={automation.id} version={automation.version} /> : null}
           {definition.description ? <Text size="sm" mb="xs">{definition.description}</Text> : null}
           <Plan steps={definition.plan} />
           {rescue.length
@@ -186,7 +193,7 @@ export function Overview({ automation }: { automation: Detail }) {
             <Starts automation={automation} />
           </Part>
           <Part title="What it may do" right={of("grants", "Grants and their use")}>
-            <May automation={automation} />
+            <Permissions automation={automation} />
           </Part>
           <Part title="What it costs" right={of("settings", "Limits")}>
             <Price id={automation.id} />

@@ -3,9 +3,9 @@
 import { Anchor, Badge, Code, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
-import { useWho } from "../../api/session";
-import { visible } from "../../kit/format";
-import { type Detail, grantWords, isOwn, secretWords } from "./automationText";
+import { useSession } from "../../api/session";
+import { escapeInvisible } from "../../kit/format";
+import { describeSecret, type Detail, grantWords, isOwn } from "./automationText";
 
 const REACH: Record<string, string> = {
   send: "is sent outside without asking",
@@ -31,7 +31,9 @@ export function Grant({ grant }: { grant: Granted }) {
   return (
     <Stack gap={2}>
       <Text size="sm">
-        <Text span fw={600}>{visible(grant.label ?? known?.label ?? grant.capability)}</Text>
+        <Text span fw={600}>
+          {escapeInvisible(grant.label ?? known?.label ?? grant.capability)}
+        </Text>
         {bound ? ` ${bound}` : ""} {effect === "send"
           ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
           : null}
@@ -46,7 +48,7 @@ export function Grant({ grant }: { grant: Granted }) {
 
 /** Only the owner can see which of the secrets exist. */
 function useMissing(automation: Detail): Set<string> {
-  const who = useWho();
+  const who = useSession();
   const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
   const { data } = api.useQuery("get", "/api/v1/secrets", {}, { enabled: mine });
   if (!mine || !data) return new Set();
@@ -65,7 +67,7 @@ export function Secrets({ automation }: { automation: Detail }) {
         {names.map((name) => (
           <List.Item key={name}>
             <Code>{name}</Code>{" "}
-            {automation.secrets.filter((one) => one.name === name).map(secretWords)
+            {automation.secrets.filter((one) => one.name === name).map(describeSecret)
               .join("; ")}
             {missing.has(name)
               ? (
@@ -89,7 +91,7 @@ export function Secrets({ automation }: { automation: Detail }) {
   );
 }
 
-export function May({ automation }: { automation: Detail }) {
+export function Permissions({ automation }: { automation: Detail }) {
   const calls = automation.grants.filter((one) => !isOwn(one));
   const own = automation.grants.length > calls.length;
   return (

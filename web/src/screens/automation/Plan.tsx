@@ -3,16 +3,16 @@
 import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
-import { gistOf } from "../../form/stepSummary";
+import { summarizeStep } from "../../form/stepSummary";
 import { Json } from "../../kit/Json";
-import { plain, visible } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 import type { Step } from "./automationText";
 
 const isSteps = (value: unknown): value is Step[] =>
   Array.isArray(value) && value.length > 0 &&
   value.every((one) => one && typeof one === "object" && "step_id" in one && "action" in one);
 
-function Closer({ step }: { step: Step }) {
+function StepDetails({ step }: { step: Step }) {
   const { source, ...rest } = step.config ?? {};
   const settings = Object.fromEntries(
     Object.entries(rest).filter(([, value]) => !isSteps(value)),
@@ -56,19 +56,19 @@ function One({ step }: { step: Step }) {
           : null}
       </Group>
       <Text size="sm" c="dimmed" className="wrap-anywhere">
-        {visible(step.description || gistOf(step as never, undefined))}
+        {escapeInvisible(step.description || summarizeStep(step as never, undefined))}
       </Text>
       {step.when
         ? (
           <Text size="xs" c="dimmed">
-            Only if <Code>{visible(step.when)}</Code>
+            Only if <Code>{escapeInvisible(step.when)}</Code>
           </Text>
         )
         : null}
-      {open ? <Closer step={step} /> : null}
+      {open ? <StepDetails step={step} /> : null}
       {inner.map(([name, steps]) => (
         <Box key={name} mt="xs">
-          <Text size="xs" c="dimmed">{plain(name)}</Text>
+          <Text size="xs" c="dimmed">{humanize(name)}</Text>
           <Plan steps={steps} />
         </Box>
       ))}

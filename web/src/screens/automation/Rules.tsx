@@ -2,11 +2,11 @@
 
 import { Button, Card, Code, Group, List, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { away, plain, visible } from "../../kit/format";
+import { escapeInvisible, formatRelative, humanize } from "../../kit/format";
 
 type Rule = Answer<"list_standing_rules">["rules"][number];
 
@@ -21,19 +21,19 @@ const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === "" ||
   (Array.isArray(value) && !value.length);
 
-function story(rule: Rule): string {
+function describeRule(rule: Rule): string {
   if (rule.status === "proposed") {
     return `Confirmed ${rule.seen ?? 0} times unchanged: send it automatically?`;
   }
-  const when = rule.decided_at ? ` ${away(rule.decided_at)}` : "";
+  const when = rule.decided_at ? ` ${formatRelative(rule.decided_at)}` : "";
   return `Somebody let these go${when}; ${
     rule.uses ?? 0
   } went so far. An edit or a discard of one like it ends this, and so does another version.`;
 }
 
 function One({ rule }: { rule: Rule }) {
-  const { busy, act } = useAct();
-  const [edit, operate] = [useMay("editor"), useMay("operator")];
+  const { busy, act } = useAction();
+  const [edit, operate] = [useHasRole("editor"), useHasRole("operator")];
   const params = { path: { rule_id: rule.rule_id } };
   const decide = (decision: "accept" | "decline", text: string) =>
     act(async () => {
@@ -57,10 +57,10 @@ function One({ rule }: { rule: Rule }) {
         <Code>{rule.capability}</Code>
         <Status value={rule.status} />
       </Group>
-      <Text size="sm" c="dimmed" mt={4}>{story(rule)}</Text>
+      <Text size="sm" c="dimmed" mt={4}>{describeRule(rule)}</Text>
       <List size="sm" my="xs">
         {held.map(([name, value]) => (
-          <List.Item key={name}>{plain(name)}: {visible(spelt(value))}</List.Item>
+          <List.Item key={name}>{humanize(name)}: {escapeInvisible(spelt(value))}</List.Item>
         ))}
         <List.Item>May differ: the wording, and nothing else</List.Item>
       </List>
@@ -111,7 +111,7 @@ export function Rules({ id }: { id: string }) {
     params: { query: { automation_id: id } },
   });
   return (
-    <Asked of={asked} lines={2}>
+    <QueryResult of={asked} lines={2}>
       {({ rules }) => {
         const shown = rules.filter((one) => one.status === "proposed" || one.status === "active");
         if (!shown.length) {
@@ -128,6 +128,6 @@ export function Rules({ id }: { id: string }) {
           </Stack>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }

@@ -6,11 +6,11 @@ import { useState } from "react";
 import { client } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { SchemaForm } from "../../form";
-import { sayDone, sayProblem } from "../../kit/useAction";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
-import { plain, visible } from "../../kit/format";
+import { notifyDone, notifyProblem } from "../../kit/useAction";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
+import { escapeInvisible, humanize } from "../../kit/format";
 import { refreshAll, useAutomation, useConsent } from "./queries";
-import { definitionOf, type Detail, takesInputs, usualInputs } from "./automationText";
+import { defaultInputs, definitionOf, type Detail, takesInputs } from "./automationText";
 
 type Mode = "dry_run" | "verify" | "live";
 const MODES: { value: Mode; label: string; says: string }[] = [
@@ -53,7 +53,7 @@ function Reach({ automation }: { automation: Detail }) {
       <List size="sm" className="wrap-anywhere">
         {sends.map((one) => (
           <List.Item key={one.capability + JSON.stringify(one.params)}>
-            {visible(one.label)}:{" "}
+            {escapeInvisible(one.label)}:{" "}
             {one.waits_for_person ? "asks each time, in the inbox" : "without asking"}
           </List.Item>
         ))}
@@ -83,13 +83,13 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const definition = definitionOf(automation);
   const navigate = useNavigate();
   const [mode, setMode] = useState<Mode>("dry_run");
-  const [inputs, setInputs] = useState<unknown>(() => usualInputs(definition));
+  const [inputs, setInputs] = useState<unknown>(() => defaultInputs(definition));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   // The consent is shown, and its digest is sent along. A dry run needs no consent.
   const { consent, isLoading } = useConsent(automation.id, automation.paused_reason === "consent");
   const refused = problem instanceof Problem && problem.code.startsWith("consent_")
-    ? problem.told?.consent ?? null
+    ? problem.document?.consent ?? null
     : null;
   const asked = mode === "dry_run" ? null : refused ?? consent;
   const start = async () => {
@@ -107,8 +107,8 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       });
       void refreshAll();
       close();
-      if (data!.reason) sayProblem(new Error(`It did not start: ${plain(data!.reason)}.`));
-      else sayDone("It has begun.");
+      if (data!.reason) notifyProblem(new Error(`It did not start: ${humanize(data!.reason)}.`));
+      else notifyDone("It has begun.");
       await navigate({ to: `/runs/${data!.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -145,7 +145,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             <Alert color="yellow" variant="light" title="By running it you agree to this">
               <List size="sm" className="wrap-anywhere">
                 {asked.additions.map((one) => (
-                  <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
+                  <List.Item key={one.pointer + one.says}>{escapeInvisible(one.says)}</List.Item>
                 ))}
               </List>
             </Alert>
@@ -177,9 +177,9 @@ export function RunNowModal({ id, close }: { id: string; close: () => void }) {
       centered
       size="lg"
     >
-      <Asked of={asked}>
+      <QueryResult of={asked}>
         {(automation) => <Body automation={automation} close={close} />}
-      </Asked>
+      </QueryResult>
     </Modal>
   );
 }

@@ -2,19 +2,19 @@
 
 import { Button, Group } from "@mantine/core";
 import { Activity } from "lucide-react";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { Empty } from "../../kit/Empty";
 import { Pick } from "../automations/Filters";
 import { useListKeys } from "../automations/useListKeys";
-import { asked, MODES, STATUSES } from "../runs/listQuery";
+import { MODES, parseQuery, STATUSES } from "../runs/listQuery";
 import { RunList } from "../runs/RunList";
 import type { Detail } from "./automationText";
 
 const nowhere = () => null;
 
 export function RunsTab({ automation }: { automation: Detail }) {
-  const [values, change] = useAddress();
-  const query = asked(values, automation.id);
+  const [values, change] = useUrlState();
+  const query = parseQuery(values, automation.id);
   const narrowed = Object.keys(query).length > 1;
   useListKeys("data-row", nowhere);
   return (

@@ -4,21 +4,21 @@ import { Anchor, Badge, Button, Code, Group, Stack, Table, Text } from "@mantine
 import { Link } from "@tanstack/react-router";
 import { Archive, ArchiveRestore, Download } from "lucide-react";
 import { client } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
-import { moment, visible } from "../../kit/format";
+import { escapeInvisible, formatDateTime } from "../../kit/format";
 import { refreshAll } from "./queries";
 import { Part } from "./Overview";
 import { Rules } from "./Rules";
-import { bounds, definitionOf, type Detail } from "./automationText";
+import { definitionOf, type Detail, listLimits } from "./automationText";
 
-function Bounds({ automation, may }: { automation: Detail; may: boolean }) {
+function Limits({ automation, may }: { automation: Detail; may: boolean }) {
   const edit = (pointer: string) => `/automations/${automation.id}/edit?at=${pointer}`;
   const rows = [
     { name: "Name", words: automation.name, pointer: "/name" },
-    ...bounds(definitionOf(automation)),
+    ...listLimits(definitionOf(automation)),
   ];
   return (
     <Table verticalSpacing={6} withRowBorders={false}>
@@ -26,7 +26,7 @@ function Bounds({ automation, may }: { automation: Detail; may: boolean }) {
         {rows.map((one) => (
           <Table.Tr key={one.name}>
             <Table.Th fw={400} c="dimmed" fz="sm" w={{ base: 110, sm: 180 }}>
-              {visible(one.name)}
+              {escapeInvisible(one.name)}
             </Table.Th>
             <Table.Td fz="sm" className="wrap-anywhere">{one.words}</Table.Td>
             <Table.Td w={64} ta="right">
@@ -65,9 +65,9 @@ async function download(automation: Detail): Promise<void> {
   URL.revokeObjectURL(made);
 }
 
-function Putting({ automation }: { automation: Detail }) {
+function ArchiveSection({ automation }: { automation: Detail }) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const params = { path: { automation_id: automation.id } };
   const away = automation.state === "archived";
   const archive = async () => {
@@ -114,13 +114,13 @@ function Putting({ automation }: { automation: Detail }) {
 }
 
 export function Settings({ automation }: { automation: Detail }) {
-  const edits = useMay("editor");
-  const { act } = useAct();
+  const edits = useHasRole("editor");
+  const { act } = useAction();
   const tags = definitionOf(automation).metadata?.tags ?? [];
   return (
     <Stack>
       <Part title="What holds it">
-        <Bounds automation={automation} may={edits && automation.state !== "archived"} />
+        <Limits automation={automation} may={edits && automation.state !== "archived"} />
         {tags.length
           ? (
             <Group gap={4} mt="sm">
@@ -139,7 +139,8 @@ export function Settings({ automation }: { automation: Detail }) {
           <CopyIcon text={automation.id} label="Copy the id" />
         </Group>
         <Text size="sm" c="dimmed" mb="md">
-          Made {moment(automation.created_at)}, last saved {moment(automation.updated_at)}.
+          Made {formatDateTime(automation.created_at)}, last saved{" "}
+          {formatDateTime(automation.updated_at)}.
         </Text>
         <Group gap="xs">
           <Button
@@ -149,7 +150,7 @@ export function Settings({ automation }: { automation: Detail }) {
           >
             Export as JSON
           </Button>
-          {edits ? <Putting automation={automation} /> : null}
+          {edits ? <ArchiveSection automation={automation} /> : null}
         </Group>
       </Part>
     </Stack>

@@ -5,17 +5,17 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert, Inbox } from "lucide-react";
 import { useState } from "react";
 import { api, client } from "../../api/client";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import { Takeover } from "../settings/Takeover";
-import { useAct } from "../../kit/useAction";
-import { count } from "../../kit/format";
+import { useAction } from "../../kit/useAction";
+import { formatCount } from "../../kit/format";
 import { ActivateModal, ConsentNote } from "./Activate";
 import { refreshAll, useConsent } from "./queries";
 import { definitionOf, type Detail, hasScript } from "./automationText";
 
-function Failing({ automation }: { automation: Detail }) {
-  const { busy, act } = useAct();
-  const may = useMay("operator");
+function FailingNote({ automation }: { automation: Detail }) {
+  const { busy, act } = useAction();
+  const may = useHasRole("operator");
   const stopped = automation.paused_reason === "failures";
   const known = automation.acknowledged_at !== null;
   const acknowledge = () =>
@@ -24,7 +24,7 @@ function Failing({ automation }: { automation: Detail }) {
       await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params });
       await refreshAll();
     }, "Its failures so far are known. They are not told of again.");
-  const times = count(automation.failures, "run");
+  const times = formatCount(automation.failures, "run");
   return (
     <Alert
       color="red"
@@ -67,10 +67,10 @@ function Failing({ automation }: { automation: Detail }) {
   );
 }
 
-function Consenting({ id }: { id: string }) {
+function OpenConsent({ id }: { id: string }) {
   const { consent } = useConsent(id, true);
   const [open, setOpen] = useState(false);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   if (!consent) return null;
   return (
     <ConsentNote consent={consent}>
@@ -87,9 +87,9 @@ function Consenting({ id }: { id: string }) {
 }
 
 /** It was active before consent was recorded: it keeps running until somebody reviews it. */
-function CarriedOver({ id }: { id: string }) {
-  const { busy, act } = useAct();
-  const may = useMay("editor");
+function LegacyConsentNote({ id }: { id: string }) {
+  const { busy, act } = useAction();
+  const may = useHasRole("editor");
   const looked = () =>
     act(async () => {
       const params = { path: { automation_id: id } };
@@ -120,8 +120,8 @@ function CarriedOver({ id }: { id: string }) {
 }
 
 /** Its owner left: it continues once somebody takes it over. */
-function Ownerless({ automation }: { automation: Detail }) {
-  const may = useMay("editor");
+function OwnerlessNote({ automation }: { automation: Detail }) {
+  const may = useHasRole("editor");
   const members = api.useQuery("get", "/api/v1/members");
   const left = members.data?.left.find((one) => one.id === automation.created_by);
   const stopped = automation.paused_reason === "owner_left";
@@ -150,12 +150,12 @@ function Ownerless({ automation }: { automation: Detail }) {
   );
 }
 
-function Waiting({ automation }: { automation: Detail }) {
+function WaitingNote({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
   const text = [
-    drafts ? `${count(drafts, "draft")} to look at` : "",
-    questions ? `${count(questions, "question")} to answer` : "",
+    drafts ? `${formatCount(drafts, "draft")} to look at` : "",
+    questions ? `${formatCount(questions, "question")} to answer` : "",
   ].filter(Boolean).join(" and ");
   if (!text) return null;
   return (
@@ -173,7 +173,7 @@ function Waiting({ automation }: { automation: Detail }) {
 }
 
 /** Scripts with only one sandbox layer get a warning before activation. */
-function Walls() {
+function SandboxWarning() {
   const { data } = api.useQuery("get", "/api/v1/health/scripts", {}, { retry: false });
   const warnings = (data as { warnings?: string[] } | undefined)?.warnings ?? [];
   return warnings.length
@@ -184,12 +184,12 @@ function Walls() {
 export function StateNotes({ automation }: { automation: Detail }) {
   return (
     <>
-      {automation.paused_reason === "consent" ? <Consenting id={automation.id} /> : null}
-      {automation.agreed?.via === "upgrade" ? <CarriedOver id={automation.id} /> : null}
-      <Ownerless automation={automation} />
-      {automation.failures > 0 ? <Failing automation={automation} /> : null}
-      <Waiting automation={automation} />
-      {hasScript(definitionOf(automation)) ? <Walls /> : null}
+      {automation.paused_reason === "consent" ? <OpenConsent id={automation.id} /> : null}
+      {automation.agreed?.via === "upgrade" ? <LegacyConsentNote id={automation.id} /> : null}
+      <OwnerlessNote automation={automation} />
+      {automation.failures > 0 ? <FailingNote automation={automation} /> : null}
+      <WaitingNote automation={automation} />
+      {hasScript(definitionOf(automation)) ? <SandboxWarning /> : null}
     </>
   );
 }

@@ -18,12 +18,12 @@ import { Link } from "@tanstack/react-router";
 import { Hand } from "lucide-react";
 import { useState } from "react";
 import { client, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { Json } from "../../kit/Json";
-import { away, capital, moment, triggerWords } from "../../kit/format";
+import { capitalize, describeTrigger, formatDateTime, formatRelative } from "../../kit/format";
 import { refreshAll, useTriggers } from "./queries";
 import { Firings, LastPayload } from "./Firings";
 import { Webhook } from "./Webhook";
@@ -32,8 +32,8 @@ import type { Detail } from "./automationText";
 type Trigger = Schemas["TriggerShape"];
 
 function OnOff({ trigger }: { trigger: Trigger }) {
-  const { busy, act } = useAct();
-  const may = useMay("editor");
+  const { busy, act } = useAction();
+  const may = useHasRole("editor");
   const turn = (enabled: boolean) =>
     act(async () => {
       await client.PATCH("/api/v1/automations/{automation_id}/triggers/{slug}", {
@@ -64,8 +64,8 @@ function NextFires({ trigger, resting }: { trigger: Trigger; resting: boolean })
       <List size="sm" listStyleType="none">
         {trigger.next_fires.map((at) => (
           <List.Item key={at}>
-            <span className="numbers">{moment(at, zone)}</span>{" "}
-            <Text span size="xs" c="dimmed">{away(at)}</Text>
+            <span className="numbers">{formatDateTime(at, zone)}</span>{" "}
+            <Text span size="xs" c="dimmed">{formatRelative(at)}</Text>
           </List.Item>
         ))}
       </List>
@@ -91,13 +91,13 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
       <Stack gap="sm">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <div>
-            <Title order={2} size="h5">{capital(triggerWords(trigger))}</Title>
+            <Title order={2} size="h5">{capitalize(describeTrigger(trigger))}</Title>
             <Group gap="xs" mt={2}>
               <Code>{trigger.slug}</Code>
               {trigger.last_fired_at
                 ? (
                   <Text size="xs" c="dimmed">
-                    last {away(trigger.last_fired_at)}
+                    last {formatRelative(trigger.last_fired_at)}
                   </Text>
                 )
                 : null}
@@ -138,11 +138,11 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
 
 export function Triggers({ automation }: { automation: Detail }) {
   const asked = useTriggers(automation.id);
-  const mayRole = useMay("editor");
+  const mayRole = useHasRole("editor");
   const may = mayRole && automation.state !== "archived";
   const edit = `/automations/${automation.id}/edit`;
   return (
-    <Asked of={asked}>
+    <QueryResult of={asked}>
       {({ items }) =>
         items.length
           ? (
@@ -181,6 +181,6 @@ export function Triggers({ automation }: { automation: Detail }) {
               when a board changes or a page comes in.
             </Empty>
           )}
-    </Asked>
+    </QueryResult>
   );
 }

@@ -3,19 +3,19 @@
 import { Badge, Button, Card, Group, Modal, Select, Stack, Text, Timeline } from "@mantine/core";
 import { useState } from "react";
 import { api, client, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useWritten } from "../../api/rawResponse";
-import { sayDone } from "../../kit/useAction";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
-import { useAddress } from "../../kit/urlState";
-import { indented, partOf } from "../../kit/exactJson";
+import { useHasRole } from "../../api/session";
+import { useRawResponse } from "../../api/rawResponse";
+import { notifyDone } from "../../kit/useAction";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { indentJson, rawValue } from "../../kit/exactJson";
 import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
-import { moment } from "../../kit/format";
+import { formatDateTime } from "../../kit/format";
 import { refreshAll } from "./queries";
 import { Comparison } from "./Comparison";
 import { Part } from "./Overview";
-import { comparedIn, type Detail } from "./automationText";
+import { type Detail, versionsToCompare } from "./automationText";
 
 type Version = Schemas["VersionSummary"];
 const ONE = "/api/v1/automations/{automation_id}" as const;
@@ -40,7 +40,7 @@ function RollbackModal(
     try {
       const params = { path: { automation_id: automation.id } };
       const { data } = await client.POST(`${ONE}/rollback`, { params, body: { version } });
-      sayDone(`Version ${version} is in force again, as version ${data!.version}.`);
+      notifyDone(`Version ${version} is in force again, as version ${data!.version}.`);
       close();
       await refreshAll();
     } catch (refusal) {
@@ -70,7 +70,7 @@ function RollbackModal(
 }
 
 function ExactModal({ id, version, close }: { id: string; version: number; close: () => void }) {
-  const asked = useWritten(`/api/v1/automations/${id}/versions/${version}`);
+  const asked = useRawResponse(`/api/v1/automations/${id}/versions/${version}`);
   return (
     <Modal
       opened
@@ -79,15 +79,15 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
       size="xl"
       centered
     >
-      <Asked of={asked}>
+      <QueryResult of={asked}>
         {(text) => (
           <Json
-            value={indented(partOf(text, "definition") ?? text)}
+            value={indentJson(rawValue(text, "definition") ?? text)}
             label={`version ${version}`}
             most={560}
           />
         )}
-      </Asked>
+      </QueryResult>
     </Modal>
   );
 }
@@ -102,7 +102,7 @@ type LineProps = {
 function Line({ version, author, act, may }: LineProps) {
   const text = [
     author,
-    moment(version.created_at),
+    formatDateTime(version.created_at),
     version.rollback_of ? `version ${version.rollback_of} brought back` : "",
   ].filter(Boolean).join(" · ");
   return (
@@ -136,13 +136,13 @@ function Line({ version, author, act, may }: LineProps) {
 }
 
 function Compare({ id, newest }: { id: string; newest: number }) {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   if (newest < 2) return null;
   const data = Array.from({ length: newest }, (_, at) => ({
     value: String(newest - at),
     label: `Version ${newest - at}`,
   }));
-  const compared = comparedIn(values, newest);
+  const compared = versionsToCompare(values, newest);
   const [from, to] = [String(compared.from), String(compared.to)];
   return (
     <Part
@@ -177,9 +177,9 @@ function Compare({ id, newest }: { id: string; newest: number }) {
 }
 
 export function Versions({ automation }: { automation: Detail }) {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [open, setOpen] = useState<{ what: "back" | "exact"; version: number } | null>(null);
-  const mayRole = useMay("editor");
+  const mayRole = useHasRole("editor");
   const may = mayRole && automation.state !== "archived";
   const nameOf = useNames();
   const pages = api.useInfiniteQuery("get", `${ONE}/versions`, {
@@ -193,7 +193,7 @@ export function Versions({ automation }: { automation: Detail }) {
       ? change({ from: String(version), to: String(automation.version), version: undefined })
       : setOpen({ what, version });
   return (
-    <Asked of={pages}>
+    <QueryResult of={pages}>
       {({ pages: read }) => {
         const versions = read.flatMap((one) => one.items);
         return (
@@ -261,6 +261,6 @@ export function Versions({ automation }: { automation: Detail }) {
           </Stack>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }

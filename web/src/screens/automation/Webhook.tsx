@@ -4,16 +4,16 @@ import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { client, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyButton, CopyIcon } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
-import { day } from "../../kit/format";
+import { formatDate } from "../../kit/format";
 import { refreshAll } from "./queries";
 
 type Trigger = Schemas["TriggerShape"];
-type Made = Schemas["TokenMade"];
+type CreatedToken = Schemas["TokenMade"];
 
 /** An example request, ready to run. */
 export const fireCurl = ({ url, token }: { url: string; token: string }) =>
@@ -30,7 +30,7 @@ function Address({ label, url }: { label: string; url: string }) {
   );
 }
 
-function Once({ made, close }: { made: Made; close: () => void }) {
+function NewToken({ made, close }: { made: CreatedToken; close: () => void }) {
   return (
     <Alert
       color="teal"
@@ -58,8 +58,8 @@ function Once({ made, close }: { made: Made; close: () => void }) {
 }
 
 function useToken(trigger: Trigger) {
-  const [made, setMade] = useState<Made | null>(null);
-  const { busy, act } = useAct();
+  const [made, setMade] = useState<CreatedToken | null>(null);
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const params = { path: { automation_id: trigger.automation_id, slug: trigger.slug } };
   const path = "/api/v1/automations/{automation_id}/triggers/{slug}/token" as const;
@@ -96,19 +96,19 @@ function useToken(trigger: Trigger) {
 }
 
 export function Webhook({ trigger }: { trigger: Trigger }) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const { made, busy, make, end, forget } = useToken(trigger);
   const { token } = trigger;
   return (
     <Stack gap="xs">
       {trigger.url ? <Address label="With its token" url={trigger.url} /> : null}
       {trigger.signed_url ? <Address label="With a signature" url={trigger.signed_url} /> : null}
-      {made ? <Once made={made} close={forget} /> : null}
+      {made ? <NewToken made={made} close={forget} /> : null}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
           {token
             ? `A token that ends in ${token.hint}${
-              token.made_at ? `, made ${day(token.made_at)}` : ""
+              token.made_at ? `, made ${formatDate(token.made_at)}` : ""
             }`
             : trigger.signed_url
             ? "It has no token: it is called with a signature only."

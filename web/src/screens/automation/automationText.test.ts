@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import {
-  bounds,
-  comparedIn,
+  defaultInputs,
   type Definition,
+  describeState,
   type Detail,
   hasScript,
-  stateWords,
-  usualInputs,
+  listLimits,
+  versionsToCompare,
 } from "./automationText";
 
 const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
 
 test("bounds are told with their defaults, and a script never outlives its run", () => {
-  const answer = bounds(
+  const answer = listLimits(
     { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
   );
   const words = Object.fromEntries(answer.map((one) => [one.name, one.words]));
@@ -30,16 +30,16 @@ test("scripts are found inside of other steps", () => {
 
 test("its state says why, and what stands for an input that is made at the time is left out", () => {
   const paused = { state: "paused", paused_reason: "failures", failures: 3, triggers: [] };
-  expect(stateWords(paused as unknown as Detail)).toContain("3 failures in a row");
+  expect(describeState(paused as unknown as Detail)).toContain("3 failures in a row");
   const properties = { n: { default: 2 }, day: { default: "$today" }, free: {} };
-  expect(usualInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
+  expect(defaultInputs({ plan, inputs: { schema: { properties } } } as Definition)).toEqual({
     n: 2,
   });
 });
 
 test("an address compares what it names, and a version with the one before it", () => {
-  expect(comparedIn({}, 5)).toEqual({ from: 4, to: 5 });
-  expect(comparedIn({ version: "3" }, 5)).toEqual({ from: 2, to: 3 });
-  expect(comparedIn({ version: "1" }, 5)).toEqual({ from: 1, to: 5 });
-  expect(comparedIn({ from: "1", to: "4", version: "9" }, 5)).toEqual({ from: 1, to: 4 });
+  expect(versionsToCompare({}, 5)).toEqual({ from: 4, to: 5 });
+  expect(versionsToCompare({ version: "3" }, 5)).toEqual({ from: 2, to: 3 });
+  expect(versionsToCompare({ version: "1" }, 5)).toEqual({ from: 1, to: 5 });
+  expect(versionsToCompare({ from: "1", to: "4", version: "9" }, 5)).toEqual({ from: 1, to: 4 });
 });

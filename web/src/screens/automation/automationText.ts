@@ -1,7 +1,7 @@
 // The texts about an automation: state, grants and limits.
 
 import type { Schemas } from "../../api/client";
-import { boundWords, count, plain, span, usd } from "../../kit/format";
+import { describeLimit, formatCount, formatDuration, formatUsd, humanize } from "../../kit/format";
 
 export type Detail = Schemas["AutomationDetail"];
 type Grant = Schemas["GrantShape"];
@@ -24,7 +24,7 @@ export type Definition = {
 export const definitionOf = (automation: Detail) => automation.definition as unknown as Definition;
 
 /** Why it is in its state. */
-export function stateWords(automation: Detail): string {
+export function describeState(automation: Detail): string {
   if (automation.state === "active") {
     return automation.triggers.some((one) => one.enabled)
       ? "Its triggers start it."
@@ -32,7 +32,7 @@ export function stateWords(automation: Detail): string {
   }
   if (automation.state === "archived") return "It was put away; nothing starts it.";
   if (automation.paused_reason === "failures") {
-    return `It was paused after ${count(automation.failures, "failure")} in a row.`;
+    return `It was paused after ${formatCount(automation.failures, "failure")} in a row.`;
   }
   if (automation.paused_reason === "consent") {
     return "It is paused until a person agrees to what it may do.";
@@ -49,13 +49,13 @@ const ITS_OWN = /^automation_(kv\.|recent_failures$)/;
 export const isOwn = (grant: { capability: string }) => ITS_OWN.test(grant.capability);
 
 export const grantWords = (grant: Grant) =>
-  Object.entries(grant.params).map(([name, bound]) => boundWords(name, bound)).join("; ");
+  Object.entries(grant.params).map(([name, bound]) => describeLimit(name, bound)).join("; ");
 
 /** Where a secret is sent. */
-export function secretWords({ action, part, site }: Schemas["SecretUseShape"]): string {
-  if (!part) return `is used by its ${plain(action)}, for the signature`;
+export function describeSecret({ action, part, site }: Schemas["SecretUseShape"]): string {
+  if (!part) return `is used by its ${humanize(action)}, for the signature`;
   const fetching = action === "http_fetch";
-  const place = fetching ? `the ${part} of a request` : `${plain(part)} of ${action}`;
+  const place = fetching ? `the ${part} of a request` : `${humanize(part)} of ${action}`;
   if (site) return `goes to ${site}, in ${place}`;
   return fetching ? `goes where a run decides, in ${place}` : `is used in ${place}`;
 }
@@ -73,7 +73,7 @@ function* everyStep(value: unknown): Generator<Step> {
 export const hasScript = (definition: Definition) =>
   [...everyStep(definition)].some((one) => one.action === "script");
 
-export type Bound = { name: string; words: string; pointer: string };
+export type Limit = { name: string; words: string; pointer: string };
 const CONCURRENCY: Record<string, string> = {
   queue: "a run waits until the one before it has ended",
   drop_if_running: "nothing starts while a run is under way",
@@ -86,20 +86,20 @@ const POLICY: Record<string, string> = {
 };
 const SCRIPT_SECONDS = 60;
 
-function scriptBounds(definition: Definition, whole: number): Bound[] {
+function scriptLimits(definition: Definition, whole: number): Limit[] {
   return [...everyStep([definition.plan, definition.execution?.on_failure])]
     .filter((one) => one.action === "script")
     .map((one) => ({
       name: `Script ${one.step_id}`,
       words: `is ended after ${
-        span(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole))
+        formatDuration(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole))
       }`,
       pointer: "/plan",
     }));
 }
 
 /** The limits, each with its pointer in the definition. */
-export function bounds(definition: Definition): Bound[] {
+export function listLimits(definition: Definition): Limit[] {
   const said = definition.execution ?? {};
   const at = (name: string) => `/execution/${name}`;
   const whole = Number(said.timeout_seconds ?? 600);
@@ -109,12 +109,12 @@ export function bounds(definition: Definition): Bound[] {
   return [
     {
       name: "One run may cost",
-      words: `${usd(String(said.budget_cap_usd ?? 1))} at most`,
+      words: `${formatUsd(String(said.budget_cap_usd ?? 1))} at most`,
       pointer: at("budget_cap_usd"),
     },
     {
       name: "A day may cost",
-      words: `${usd(String(said.cost_cap_daily_usd ?? 1))} at most`,
+      words: `${formatUsd(String(said.cost_cap_daily_usd ?? 1))} at most`,
       pointer: at("cost_cap_daily_usd"),
     },
     {
@@ -126,33 +126,33 @@ export function bounds(definition: Definition): Bound[] {
     },
     {
       name: "Time",
-      words: `a run may work for ${span(whole)}`,
+      words: `a run may work for ${formatDuration(whole)}`,
       pointer: at("timeout_seconds"),
     },
-    ...scriptBounds(definition, whole),
+    ...scriptLimits(definition, whole),
     {
       name: "Tries",
       words: retries
-        ? `a step that fails is tried ${count(retries, "time")} more`
+        ? `a step that fails is tried ${formatCount(retries, "time")} more`
         : "a step that fails is not tried again",
       pointer: at("max_retries"),
     },
     {
       name: "Side by side",
-      words: CONCURRENCY[queued] ?? plain(queued),
+      words: CONCURRENCY[queued] ?? humanize(queued),
       pointer: at("concurrency"),
     },
-    { name: "Sending", words: POLICY[policy] ?? plain(policy), pointer: at("write_policy") },
+    { name: "Sending", words: POLICY[policy] ?? humanize(policy), pointer: at("write_policy") },
     {
       name: "History",
-      words: `runs are kept for ${count(definition.retention?.runs_days ?? 90, "day")}`,
+      words: `runs are kept for ${formatCount(definition.retention?.runs_days ?? 90, "day")}`,
       pointer: "/retention/runs_days",
     },
   ];
 }
 
 /** The default inputs of a manual run. */
-export function usualInputs(definition: Definition): Record<string, unknown> {
+export function defaultInputs(definition: Definition): Record<string, unknown> {
   const properties = (definition.inputs?.schema?.properties ?? {}) as Record<
     string,
     { default?: unknown }
@@ -169,7 +169,7 @@ export const takesInputs = (definition: Definition) =>
 /**
  * The two versions that a URL compares: those it names, or the selected one and its predecessor.
  */
-export function comparedIn(
+export function versionsToCompare(
   values: { from?: string; to?: string; version?: string },
   newest: number,
 ): { from: number; to: number } {

@@ -16,18 +16,18 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { Fragment, useCallback, useRef } from "react";
 import { api, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { byCursor } from "../../kit/paging";
 import { PageHead } from "../../kit/PageHead";
 import { useRunsRefresh } from "../../kit/useRunsRefresh";
-import { asked, isArchived, isNarrowed } from "./listQuery";
+import { isArchived, isNarrowed, parseQuery } from "./listQuery";
 import { Filters } from "./Filters";
 import { useListKeys } from "./useListKeys";
 import { NoneArchived, NoneFound, NoneYet } from "./EmptyStates";
-import { Row, Slip } from "./Row";
+import { NarrowRow, Row } from "./Row";
 
 type Summary = Schemas["AutomationSummary"];
 
@@ -62,7 +62,7 @@ function List({ items }: { items: Summary[] }) {
         {items.map((one, at) => (
           <Fragment key={one.id}>
             {at ? <Divider /> : null}
-            <Slip automation={one} />
+            <NarrowRow automation={one} />
           </Fragment>
         ))}
       </Box>
@@ -71,10 +71,10 @@ function List({ items }: { items: Summary[] }) {
 }
 
 export default function Automations() {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const box = useRef<HTMLInputElement>(null);
-  const may = useMay("editor");
-  const query = asked(values);
+  const may = useHasRole("editor");
+  const query = parseQuery(values);
   const pages = api.useInfiniteQuery(
     "get",
     "/api/v1/automations",
@@ -133,7 +133,7 @@ export default function Automations() {
         </Tabs.List>
       </Tabs>
       <Filters values={values} change={change} box={box} />
-      <Asked of={pages} lines={6}>
+      <QueryResult of={pages} lines={6}>
         {({ pages: read }) => {
           const items = read.flatMap((one) => one.items);
           if (!items.length) return none;
@@ -160,7 +160,7 @@ export default function Automations() {
             </>
           );
         }}
-      </Asked>
+      </QueryResult>
     </>
   );
 }

@@ -3,10 +3,18 @@
 import { Anchor, Badge, Box, Group, Stack, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capital, count, outcomeWords, plain, runStatus, usd, visible } from "../../kit/format";
-import { Deeds } from "./RowActions";
+import {
+  capitalize,
+  describeOutcome,
+  escapeInvisible,
+  formatCount,
+  formatUsd,
+  humanize,
+  runStatus,
+} from "../../kit/format";
+import { RowActions } from "./RowActions";
 import { Sparkline, streakWords } from "./Sparkline";
 
 type Summary = Schemas["AutomationSummary"];
@@ -18,19 +26,19 @@ export function notes(automation: Summary): string[] {
   return [
     automation.halted ? "halted" : "",
     why === "owner_left" ? "its owner left" : "",
-    why === "failures" ? `stopped after ${count(failures, "failure")}` : "",
+    why === "failures" ? `stopped after ${formatCount(failures, "failure")}` : "",
     automation.consent_waiting || why === "consent" ? "waits for consent" : "",
     why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",
-    drafts ? `${count(drafts, "draft")} to look at` : "",
-    questions ? `${count(questions, "question")} to answer` : "",
+    drafts ? `${formatCount(drafts, "draft")} to look at` : "",
+    questions ? `${formatCount(questions, "question")} to answer` : "",
   ].filter(Boolean);
 }
 
 function Starts({ automation }: { automation: Summary }) {
-  const types = automation.trigger_types.map((one) => capital(plain(one))).join(", ");
+  const types = automation.trigger_types.map((one) => capitalize(humanize(one))).join(", ");
   return (
     <Stack gap={0}>
-      {automation.next_due_at ? <Moment at={automation.next_due_at} /> : null}
+      {automation.next_due_at ? <Timestamp at={automation.next_due_at} /> : null}
       <Text size="xs" c="dimmed">{types || "By hand only"}</Text>
     </Stack>
   );
@@ -43,10 +51,10 @@ function Last({ automation }: { automation: Summary }) {
     <Stack gap={2} align="flex-start">
       <Group gap={6} wrap="nowrap">
         <Status value={runStatus(last)} />
-        <Moment at={last.at} size="xs" />
+        <Timestamp at={last.at} size="xs" />
       </Group>
       {last.outcome
-        ? <Text size="xs" c="dimmed">{capital(outcomeWords(last.outcome))}</Text>
+        ? <Text size="xs" c="dimmed">{capitalize(describeOutcome(last.outcome))}</Text>
         : null}
     </Stack>
   );
@@ -63,7 +71,7 @@ function Name({ automation }: { automation: Summary }) {
         data-row=""
         className="wrap-anywhere"
       >
-        {visible(automation.name)}
+        {escapeInvisible(automation.name)}
       </Anchor>
       {automation.goal ? <Text size="xs" c="dimmed" lineClamp={1}>{automation.goal}</Text> : null}
     </Box>
@@ -120,22 +128,22 @@ export function Row({ automation }: { automation: Summary }) {
         <Doing automation={automation} />
       </Table.Td>
       <Table.Td className="numbers" ta="right">
-        <Text size="sm">{usd(automation.month_usd)}</Text>
+        <Text size="sm">{formatUsd(automation.month_usd)}</Text>
       </Table.Td>
       <Table.Td>
-        <Deeds automation={automation} />
+        <RowActions automation={automation} />
       </Table.Td>
     </Table.Tr>
   );
 }
 
 /** The same for narrow screens. */
-export function Slip({ automation }: { automation: Summary }) {
+export function NarrowRow({ automation }: { automation: Summary }) {
   return (
     <Stack gap={6} py="sm" px="md">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Name automation={automation} />
-        <Deeds automation={automation} />
+        <RowActions automation={automation} />
       </Group>
       <Group gap="sm" align="center">
         <State automation={automation} />
@@ -144,7 +152,7 @@ export function Slip({ automation }: { automation: Summary }) {
       <Group gap="lg" align="flex-start">
         <Last automation={automation} />
         <Starts automation={automation} />
-        <Text size="xs" c="dimmed">{usd(automation.month_usd)} this month</Text>
+        <Text size="xs" c="dimmed">{formatUsd(automation.month_usd)} this month</Text>
       </Group>
     </Stack>
   );

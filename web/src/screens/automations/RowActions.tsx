@@ -4,17 +4,17 @@ import { ActionIcon, Group, Tooltip } from "@mantine/core";
 import { Pause, Play, Power } from "lucide-react";
 import { useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { ActivateModal } from "../automation/Activate";
 import { RunNowModal } from "../automation/RunNow";
 
 type Summary = Schemas["AutomationSummary"];
 
-export function Deeds({ automation }: { automation: Summary }) {
+export function RowActions({ automation }: { automation: Summary }) {
   const [open, setOpen] = useState<"run" | "activate" | null>(null);
-  const { busy, act } = useAct();
-  const may = useMay("operator");
+  const { busy, act } = useAction();
+  const may = useHasRole("operator");
   if (!may || automation.state === "archived") return null;
   const pause = () =>
     act(async () => {
@@ -25,10 +25,10 @@ export function Deeds({ automation }: { automation: Summary }) {
   const active = automation.state === "active";
   return (
     <Group gap={4} wrap="nowrap">
-      <Deed label={`Run ${automation.name} now`} icon={Play} work={() => setOpen("run")} />
+      <RowAction label={`Run ${automation.name} now`} icon={Play} work={() => setOpen("run")} />
       {active
         ? (
-          <Deed
+          <RowAction
             label={`Pause ${automation.name}`}
             icon={Pause}
             work={() => void pause()}
@@ -36,7 +36,7 @@ export function Deeds({ automation }: { automation: Summary }) {
           />
         )
         : (
-          <Deed
+          <RowAction
             label={`Activate ${automation.name}`}
             icon={Power}
             work={() => setOpen("activate")}
@@ -50,9 +50,9 @@ export function Deeds({ automation }: { automation: Summary }) {
   );
 }
 
-type DeedProps = { label: string; icon: typeof Play; work: () => void; busy?: boolean };
+type RowActionProps = { label: string; icon: typeof Play; work: () => void; busy?: boolean };
 
-function Deed({ label, icon: Icon, work, busy }: DeedProps) {
+function RowAction({ label, icon: Icon, work, busy }: RowActionProps) {
   return (
     <Tooltip label={label} openDelay={400}>
       <ActionIcon

@@ -1,7 +1,7 @@
 // The latest runs as small bars, the newest on the right, with a text for screen readers.
 
 import { Box, Group, Tooltip } from "@mantine/core";
-import { count, plain, toneOf } from "../../kit/format";
+import { formatCount, humanize, toneOf } from "../../kit/format";
 
 const PAINT = {
   good: "var(--good)",
@@ -13,17 +13,19 @@ const PAINT = {
 const HEIGHT = { good: 16, bad: 8, busy: 12, quiet: 4 };
 
 /** "3 of 4 succeeded, 1 failed" */
-export function recentWords(recent: string[]): string {
+export function describeRecent(recent: string[]): string {
   if (!recent.length) return "It has not run yet.";
   const won = recent.filter((one) => one === "succeeded").length;
   const others = new Map<string, number>();
   for (const one of recent) if (one !== "succeeded") others.set(one, (others.get(one) ?? 0) + 1);
-  const rest = [...others].map(([status, times]) => `${times} ${plain(status)}`);
-  return [`Of the latest ${count(recent.length, "run")}: ${won} succeeded`, ...rest].join(", ");
+  const rest = [...others].map(([status, times]) => `${times} ${humanize(status)}`);
+  return [`Of the latest ${formatCount(recent.length, "run")}: ${won} succeeded`, ...rest].join(
+    ", ",
+  );
 }
 
 export function Sparkline({ recent }: { recent: string[] }) {
-  const text = recentWords(recent);
+  const text = describeRecent(recent);
   return (
     <Tooltip label={text} openDelay={300}>
       <Group

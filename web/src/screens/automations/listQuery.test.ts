@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { asked, isNarrowed } from "./listQuery";
+import { isNarrowed, parseQuery } from "./listQuery";
 
 test("the address is heard as far as it makes sense", () => {
-  expect(asked({ state: "paused", search: "  report ", health: "failing", sort: "cost" }))
+  expect(parseQuery({ state: "paused", search: "  report ", health: "failing", sort: "cost" }))
     .toEqual({
       state: "paused",
       search: "report",
       health: "failing",
       sort: "cost",
     });
-  expect(asked({ state: "odd", health: "x", trigger: "moon", sort: "luck", search: " " }))
+  expect(parseQuery({ state: "odd", health: "x", trigger: "moon", sort: "luck", search: " " }))
     .toEqual({});
 });
 

@@ -37,7 +37,7 @@ const known = (choices: Choice[], value: string | undefined) =>
 /** Whether archived automations are shown. */
 export const isArchived = (values: Values) => values.state === "archived";
 
-export function asked(values: Values): Query {
+export function parseQuery(values: Values): Query {
   const query: Values = {
     state: isArchived(values) ? "archived" : known(STATES, values.state),
     search: values.search?.trim() || undefined,
@@ -50,6 +50,6 @@ export function asked(values: Values): Query {
 
 /** Whether a filter is active. */
 export function isNarrowed(values: Values): boolean {
-  const { sort: _, state, ...rest } = asked(values);
+  const { sort: _, state, ...rest } = parseQuery(values);
   return Object.keys(rest).length > 0 || (state !== undefined && state !== "archived");
 }

@@ -4,10 +4,10 @@ import { Alert, Badge, Button, Group, SegmentedControl, Tabs } from "@mantine/co
 import { useParams } from "@tanstack/react-router";
 import { Archive } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Charts } from "./Charts";
@@ -36,7 +36,7 @@ export default function Board() {
     return (
       <>
         <PageHead title="Board" back={{ to: "/boards", label: "Boards" }} />
-        <Asked of={board} lines={6}>{() => null}</Asked>
+        <QueryResult of={board} lines={6}>{() => null}</QueryResult>
       </>
     );
   }
@@ -44,8 +44,8 @@ export default function Board() {
 }
 
 function Shown({ board }: { board: BoardShown }) {
-  const [values, change] = useAddress();
-  const may = useMay("editor");
+  const [values, change] = useUrlState();
+  const may = useHasRole("editor");
   const mayEdit = may && !board.archived;
   const view = values.view && Object.hasOwn(VIEWS, values.view) ? values.view : "rows";
   return (
@@ -100,7 +100,7 @@ function Shown({ board }: { board: BoardShown }) {
 }
 
 function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const datasets = board.schema.datasets;
   const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
     datasets[0];
@@ -151,8 +151,8 @@ function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
 }
 
 function Archived({ boardId }: { boardId: string }) {
-  const { busy, act } = useAct();
-  const may = useMay("editor");
+  const { busy, act } = useAction();
+  const may = useHasRole("editor");
   const restore = async () => {
     await client.PATCH("/api/v1/boards/{board_id}", {
       params: { path: { board_id: boardId } },

@@ -16,22 +16,22 @@ import { Link } from "@tanstack/react-router";
 import { Plus, Search, Table2 } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { count, visible } from "../../kit/format";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { NewBoard } from "./NewBoard";
 
 type Entry = Answer<"list_boards">["boards"][number];
 
 export default function Boards() {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [making, setMaking] = useState(false);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const archived = values.archived === "yes";
   const boards = api.useQuery("get", "/api/v1/boards", {
     params: { query: { archived, limit: 200 } },
@@ -88,9 +88,9 @@ export default function Boards() {
             change({ archived: event.currentTarget.checked ? "yes" : undefined })}
         />
       </Group>
-      <Asked of={boards}>
+      <QueryResult of={boards}>
         {({ boards: all }) => <List boards={all} words={values.q ?? ""} make={make} />}
-      </Asked>
+      </QueryResult>
       <NewBoard opened={making} close={() => setMaking(false)} />
     </>
   );
@@ -144,18 +144,18 @@ function BoardCard({ board }: { board: Entry }) {
     >
       <Stack gap="xs" h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Title order={2} size="h5" className="wrap-anywhere">{visible(board.name)}</Title>
+          <Title order={2} size="h5" className="wrap-anywhere">{escapeInvisible(board.name)}</Title>
           {board.archived ? <Badge color="gray" variant="light" tt="none">archived</Badge> : null}
         </Group>
         {board.description
           ? <Text size="sm" c="dimmed" lineClamp={2}>{board.description}</Text>
           : null}
         <Text size="sm" className="numbers" mt="auto">
-          {count(rows, "row")}
-          {board.datasets.length > 1 ? ` in ${count(board.datasets.length, "dataset")}` : ""}
+          {formatCount(rows, "row")}
+          {board.datasets.length > 1 ? ` in ${formatCount(board.datasets.length, "dataset")}` : ""}
         </Text>
         <Text size="xs" c="dimmed" component="div">
-          changed <Moment at={board.updated_at} size="xs" />
+          changed <Timestamp at={board.updated_at} size="xs" />
         </Text>
       </Stack>
     </Card>

@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { sentence } from "../../api/problem";
-import { parsed, shown } from "./cells";
+import { formatCell, parseCell } from "./cells";
 import type { Column } from "./rows";
 
 export type Step = "stay" | "down" | "right" | "left";
@@ -17,7 +17,7 @@ type Props = {
 };
 
 export function CellEditor({ column, value, begun, keep, close }: Props) {
-  const [text, setText] = useState(begun ?? shown(value));
+  const [text, setText] = useState(begun ?? formatCell(value));
   const [problem, setProblem] = useState<string | null>(null);
   const field = useRef<HTMLTextAreaElement & HTMLSelectElement & HTMLInputElement>(null);
   const over = useRef(false);
@@ -28,11 +28,11 @@ export function CellEditor({ column, value, begun, keep, close }: Props) {
 
   const done = async (step: Step, written = text) => {
     if (over.current) return;
-    const read = parsed(column, written, value);
+    const read = parseCell(column, written, value);
     if ("problem" in read) return setProblem(read.problem);
     over.current = true;
     try {
-      if (written !== shown(value)) await keep(read.value);
+      if (written !== formatCell(value)) await keep(read.value);
       close(step);
     } catch (refused) {
       over.current = false;

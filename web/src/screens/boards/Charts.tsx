@@ -5,14 +5,14 @@ import { Card, Group, NativeSelect, SegmentedControl, Stack, Text } from "@manti
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { api } from "../../api/client";
-import { patiently } from "../../api/lazyImport";
-import { useAddress } from "../../kit/urlState";
-import { Asked, Slow } from "../../kit/QueryResult";
+import { importWhenReachable } from "../../api/lazyImport";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult, SlowNote } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import { type BoardShown, type Column, columnsOf, type Row } from "./rows";
 
-const Plot = lazy(patiently(() => import("./Plot")));
+const Plot = lazy(importWhenReachable(() => import("./Plot")));
 
 export type Kind = "bar" | "line" | "area";
 const HOW = {
@@ -28,7 +28,7 @@ type Per = keyof typeof PER;
 const MOST = 60;
 
 export function Charts({ board }: { board: BoardShown }) {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const datasets = board.schema.datasets;
   const dataset = datasets.find(({ name }) => name === (values.dataset ?? "default")) ??
     datasets[0];
@@ -110,7 +110,7 @@ export function Charts({ board }: { board: BoardShown }) {
           }]}
         />
       </Group>
-      <Drawn
+      <DrawnChart
         boardId={board.id}
         dataset={dataset.name}
         x={x}
@@ -138,7 +138,7 @@ type DrawnProps = {
   kind: Kind;
 };
 
-function Drawn({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
+function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
   // Values without a natural order are sorted by size.
   const order = x.type === "date" || x.type === "number" ? "value" as const : "number" as const;
   const summary = api.useQuery("get", "/api/v1/boards/{board_id}/summary", {
@@ -159,12 +159,12 @@ function Drawn({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
       <Text fw={600} mb="md">{title}</Text>
-      <Asked of={summary} lines={5}>
+      <QueryResult of={summary} lines={5}>
         {({ groups, of }) =>
           groups.length
             ? (
               <>
-                <Suspense fallback={<Slow words="Fetching the chart …" />}>
+                <Suspense fallback={<SlowNote words="Fetching the chart …" />}>
                   <Plot
                     kind={kind}
                     name={HOW[how]}
@@ -178,14 +178,14 @@ function Drawn({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
                   ? (
                     <Text size="sm" c="dimmed" mt="sm">
                       {order === "number" ? "The largest" : "The first"} {groups.length} of{" "}
-                      {count(of, "group")}.
+                      {formatCount(of, "group")}.
                     </Text>
                   )
                   : null}
               </>
             )
             : <Text c="dimmed">There are no rows to draw yet.</Text>}
-      </Asked>
+      </QueryResult>
     </Card>
   );
 }

@@ -15,8 +15,8 @@ import { CellEditor, type Step } from "./CellEditor";
 import "./grid.css";
 import { GridHead, NARROWEST, NUMBER_WIDTH, WIDEST } from "./GridHead";
 import { GridRow } from "./GridRow";
-import { landing, moved, type Place } from "./navigation";
-import type { Column, Look, Row } from "./rows";
+import { cellAfterEdit, type CellPosition, nextCell } from "./navigation";
+import type { Column, Row, RowView } from "./rows";
 import type { RowWindows } from "./rowWindows";
 
 const HEIGHT = 36;
@@ -25,17 +25,17 @@ type Props = {
   label: string;
   windows: RowWindows;
   columns: Column[];
-  look: Look;
+  look: RowView;
   widths: Record<string, number>;
   mayEdit: boolean;
-  active: Place;
+  active: CellPosition;
   selected: ReadonlySet<string>;
-  setActive: (place: Place) => void;
+  setActive: (place: CellPosition) => void;
   setSelected: (row: Row, index: number, range: boolean) => void;
   sort: (key: string) => void;
   resize: (key: string, width: number) => void;
   keep: (row: Row, column: Column, value: unknown) => Promise<unknown>;
-  paste: (text: string, place: Place) => void;
+  paste: (text: string, place: CellPosition) => void;
   copy: () => string;
   /** Reports the visible range, so that a reload can fetch it. */
   sight: (first: number, last: number) => void;
@@ -73,14 +73,14 @@ export function Grid(props: Props) {
   const first = lines[0]?.index ?? 0;
   const last = lines.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (total) windows.want(first, last);
+    if (total) windows.setVisibleRange(first, last);
     props.sight(first, last);
   }, [windows, first, last, total]);
   useEffect(() => {
     if (props.goTo) down.scrollToIndex(props.goTo.row, { align: "end" });
   }, [props.goTo]);
 
-  const go = (place: Place) => {
+  const go = (place: CellPosition) => {
     setActive(place);
     down.scrollToIndex(place.row);
     across.scrollToIndex(place.column);
@@ -91,7 +91,7 @@ export function Grid(props: Props) {
   const close = (step: Step) => {
     setEditing(null);
     box.current?.focus({ preventScroll: true });
-    go(landing(active, step, total, columns.length));
+    go(cellAfterEdit(active, step, total, columns.length));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== box.current || !total) return;
@@ -101,7 +101,7 @@ export function Grid(props: Props) {
       const wider = widthOf(active.column) + (event.key === "ArrowRight" ? 20 : -20);
       return props.resize(column.key, Math.min(WIDEST, Math.max(NARROWEST, wider)));
     }
-    const place = moved(active, event, total, columns.length, Math.max(1, lines.length - 22));
+    const place = nextCell(active, event, total, columns.length, Math.max(1, lines.length - 22));
     if (place) {
       event.preventDefault();
       return go(place);

@@ -3,8 +3,8 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import type { PointerEvent } from "react";
-import type { Column, Look } from "./rows";
-import { visible } from "../../kit/format";
+import type { Column, RowView } from "./rows";
+import { escapeInvisible } from "../../kit/format";
 
 export const NARROWEST = 60;
 export const WIDEST = 800;
@@ -14,7 +14,7 @@ type Props = {
   columns: Column[];
   items: VirtualItem[];
   width: number;
-  look: Look;
+  look: RowView;
   sort: (key: string) => void;
   resize: (key: string, width: number) => void;
 };
@@ -46,7 +46,7 @@ export function GridHead({ columns, items, width, look, sort, resize }: Props) {
                 <span
                   title={column.free ? `${column.label}: no column of the dataset` : column.label}
                 >
-                  {visible(column.label)}
+                  {escapeInvisible(column.label)}
                 </span>
                 {sorted
                   ? (look.descending

@@ -2,7 +2,7 @@
 
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { memo, type ReactNode } from "react";
-import { shown } from "./cells";
+import { formatCell } from "./cells";
 import type { Column, Row } from "./rows";
 
 type Props = {
@@ -74,9 +74,9 @@ function Shown({ column, value }: { column: Column; value: unknown }) {
   if (column.type === "tags" && Array.isArray(value)) {
     return value.map((tag) => <span key={String(tag)} className="board-tag">{String(tag)}</span>);
   }
-  if (column.type === "select") return <span className="board-tag">{shown(value)}</span>;
+  if (column.type === "select") return <span className="board-tag">{formatCell(value)}</span>;
   if (column.type === "number" && typeof value === "number") {
     return value.toLocaleString("en", { maximumFractionDigits: 10 });
   }
-  return shown(value).slice(0, 300);
+  return formatCell(value).slice(0, 300);
 }

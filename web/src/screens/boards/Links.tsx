@@ -5,12 +5,12 @@ import { Link as To } from "@tanstack/react-router";
 import { Link2, Plus, RefreshCw } from "lucide-react";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/useAction";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
-import { count, cronWords } from "../../kit/format";
-import { refWords, useLinkKinds } from "./linkKinds";
+import { Timestamp } from "../../kit/Timestamp";
+import { describeCron, formatCount } from "../../kit/format";
+import { describeTarget, useLinkKinds } from "./linkKinds";
 import { NewLink } from "./NewLink";
 import { NewRecipe } from "./NewRecipe";
 import type { BoardShown } from "./rows";
@@ -52,7 +52,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
   const [filling, setFilling] = useState(false);
   const kinds = useLinkKinds();
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const remove = async () => {
     const sure = await confirm({
       title: `Stop following ${link.display_name}?`,
@@ -79,7 +79,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
             </Badge>
           </Group>
           <Text size="sm" c="dimmed" className="mono wrap-anywhere">
-            {refWords(link.ref)}
+            {describeTarget(link.ref)}
           </Text>
         </div>
         {mayEdit
@@ -125,7 +125,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
 }
 
 function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const path = { recipe_id: recipe.id };
   const again = () =>
@@ -136,9 +136,9 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
           body: {},
         });
         if (data) {
-          sayDone(
+          notifyDone(
             `${
-              count(data.total, "row")
+              formatCount(data.total, "row")
             }: ${data.appended} new, ${data.updated} changed, ${data.deleted} gone.`,
           );
         }
@@ -159,7 +159,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
     }, "It is no longer filled.");
   };
   const when = recipe.refresh_cron
-    ? cronWords(recipe.refresh_cron) ?? recipe.refresh_cron
+    ? describeCron(recipe.refresh_cron) ?? recipe.refresh_cron
     : "by hand";
   return (
     <Card bg="var(--soft)" radius="md" p="sm">
@@ -167,8 +167,8 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
         <div>
           <Text size="sm" fw={600}>{recipe.dataset_name}</Text>
           <Text size="sm" c="dimmed" component="div">
-            {recipe.adapter_op}, refreshed {when}; last <Moment at={recipe.last_refreshed_at} />
-            {recipe.last_rows === null ? "" : `, ${count(recipe.last_rows, "row")}`}
+            {recipe.adapter_op}, refreshed {when}; last <Timestamp at={recipe.last_refreshed_at} />
+            {recipe.last_rows === null ? "" : `, ${formatCount(recipe.last_rows, "row")}`}
             {recipe.automation_id
               ? (
                 <>
@@ -218,7 +218,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
             mt="xs"
             py="xs"
           >
-            {problemWords(recipe.last_error)}
+            {describeProblem(recipe.last_error)}
             {recipe.failures_in_row > 1 ? ` Failed ${recipe.failures_in_row} times in a row.` : ""}
           </Alert>
         )
@@ -227,7 +227,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
   );
 }
 
-function problemWords(answer: Record<string, unknown>): string {
+function describeProblem(answer: Record<string, unknown>): string {
   const text = [answer.detail, answer.suggestion].filter((one) => typeof one === "string");
   return text.join(" ") || "The last refresh did not work.";
 }

@@ -3,7 +3,7 @@
 import { Button, Group, Modal, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone } from "../../kit/useAction";
+import { notifyDone } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { sampleText, useLinkKinds } from "./linkKinds";
 import type { BoardShown } from "./rows";
@@ -48,7 +48,7 @@ export function NewRecipe({ link, opened, close }: Props) {
     await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
       params: { path: { recipe_id: data.id } },
       body: {},
-    }).then(() => sayDone("The dataset is filled."), () => {});
+    }).then(() => notifyDone("The dataset is filled."), () => {});
     await refresh("/api/v1/boards");
   };
   const submit = async (event: FormEvent) => {

@@ -15,11 +15,11 @@ import {
 import { LayoutDashboard } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { notifyDone, useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import "./grid.css";
 import { RowForm } from "./RowForm";
 import { type BoardShown, columnsOf } from "./rows";
@@ -44,7 +44,7 @@ export function Parts({ board, mayEdit }: Props) {
           </Empty>
         )
         : null}
-      <Asked of={forms} lines={2}>
+      <QueryResult of={forms} lines={2}>
         {({ forms: all }) => (
           <>
             {all.map((form) => (
@@ -52,9 +52,9 @@ export function Parts({ board, mayEdit }: Props) {
             ))}
           </>
         )}
-      </Asked>
+      </QueryResult>
       <Dashboard board={board} mayEdit={mayEdit} />
-      <Asked of={skills} lines={1}>
+      <QueryResult of={skills} lines={1}>
         {({ skills: all }) => (
           <>
             {all.map((skill) => (
@@ -67,7 +67,7 @@ export function Parts({ board, mayEdit }: Props) {
             ))}
           </>
         )}
-      </Asked>
+      </QueryResult>
     </Stack>
   );
 }
@@ -93,7 +93,7 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
       body: { dataset, rows: [row as never] },
     });
     setFilling(false);
-    sayDone(`Thank you. It is a row of ${dataset} now.`);
+    notifyDone(`Thank you. It is a row of ${dataset} now.`);
     await refresh("/api/v1/boards");
   };
   const title = form.title || form.name;
@@ -176,7 +176,7 @@ function WriteDashboard({ board, close }: { board: BoardShown; close: () => void
     enabled: board.dashboard !== null,
   });
   const [written, setWritten] = useState<string | null>(null);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const html = written ?? now.data?.html ?? "";
   const save = async () => {
     const kept = await act(async () => {
@@ -214,7 +214,7 @@ function SkillCard(
   { skill, boardId, mayEdit }: { skill: Skill; boardId: string; mayEdit: boolean },
 ) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const remove = async () => {
     const sure = await confirm({
       title: `Delete the skill ${skill.name}?`,
@@ -234,7 +234,7 @@ function SkillCard(
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="xs">
         <Group gap="xs">
-          <Title order={2} size="h5">{visible(skill.name)}</Title>
+          <Title order={2} size="h5">{escapeInvisible(skill.name)}</Title>
           <Badge variant="light" color="gray" tt="none">skill</Badge>
         </Group>
         {mayEdit
@@ -253,7 +253,7 @@ function SkillCard(
           : null}
       </Group>
       {skill.description ? <Text size="sm" mb="xs">{skill.description}</Text> : null}
-      <Code block style={{ whiteSpace: "pre-wrap" }}>{visible(skill.prompt ?? "")}</Code>
+      <Code block style={{ whiteSpace: "pre-wrap" }}>{escapeInvisible(skill.prompt ?? "")}</Code>
       {skill.allowed_tools?.length
         ? (
           <Text size="xs" c="dimmed" mt="xs">

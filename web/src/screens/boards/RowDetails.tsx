@@ -2,10 +2,10 @@
 
 import { Box, Drawer, Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";
-import { Moment } from "../../kit/Timestamp";
-import { visible } from "../../kit/format";
-import { shown } from "./cells";
-import { type Column, type Row, sourceWords } from "./rows";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible } from "../../kit/format";
+import { formatCell } from "./cells";
+import { type Column, describeSource, type Row } from "./rows";
 
 type Props = { row: Row | undefined; columns: Column[]; close: () => void };
 
@@ -23,20 +23,20 @@ export function RowDetails({ row, columns, close }: Props) {
                   className="wrap-anywhere"
                   style={{ whiteSpace: "pre-wrap" }}
                 >
-                  {visible(shown(row[key])) || "—"}
+                  {escapeInvisible(formatCell(row[key])) || "—"}
                 </Text>
               </Box>
             ))}
             <Box>
               <Text size="xs" c="dimmed">Added by</Text>
-              <Text size="sm">{sourceWords(row._src)}</Text>
+              <Text size="sm">{describeSource(row._src)}</Text>
               <Text size="xs" c="dimmed" className="mono wrap-anywhere">
                 {row._src}
               </Text>
             </Box>
             <Box>
               <Text size="xs" c="dimmed">Last changed</Text>
-              <Moment at={row._updated_at} />
+              <Timestamp at={row._updated_at} />
             </Box>
             <Group gap="xs" wrap="nowrap">
               <Text size="xs" c="dimmed" className="mono wrap-anywhere">

@@ -4,7 +4,7 @@ import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantin
 import { type FormEvent, useState } from "react";
 import { Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
-import { parsed } from "./cells";
+import { parseCell } from "./cells";
 import type { Column } from "./rows";
 
 export type Field = { column: Column; label: string; help?: string; required?: boolean };
@@ -71,7 +71,7 @@ function readRow(fields: Field[], texts: Record<string, string>) {
   const row: Record<string, unknown> = {};
   const found: Record<string, string> = {};
   for (const { column, required } of fields) {
-    const read = parsed(column, texts[column.key] ?? "");
+    const read = parseCell(column, texts[column.key] ?? "");
     if ("problem" in read) found[column.key] = read.problem;
     else if (read.value !== null) row[column.key] = read.value;
     else if (required) found[column.key] = "This is needed.";

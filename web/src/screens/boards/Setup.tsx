@@ -4,7 +4,7 @@ import { Button, Card, Group, NativeSelect, Stack, Text, TextInput, Title } from
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/useAction";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { asColumns, ColumnFields, type WrittenColumn } from "./ColumnFields";
@@ -46,7 +46,7 @@ export function Setup({ board, mayEdit }: Props) {
           : null}
       </Card>
       <NewDataset boardId={board.id} added={setChosen} />
-      <PutAway board={board} />
+      <ArchiveBoard board={board} />
     </Stack>
   );
 }
@@ -72,7 +72,7 @@ function ReadOnly({ datasets }: { datasets: Dataset[] }) {
 function Names({ board }: { board: BoardShown }) {
   const [name, setName] = useState(board.name);
   const [description, setDescription] = useState(board.description);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const save = async () => {
     await client.PATCH(ONE, {
       params: { path: { board_id: board.id } },
@@ -134,7 +134,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
         params: { path: { board_id: boardId } },
         body: { datasets: [changed] },
       });
-      sayDone("The columns are kept. The rows stayed as they are.");
+      notifyDone("The columns are kept. The rows stayed as they are.");
       await refresh("/api/v1/boards");
     } catch (refused) {
       setProblem(refused);
@@ -167,7 +167,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
 
 function NewDataset({ boardId, added }: { boardId: string; added: (name: string) => void }) {
   const [name, setName] = useState("");
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const add = async () => {
     const path = { board_id: boardId };
     await client.PATCH(ONE, { params: { path }, body: { datasets: [{ name: name.trim() }] } });
@@ -199,10 +199,10 @@ function NewDataset({ boardId, added }: { boardId: string; added: (name: string)
   );
 }
 
-function PutAway({ board }: { board: BoardShown }) {
+function ArchiveBoard({ board }: { board: BoardShown }) {
   const confirm = useConfirm();
   const navigate = useNavigate();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const archive = async () => {
     const sure = await confirm({
       title: "Archive this board?",

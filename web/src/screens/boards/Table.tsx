@@ -5,16 +5,16 @@ import { useDebouncedValue, useLocalStorage } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayProblem } from "../../kit/useAction";
-import { useAddress } from "../../kit/urlState";
-import { ProblemNote, Slow } from "../../kit/QueryResult";
-import { count } from "../../kit/format";
-import { shown } from "./cells";
-import { cellsOf, tabbed } from "./csv";
+import { notifyProblem } from "../../kit/useAction";
+import { useUrlState } from "../../kit/urlState";
+import { ProblemNote, SlowNote } from "../../kit/QueryResult";
+import { formatCount } from "../../kit/format";
+import { formatCell } from "./cells";
+import { formatTabbed, parseCells } from "./csv";
 import { Grid } from "./Grid";
-import type { Place } from "./navigation";
+import type { CellPosition } from "./navigation";
 import { NoRows } from "./NoRows";
-import { pasted } from "./paste";
+import { applyPaste } from "./paste";
 import { RowDetails } from "./RowDetails";
 import {
   type Column,
@@ -22,8 +22,8 @@ import {
   type Dataset,
   filtersFrom,
   isLooking,
-  type Look,
   type Row,
+  type RowView,
 } from "./rows";
 import { Toolbar } from "./Toolbar";
 import { Undo } from "./Undo";
@@ -34,9 +34,9 @@ type Props = { boardId: string; dataset: Dataset; mayEdit: boolean; filled: bool
 const ROWS = "/api/v1/boards/{board_id}/rows" as const;
 
 export function Table({ boardId, dataset, mayEdit, filled }: Props) {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [search] = useDebouncedValue(values.q, 250);
-  const look: Look = {
+  const look: RowView = {
     search,
     sort: values.sort,
     descending: values.order === "down",
@@ -45,7 +45,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
   const windows = useRows(boardId, dataset.name, look);
   const free = windows.first().flatMap((row) => Object.keys(row)).join();
   const columns = useMemo(() => columnsOf(dataset, windows.first()), [dataset, free]);
-  const [active, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [selected, setSelected] = useState<ReadonlyMap<string, number>>(new Map());
   const [details, setDetails] = useState(false);
   const [goTo, setGoTo] = useState<{ row: number } | null>(null);
@@ -91,7 +91,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       autoClose: 12_000,
       message: (
         <Undo
-          words={`${count(row_ids.length, "row")} deleted.`}
+          words={`${formatCount(row_ids.length, "row")} deleted.`}
           undo={async () => {
             await client.POST("/api/v1/boards/{board_id}/rows/restore", {
               ...where,
@@ -111,15 +111,15 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
     if (!isLooking(look) && data) setGoTo({ row: data.total - 1 });
     return data;
   };
-  const paste = async (text: string, place: Place) => {
-    const answer = pasted(
-      cellsOf(text),
+  const paste = async (text: string, place: CellPosition) => {
+    const answer = applyPaste(
+      parseCells(text),
       place,
       columns,
       (at) => windows.row(at),
       windows.total ?? 0,
     );
-    if ("problem" in answer) return sayProblem(new Error(answer.problem));
+    if ("problem" in answer) return notifyProblem(new Error(answer.problem));
     try {
       if (answer.changed.length) {
         const body = { dataset: dataset.name, rows: answer.changed };
@@ -128,14 +128,14 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       if (answer.added.length) await add(answer.added);
       else await reload();
     } catch (problem) {
-      sayProblem(problem);
+      notifyProblem(problem);
     }
   };
   const copy = () => {
     const chosen = [...selected.values()].sort((a, b) => a - b).map((at) => windows.row(at))
       .filter((row) => row !== undefined);
     const cell = windows.row(active.row)?.[columns[active.column]?.key ?? ""];
-    return chosen.length ? tabbed(columns, chosen) : shown(cell);
+    return chosen.length ? formatTabbed(columns, chosen) : formatCell(cell);
   };
   const sort = (key: string) => {
     const again = look.sort === key;
@@ -192,12 +192,12 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
             : isLooking(look)
             ? total === 0
               ? "No row fits. Change the search or the filters."
-              : `${windows.more ? "More than " : ""}${count(total, "row")} found`
-            : count(total, "row")}
+              : `${windows.more ? "More than " : ""}${formatCount(total, "row")} found`
+            : formatCount(total, "row")}
           {selected.size ? ` · ${selected.size} selected` : ""}
         </Text>
         {total === null && !windows.problem
-          ? <Slow key={JSON.stringify(look)} />
+          ? <SlowNote key={JSON.stringify(look)} />
           : (
             <Text size="sm" c="dimmed" visibleFrom="sm">
               Enter edits, Space selects, Ctrl+C and Ctrl+V copy and paste cells

@@ -3,19 +3,19 @@
 import { ActionIcon, Button, Group, Modal, TextInput, Tooltip } from "@mantine/core";
 import { Download, Info, Plus, RefreshCw, Search, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { sayDone, useAct } from "../../kit/useAction";
-import { useAddress } from "../../kit/urlState";
-import { count } from "../../kit/format";
-import { exported } from "./csvExport";
+import { notifyDone, useAction } from "../../kit/useAction";
+import { useUrlState } from "../../kit/urlState";
+import { formatCount } from "../../kit/format";
+import { exportCsv } from "./csvExport";
 import { Filters } from "./Filters";
 import { RowForm } from "./RowForm";
-import type { Column, Dataset, Look } from "./rows";
+import type { Column, Dataset, RowView } from "./rows";
 
 type Props = {
   boardId: string;
   dataset: Dataset;
   columns: Column[];
-  look: Look;
+  look: RowView;
   mayEdit: boolean;
   selected: number;
   add: (rows: Record<string, unknown>[]) => Promise<unknown>;
@@ -27,9 +27,9 @@ type Props = {
 export function Toolbar(props: Props) {
   const { boardId, dataset, columns, look, mayEdit, selected, add, remove, reload, details } =
     props;
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [adding, setAdding] = useState(false);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   return (
     <Group gap="xs" align="flex-start">
       <TextInput
@@ -51,7 +51,7 @@ export function Toolbar(props: Props) {
               loading={busy}
               onClick={() => void act(remove)}
             >
-              Delete {count(selected, "row")}
+              Delete {formatCount(selected, "row")}
             </Button>
           )
           : null}
@@ -83,7 +83,7 @@ export function Toolbar(props: Props) {
           send={async (row) => {
             await add([row]);
             setAdding(false);
-            sayDone("The row is added.");
+            notifyDone("The row is added.");
           }}
         />
       </Modal>
@@ -110,11 +110,11 @@ function Export(
   { boardId, dataset, columns, look }: Pick<Props, "boardId" | "dataset" | "columns" | "look">,
 ) {
   const [share, setShare] = useState<number | null>(null);
-  const { act } = useAct();
+  const { act } = useAction();
   const work = async () => {
     setShare(0);
     try {
-      await exported(boardId, dataset.name, columns, look, setShare);
+      await exportCsv(boardId, dataset.name, columns, look, setShare);
     } finally {
       setShare(null);
     }

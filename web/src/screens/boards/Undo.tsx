@@ -1,10 +1,10 @@
 // A notification with an undo button.
 
 import { Button, Group, Text } from "@mantine/core";
-import { useAct } from "../../kit/useAction";
+import { useAction } from "../../kit/useAction";
 
 export function Undo({ words: text, undo }: { words: string; undo: () => Promise<unknown> }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   return (
     <Group justify="space-between" wrap="nowrap">
       <Text size="sm">{text}</Text>

@@ -3,12 +3,12 @@
 import { Badge, Button, Card, Group, Stack, Text } from "@mantine/core";
 import { History } from "lucide-react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
-import { capital } from "../../kit/format";
+import { Timestamp } from "../../kit/Timestamp";
+import { capitalize } from "../../kit/format";
 
 type Version = Answer<"list_board_versions">["versions"][number];
 
@@ -17,7 +17,7 @@ export function Versions({ boardId, mayEdit }: { boardId: string; mayEdit: boole
     params: { path: { board_id: boardId }, query: { limit: 200 } },
   });
   return (
-    <Asked of={versions}>
+    <QueryResult of={versions}>
       {({ versions: all }) => {
         const newest = new Map<string, number>();
         for (const one of all) {
@@ -44,14 +44,14 @@ export function Versions({ boardId, mayEdit }: { boardId: string; mayEdit: boole
             </Empty>
           );
       }}
-    </Asked>
+    </QueryResult>
   );
 }
 
 type LineProps = { boardId: string; version: Version; now: boolean; mayEdit: boolean };
 
 function Line({ boardId, version, now, mayEdit }: LineProps) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const { part, name } = version;
   const revert = async () => {
@@ -74,11 +74,11 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
       <Group justify="space-between" gap="xs">
         <div>
           <Text size="sm" fw={600}>
-            {capital(part)}
+            {capitalize(part)}
             {name ? ` ${name}` : ""}, version {version.version}
           </Text>
           <Text size="xs" c="dimmed" component="div">
-            <Moment at={version.created_at} size="xs" /> by a {version.by.kind}
+            <Timestamp at={version.created_at} size="xs" /> by a {version.by.kind}
             {version.removed ? ", taken away" : ""}
             {version.revert_of ? `, brings back version ${version.revert_of}` : ""}
           </Text>

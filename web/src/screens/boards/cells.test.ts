@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { parsed, shown } from "./cells";
-import { cellsOf, csv, tabbed } from "./csv";
-import { type Column, filtersFrom, filtersText, lookQuery } from "./rows";
+import { formatCell, parseCell } from "./cells";
+import { csv, formatTabbed, parseCells } from "./csv";
+import { type Column, filtersFrom, filtersText, viewQuery } from "./rows";
 
 const column = (type: Column["type"], more: Partial<Column> = {}): Column => ({
   key: "k",
@@ -11,19 +11,21 @@ const column = (type: Column["type"], more: Partial<Column> = {}): Column => ({
 });
 
 test("a text becomes a value of its column, or a sentence says why not", () => {
-  expect(parsed(column("number"), " 1 250.5 ")).toEqual({ value: 1250.5 });
-  expect(parsed(column("number"), "1e400")).toHaveProperty("problem");
-  expect(parsed(column("number"), "12px")).toHaveProperty("problem");
-  expect(parsed(column("number"), "")).toEqual({ value: null });
-  expect(parsed(column("date"), "2026-02-31")).toHaveProperty("problem");
-  expect(parsed(column("date"), "2026-02-28")).toEqual({ value: "2026-02-28" });
-  expect(parsed(column("select", { options: ["open", "won"] }), "WON")).toEqual({ value: "won" });
-  expect(parsed(column("select", { options: ["open"] }), "x")).toHaveProperty("problem");
-  expect(parsed(column("tags"), "a, b,,a")).toEqual({ value: ["a", "b"] });
-  expect(parsed(column("text"), "007")).toEqual({ value: "007" });
-  expect(parsed(column("text", { free: true }), "8", 7)).toEqual({ value: 8 });
-  expect(parsed(column("text", { free: true }), "{", {})).toHaveProperty("problem");
-  expect(shown({ a: 1 })).toBe('{"a":1}');
+  expect(parseCell(column("number"), " 1 250.5 ")).toEqual({ value: 1250.5 });
+  expect(parseCell(column("number"), "1e400")).toHaveProperty("problem");
+  expect(parseCell(column("number"), "12px")).toHaveProperty("problem");
+  expect(parseCell(column("number"), "")).toEqual({ value: null });
+  expect(parseCell(column("date"), "2026-02-31")).toHaveProperty("problem");
+  expect(parseCell(column("date"), "2026-02-28")).toEqual({ value: "2026-02-28" });
+  expect(parseCell(column("select", { options: ["open", "won"] }), "WON")).toEqual({
+    value: "won",
+  });
+  expect(parseCell(column("select", { options: ["open"] }), "x")).toHaveProperty("problem");
+  expect(parseCell(column("tags"), "a, b,,a")).toEqual({ value: ["a", "b"] });
+  expect(parseCell(column("text"), "007")).toEqual({ value: "007" });
+  expect(parseCell(column("text", { free: true }), "8", 7)).toEqual({ value: 8 });
+  expect(parseCell(column("text", { free: true }), "{", {})).toHaveProperty("problem");
+  expect(formatCell({ a: 1 })).toBe('{"a":1}');
 });
 
 test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => {
@@ -37,16 +39,19 @@ test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => 
     b: null,
   }];
   expect(csv(columns, rows)).toBe('A,B\r\n"x,""y""\nz",-5\r\n\'=HYPERLINK(1),\r\n');
-  expect(cellsOf(tabbed(columns, rows))).toEqual([['x,"y"\nz', "-5"], ["=HYPERLINK(1)", ""]]);
-  expect(tabbed(columns, rows)).toContain("\n'=HYPERLINK(1)\t");
+  expect(parseCells(formatTabbed(columns, rows))).toEqual([['x,"y"\nz', "-5"], [
+    "=HYPERLINK(1)",
+    "",
+  ]]);
+  expect(formatTabbed(columns, rows)).toContain("\n'=HYPERLINK(1)\t");
   for (const text of ["+1+cmd", " =1", "＝1", "\u3000＠x", "－1", "\t=1", "'=1"]) {
     const one = [{ row_id: "1", a: text, b: 1 }];
     expect(csv(columns, one)).toBe(`A,B\r\n'${text},1\r\n`);
-    expect(tabbed(columns, one).replace('"', "")).toMatch(/^'/);
-    expect(cellsOf(tabbed(columns, one))).toEqual([[text, "1"]]);
+    expect(formatTabbed(columns, one).replace('"', "")).toMatch(/^'/);
+    expect(parseCells(formatTabbed(columns, one))).toEqual([[text, "1"]]);
   }
-  expect(cellsOf("'tis\t-5")).toEqual([["'tis", "-5"]]);
-  expect(cellsOf("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
+  expect(parseCells("'tis\t-5")).toEqual([["'tis", "-5"]]);
+  expect(parseCells("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
 });
 
 test("a filter by what is no comparison is none", () => {
@@ -60,5 +65,5 @@ test("filters go into the address and come back", () => {
   ];
   expect(filtersFrom(filtersText(filters))).toEqual(filters);
   expect(filtersFrom("nonsense;a:like:b;%:is:1")).toEqual([{ field: "%", op: "is", value: "1" }]);
-  expect(lookQuery({ filters: [] })).toEqual({});
+  expect(viewQuery({ filters: [] })).toEqual({});
 });

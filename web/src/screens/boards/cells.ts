@@ -3,7 +3,7 @@
 import type { Column } from "./rows";
 
 /** A value as cell text. */
-export function shown(value: unknown): string {
+export function formatCell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
@@ -12,13 +12,13 @@ export function shown(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export type Parsed = { value: unknown } | { problem: string };
+export type ParsedCell = { value: unknown } | { problem: string };
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}([T ].+)?$/;
 
 /** The value of a text in a column; empty text is no value. */
-export function parsed(column: Column, text: string, before?: unknown): Parsed {
+export function parseCell(column: Column, text: string, before?: unknown): ParsedCell {
   const trimmed = text.trim();
   if (!trimmed) return { value: null };
   switch (column.type) {
@@ -39,7 +39,7 @@ export function parsed(column: Column, text: string, before?: unknown): Parsed {
   }
 }
 
-function numberOf(text: string): Parsed {
+function numberOf(text: string): ParsedCell {
   const plain = text.replace(/[\s_']/g, "");
   const value = Number(plain);
   return NUMBER.test(plain) && Number.isFinite(value)
@@ -53,7 +53,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
 }
 
-function optionOf(column: Column, text: string): Parsed {
+function optionOf(column: Column, text: string): ParsedCell {
   const options = column.options ?? [];
   const found = options.find((one) => one === text) ??
     options.find((one) => one.toLowerCase() === text.toLowerCase());
@@ -63,7 +63,7 @@ function optionOf(column: Column, text: string): Parsed {
 }
 
 /** A key without a column keeps its value type. */
-function freeOf(text: string, before: unknown): Parsed {
+function freeOf(text: string, before: unknown): ParsedCell {
   if (typeof before === "number") {
     const read = numberOf(text.trim());
     return "value" in read ? read : { value: text };

@@ -1,6 +1,6 @@
 // Tables as text: CSV for spreadsheets, and tab-separated cells of the clipboard.
 
-import { shown } from "./cells";
+import { formatCell } from "./cells";
 import type { Column, Row } from "./rows";
 
 // A spreadsheet would execute such text as a formula, also after leading blanks and with full-width
@@ -8,22 +8,22 @@ import type { Column, Row } from "./rows";
 const FORMULA = /^'*(\s*[=+\-@＝＋－＠]|[\t\r])/;
 const IS_NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-function guarded(value: unknown): string {
-  const text = shown(value);
+function escapeFormula(value: unknown): string {
+  const text = formatCell(value);
   const isFormula = typeof value !== "number" && FORMULA.test(text) && !IS_NUMBER.test(text);
   return isFormula ? `'${text}` : text;
 }
 
-const unguarded = (text: string) =>
+const unescapeFormula = (text: string) =>
   text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
 
-function quoted(value: unknown): string {
-  const text = guarded(value);
+function quoteCell(value: unknown): string {
+  const text = escapeFormula(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 export function csvLine(values: unknown[]): string {
-  return values.map(quoted).join(",") + "\r\n";
+  return values.map(quoteCell).join(",") + "\r\n";
 }
 
 export function csv(columns: Column[], rows: Row[]): string {
@@ -31,22 +31,23 @@ export function csv(columns: Column[], rows: Row[]): string {
     rows.map((row) => csvLine(columns.map(({ key }) => row[key]))).join("");
 }
 
-export function tabbed(columns: Column[], rows: Row[]): string {
-  return rows.map((row) => columns.map(({ key }) => tabbedCell(guarded(row[key]))).join("\t")).join(
-    "\n",
-  );
+export function formatTabbed(columns: Column[], rows: Row[]): string {
+  return rows.map((row) => columns.map(({ key }) => tabbedCell(escapeFormula(row[key]))).join("\t"))
+    .join(
+      "\n",
+    );
 }
 
 const tabbedCell = (text: string) =>
   /[\t\n"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** The cells of pasted text, line by line; a quoted cell may contain tabs and line breaks. */
-export function cellsOf(text: string): string[][] {
+export function parseCells(text: string): string[][] {
   const lines: string[][] = [[]];
   let cell = "";
   let inside = false;
   const end = () => {
-    lines[lines.length - 1]!.push(unguarded(cell));
+    lines[lines.length - 1]!.push(unescapeFormula(cell));
     cell = "";
   };
   for (let at = 0; at < text.length; at++) {

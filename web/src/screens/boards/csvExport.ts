@@ -1,16 +1,16 @@
 // Exports all rows of the current view as CSV.
 
 import { csvLine } from "./csv";
-import type { Column, Look } from "./rows";
+import type { Column, RowView } from "./rows";
 import { loadRows } from "./useRows";
 
 const AT_ONCE = 1000;
 
-export async function exported(
+export async function exportCsv(
   boardId: string,
   dataset: string,
   columns: Column[],
-  look: Look,
+  look: RowView,
   progress: (share: number) => void,
 ): Promise<void> {
   const load = loadRows(boardId, dataset, look);

@@ -26,7 +26,7 @@ export function sampleText(sample: Record<string, unknown> | undefined): string 
 }
 
 /** The target of a link, in one line. */
-export function refWords(ref: Record<string, unknown>): string {
+export function describeTarget(ref: Record<string, unknown>): string {
   if (typeof ref.url === "string") return ref.url;
   if (ref.owner && ref.repo) return `${ref.owner}/${ref.repo}`;
   const values = Object.values(ref).filter((one) => typeof one !== "object");

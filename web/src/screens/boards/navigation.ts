@@ -2,24 +2,24 @@
 
 import type { Step } from "./CellEditor";
 
-export type Place = { row: number; column: number };
+export type CellPosition = { row: number; column: number };
 type Key = { key: string; ctrlKey: boolean; metaKey: boolean; shiftKey: boolean };
 
-const within = (place: Place, rows: number, columns: number): Place => ({
+const within = (place: CellPosition, rows: number, columns: number): CellPosition => ({
   row: Math.max(0, Math.min(rows - 1, place.row)),
   column: Math.max(0, Math.min(columns - 1, place.column)),
 });
 
 /** The cell that a key moves to; null: not a navigation key. Tab leaves the table. */
-export function moved(
-  { row, column }: Place,
+export function nextCell(
+  { row, column }: CellPosition,
   { key, ctrlKey, metaKey }: Key,
   rows: number,
   columns: number,
   page: number,
-): Place | null {
+): CellPosition | null {
   const far = ctrlKey || metaKey;
-  const places: Record<string, Place> = {
+  const places: Record<string, CellPosition> = {
     ArrowUp: { row: far ? 0 : row - 1, column },
     ArrowDown: { row: far ? rows - 1 : row + 1, column },
     ArrowLeft: { row, column: far ? 0 : column - 1 },
@@ -34,7 +34,12 @@ export function moved(
 }
 
 /** The active cell after an edit. */
-export function landing(place: Place, step: Step, rows: number, columns: number): Place {
+export function cellAfterEdit(
+  place: CellPosition,
+  step: Step,
+  rows: number,
+  columns: number,
+): CellPosition {
   const { row, column } = place;
   if (step === "down") return within({ row: row + 1, column }, rows, columns);
   if (step === "right") {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { landing, moved } from "./navigation";
-import { pasted } from "./paste";
+import { cellAfterEdit, nextCell } from "./navigation";
+import { applyPaste } from "./paste";
 import type { Column } from "./rows";
 
 const columns: Column[] = [{ key: "a", label: "A", type: "text" }, {
@@ -13,12 +13,12 @@ const rowAt = (at: number) => rows[at];
 
 test("a pasted block changes what is there and adds what is below, or nothing at all", () => {
   const block = [["p", "5"], ["q", ""], ["too much", "7", "beyond"]];
-  expect(pasted(block.slice(0, 2), { row: 1, column: 0 }, columns, rowAt, 2)).toEqual({
+  expect(applyPaste(block.slice(0, 2), { row: 1, column: 0 }, columns, rowAt, 2)).toEqual({
     changed: [{ row_id: "r1", a: "p", n: 5 }],
     added: [{ a: "q" }],
   });
-  expect(pasted(block, { row: 0, column: 1 }, columns, rowAt, 2)).toHaveProperty("problem");
-  expect(pasted([["x"]], { row: 5, column: 0 }, columns, rowAt, 100_000)).toHaveProperty(
+  expect(applyPaste(block, { row: 0, column: 1 }, columns, rowAt, 2)).toHaveProperty("problem");
+  expect(applyPaste([["x"]], { row: 5, column: 0 }, columns, rowAt, 100_000)).toHaveProperty(
     "problem",
   );
 });
@@ -30,15 +30,18 @@ test("keys lead through the table and stop at its edges", () => {
     metaKey: false,
     shiftKey: false,
   });
-  expect(moved({ row: 0, column: 0 }, key("ArrowUp"), 100, 5, 20)).toEqual({ row: 0, column: 0 });
-  expect(moved({ row: 90, column: 2 }, key("PageDown"), 100, 5, 20)).toEqual({
+  expect(nextCell({ row: 0, column: 0 }, key("ArrowUp"), 100, 5, 20)).toEqual({
+    row: 0,
+    column: 0,
+  });
+  expect(nextCell({ row: 90, column: 2 }, key("PageDown"), 100, 5, 20)).toEqual({
     row: 99,
     column: 2,
   });
-  expect(moved({ row: 0, column: 0 }, key("End", true), 100, 5, 20)).toEqual({
+  expect(nextCell({ row: 0, column: 0 }, key("End", true), 100, 5, 20)).toEqual({
     row: 99,
     column: 4,
   });
-  expect(moved({ row: 0, column: 0 }, key("x"), 100, 5, 20)).toBeNull();
-  expect(landing({ row: 3, column: 4 }, "right", 100, 5)).toEqual({ row: 4, column: 0 });
+  expect(nextCell({ row: 0, column: 0 }, key("x"), 100, 5, 20)).toBeNull();
+  expect(cellAfterEdit({ row: 3, column: 4 }, "right", 100, 5)).toEqual({ row: 4, column: 0 });
 });

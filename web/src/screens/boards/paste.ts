@@ -1,22 +1,22 @@
 // The changes of a pasted block: updates of existing rows, and new rows after the last.
 
-import { parsed } from "./cells";
-import type { Place } from "./navigation";
+import { parseCell } from "./cells";
+import type { CellPosition } from "./navigation";
 import type { Column, Row } from "./rows";
 
 export const MOST_PASTED = 5000;
 
-type Told =
+type PasteResult =
   | { changed: { row_id: string }[]; added: Record<string, unknown>[] }
   | { problem: string };
 
-export function pasted(
+export function applyPaste(
   cells: string[][],
-  place: Place,
+  place: CellPosition,
   columns: Column[],
   rowAt: (index: number) => Row | undefined,
   total: number,
-): Told {
+): PasteResult {
   if (cells.length > MOST_PASTED) {
     return { problem: `Paste at most ${MOST_PASTED} rows at once.` };
   }
@@ -34,7 +34,7 @@ export function pasted(
     for (const [across, text] of line.entries()) {
       const column = columns[place.column + across];
       if (!column) continue;
-      const read = parsed(column, text, row?.[column.key]);
+      const read = parseCell(column, text, row?.[column.key]);
       if ("problem" in read) {
         return {
           problem: `Line ${down + 1}, ${column.label}: ${read.problem} Nothing was changed.`,

@@ -12,7 +12,7 @@ test("what was counted behind a later page stays known", async () => {
     Promise.resolve({ rows: rowsFrom(offset, limit), ...pages.shift()! });
   const windows = new RowWindows(load, 10, 1, 0);
   for (const [first, total] of [[0, 11], [10, 25], [0, 25]] as const) {
-    windows.want(first, first);
+    windows.setVisibleRange(first, first);
     await finish();
     expect([windows.total, windows.more]).toEqual([total, true]);
   }
@@ -33,24 +33,24 @@ test("asks for windows once, gives up those out of sight and forgets the oldest"
     });
   };
   const windows = new RowWindows(load, 10, 3, 0);
-  windows.want(0, 15);
-  windows.want(0, 15);
+  windows.setVisibleRange(0, 15);
+  windows.setVisibleRange(0, 15);
   expect(asked).toEqual([0, 10]);
   held.forEach((let_) => let_());
   await finish();
   expect(windows.row(12)?.row_id).toBe("12");
   expect(windows.total).toBe(1000);
 
-  windows.want(500, 505);
-  windows.want(900, 905);
+  windows.setVisibleRange(500, 505);
+  windows.setVisibleRange(900, 905);
   expect(given[2]?.aborted).toBe(true);
   held.splice(2).forEach((let_) => let_());
   await finish();
   expect(windows.row(500)).toBeUndefined();
   expect(windows.row(900)?.row_id).toBe("900");
 
-  windows.want(0, 5);
-  windows.want(950, 955);
+  windows.setVisibleRange(0, 5);
+  windows.setVisibleRange(950, 955);
   held.forEach((let_) => let_());
   await finish();
   expect(windows.held).toBe(3);
@@ -69,15 +69,15 @@ test("a changed row shows, a problem is told, and an old answer never replaces a
     3,
     0,
   );
-  windows.want(0, 5);
+  windows.setVisibleRange(0, 5);
   await finish();
   windows.patch("3", { name: "Ada" });
   expect(windows.row(3)?.name).toBe("Ada");
-  windows.want(10, 15);
+  windows.setVisibleRange(10, 15);
   await windows.reload(0, 5);
   expect(windows.row(3)?.name).toBeUndefined();
   fail = true;
-  windows.want(10, 12);
+  windows.setVisibleRange(10, 12);
   await finish();
   expect((windows.problem as Error).message).toBe("no");
   expect(windows.row(3)?.row_id).toBe("3");

@@ -18,8 +18,8 @@ export class RowWindows {
   version = 0;
   private windows = new Map<number, Row[]>();
   private pending = new Map<number, Pending>();
-  private watchers = new Set<() => void>();
-  private era = 0;
+  private subscribers = new Set<() => void>();
+  private generation = 0;
 
   constructor(
     private readonly load: Load,
@@ -30,9 +30,9 @@ export class RowWindows {
   ) {}
 
   subscribe = (watcher: () => void) => {
-    this.watchers.add(watcher);
+    this.subscribers.add(watcher);
     return () => {
-      this.watchers.delete(watcher);
+      this.subscribers.delete(watcher);
     };
   };
 
@@ -50,7 +50,7 @@ export class RowWindows {
   }
 
   /** Sets the visible range: fetches missing windows and cancels the others. */
-  want(first: number, last: number): void {
+  setVisibleRange(first: number, last: number): void {
     const end = this.total === null ? last : Math.min(last, this.total - 1);
     const from = Math.max(0, Math.floor(first / this.size));
     const to = Math.max(from, Math.floor(Math.max(0, end) / this.size));
@@ -66,14 +66,14 @@ export class RowWindows {
       if (held) {
         this.windows.delete(at);
         this.windows.set(at, held);
-      } else if (!this.pending.has(at)) this.ask(at);
+      } else if (!this.pending.has(at)) this.fetchWindow(at);
     }
   }
 
-  private ask(at: number): void {
+  private fetchWindow(at: number): void {
     const pending: Pending = { stop: new AbortController() };
     this.pending.set(at, pending);
-    const begin = () => void this.fetch(at, pending, this.era);
+    const begin = () => void this.fetch(at, pending, this.generation);
     if (this.total === null || !this.patience) begin();
     else pending.timer = setTimeout(begin, this.patience);
   }
@@ -81,7 +81,7 @@ export class RowWindows {
   private async fetch(at: number, pending: Pending, era: number): Promise<void> {
     try {
       const page = await this.load(at * this.size, this.size, pending.stop.signal);
-      if (pending.stop.signal.aborted || era !== this.era) return;
+      if (pending.stop.signal.aborted || era !== this.generation) return;
       this.windows.set(at, page.rows);
       this.count(page);
       this.problem = null;
@@ -90,12 +90,12 @@ export class RowWindows {
         this.windows.delete(old);
       }
     } catch (problem) {
-      if (pending.stop.signal.aborted || era !== this.era) return;
+      if (pending.stop.signal.aborted || era !== this.generation) return;
       this.problem = problem;
     } finally {
       if (this.pending.get(at) === pending) this.pending.delete(at);
     }
-    this.tell();
+    this.notify();
   }
 
   /** An earlier page may report a smaller total: keep what a later one reported. */
@@ -113,7 +113,7 @@ export class RowWindows {
         const next = [...rows];
         next[place] = { ...rows[place]!, ...change };
         this.windows.set(at, next);
-        this.tell();
+        this.notify();
         return;
       }
     }
@@ -125,23 +125,23 @@ export class RowWindows {
    */
   async reload(first: number, last: number): Promise<void> {
     this.stop();
-    this.era += 1;
+    this.generation += 1;
     const stop = new AbortController();
-    const era = this.era;
+    const era = this.generation;
     const from = Math.floor(Math.max(0, first) / this.size);
     try {
       const page = await this.load(from * this.size, this.size, stop.signal);
-      if (era !== this.era) return;
+      if (era !== this.generation) return;
       this.windows = new Map([[from, page.rows]]);
       this.total = null;
       this.count(page);
       this.problem = null;
     } catch (problem) {
-      if (era !== this.era) return;
+      if (era !== this.generation) return;
       this.problem = problem;
     }
-    this.tell();
-    this.want(first, last);
+    this.notify();
+    this.setVisibleRange(first, last);
   }
 
   stop(): void {
@@ -152,8 +152,8 @@ export class RowWindows {
     this.pending.clear();
   }
 
-  private tell(): void {
+  private notify(): void {
     this.version += 1;
-    for (const watcher of this.watchers) watcher();
+    for (const watcher of this.subscribers) watcher();
   }
 }

@@ -29,7 +29,7 @@ export const OPS = {
 } as const;
 export type Op = keyof typeof OPS;
 export type Filter = { field: string; op: Op; value?: string };
-export type Look = { search?: string; sort?: string; descending?: boolean; filters: Filter[] };
+export type RowView = { search?: string; sort?: string; descending?: boolean; filters: Filter[] };
 
 export const needsValue = (op: Op) => op !== "empty" && op !== "filled";
 
@@ -75,7 +75,7 @@ export function filtersText(filters: Filter[]): string | undefined {
 export function filtersFrom(text: string | undefined): Filter[] {
   const found: Filter[] = [];
   for (const piece of (text ?? "").split(";")) {
-    const [field, op, value] = piece.split(":").map(decoded);
+    const [field, op, value] = piece.split(":").map(decodeFilter);
     if (field && op && Object.hasOwn(OPS, op)) {
       const known = op as Op;
       found.push(needsValue(known) ? { field, op: known, value } : { field, op: known });
@@ -84,7 +84,7 @@ export function filtersFrom(text: string | undefined): Filter[] {
   return found.slice(0, 10);
 }
 
-function decoded(text: string): string {
+function decodeFilter(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -93,7 +93,7 @@ function decoded(text: string): string {
 }
 
 /** The query parameters besides the position; each filter is a JSON value. */
-export function lookQuery({ search, sort, descending, filters }: Look) {
+export function viewQuery({ search, sort, descending, filters }: RowView) {
   return {
     ...(search ? { search } : {}),
     ...(sort ? { sort, descending: Boolean(descending) } : {}),
@@ -103,11 +103,11 @@ export function lookQuery({ search, sort, descending, filters }: Look) {
   };
 }
 
-export const isLooking = ({ search, sort, filters }: Look) =>
+export const isLooking = ({ search, sort, filters }: RowView) =>
   Boolean(search || sort || filters.length);
 
 /** The source of a row as text: `run:0190…` → "a run". */
-export function sourceWords(src: string | undefined): string {
+export function describeSource(src: string | undefined): string {
   const kind = (src ?? "").split(":")[0];
   const words: Record<string, string> = {
     member: "a member",

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { client } from "../../api/client";
-import { isLooking, type Look, lookQuery, type Row } from "./rows";
+import { isLooking, type Row, type RowView, viewQuery } from "./rows";
 import { type Load, RowWindows } from "./rowWindows";
 
 // Unsorted rows are cheap; searching or sorting makes the server scan all of them.
@@ -10,7 +10,7 @@ const IN_PLACE = 200;
 const LOOKED_FOR = 1000;
 
 /** One window, also if a server page ends early because its rows are large. */
-export function loadRows(boardId: string, dataset: string, look: Look): Load {
+export function loadRows(boardId: string, dataset: string, look: RowView): Load {
   return async (offset, limit, signal) => {
     const rows: Row[] = [];
     let total = 0;
@@ -23,7 +23,7 @@ export function loadRows(boardId: string, dataset: string, look: Look): Load {
             dataset,
             offset: offset + rows.length,
             limit: limit - rows.length,
-            ...lookQuery(look),
+            ...viewQuery(look),
           },
         },
         signal,
@@ -39,10 +39,10 @@ export function loadRows(boardId: string, dataset: string, look: Look): Load {
   };
 }
 
-export function useRows(boardId: string, dataset: string, look: Look): RowWindows {
+export function useRows(boardId: string, dataset: string, look: RowView): RowWindows {
   const text = JSON.stringify(look);
   const windows = useMemo(() => {
-    const asked = JSON.parse(text) as Look;
+    const asked = JSON.parse(text) as RowView;
     return new RowWindows(
       loadRows(boardId, dataset, asked),
       isLooking(asked) ? LOOKED_FOR : IN_PLACE,
@@ -54,7 +54,7 @@ export function useRows(boardId: string, dataset: string, look: Look): RowWindow
   useEffect(() => {
     before.current?.stop();
     before.current = windows;
-    windows.want(0, 60);
+    windows.setVisibleRange(0, 60);
     return () => windows.stop();
   }, [windows]);
   useSyncExternalStore(windows.subscribe, () => windows.version);

@@ -17,13 +17,13 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { BookOpen, Search } from "lucide-react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital, visible } from "../../kit/format";
+import { capitalize, escapeInvisible } from "../../kit/format";
 import { Installs } from "./Installs";
 import { KINDS, type Recipe } from "./recipes";
 import { Uninstalled } from "./Uninstalled";
@@ -31,7 +31,7 @@ import { Uninstalled } from "./Uninstalled";
 const MOST = 100;
 
 export default function Codex() {
-  const [{ tab = "recipes" }, change] = useAddress();
+  const [{ tab = "recipes" }, change] = useUrlState();
   const installs = api.useQuery("get", "/api/v1/installs");
   const gone = api.useQuery("get", "/api/v1/uninstalled");
   const updates =
@@ -75,23 +75,25 @@ export default function Codex() {
           <Tabs.Tab value="gone">Taken away</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="recipes">
-          <Shelf />
+          <RecipeList />
         </Tabs.Panel>
         <Tabs.Panel value="installed">
-          <Asked of={installs}>{({ installs: held }) => <Installs held={held} />}</Asked>
+          <QueryResult of={installs}>
+            {({ installs: held }) => <Installs held={held} />}
+          </QueryResult>
         </Tabs.Panel>
         <Tabs.Panel value="gone">
-          <Asked of={gone}>
+          <QueryResult of={gone}>
             {({ uninstalled }) => <Uninstalled held={uninstalled} />}
-          </Asked>
+          </QueryResult>
         </Tabs.Panel>
       </Tabs>
     </>
   );
 }
 
-function Shelf() {
-  const [{ search = "", kind, category }, change] = useAddress();
+function RecipeList() {
+  const [{ search = "", kind, category }, change] = useUrlState();
   const [text] = useDebouncedValue(search.trim(), 200);
   const all = api.useQuery("get", "/api/v1/recipes", { params: { query: { limit: MOST } } });
   const found = api.useQuery("get", "/api/v1/recipes", {
@@ -121,7 +123,7 @@ function Shelf() {
           aria-label="Kind"
           placeholder="Any kind"
           clearable
-          data={KINDS.map((value) => ({ value, label: capital(value) }))}
+          data={KINDS.map((value) => ({ value, label: capitalize(value) }))}
           value={kind ?? null}
           onChange={(value) => change({ kind: value ?? undefined })}
         />
@@ -134,7 +136,7 @@ function Shelf() {
           onChange={(value) => change({ category: value ?? undefined })}
         />
       </Group>
-      <Asked of={found} lines={6}>
+      <QueryResult of={found} lines={6}>
         {({ recipes }) =>
           recipes.length
             ? (
@@ -148,7 +150,7 @@ function Shelf() {
                 <Anchor component={Link} to="/new">describe it in your own</Anchor>.
               </Empty>
             )}
-      </Asked>
+      </QueryResult>
     </>
   );
 }
@@ -158,7 +160,9 @@ function Entry({ one }: { one: Recipe }) {
     <Card withBorder radius="lg" p="md">
       <Stack gap={6} h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>{visible(one.name)}</Anchor>
+          <Anchor component={Link} to={`/codex/${one.slug}`} fw={650}>
+            {escapeInvisible(one.name)}
+          </Anchor>
           {one.update_available
             ? <Status value="waiting" words="update available" />
             : one.installed > 0
@@ -168,7 +172,7 @@ function Entry({ one }: { one: Recipe }) {
         <Text size="sm" c="dimmed" lineClamp={3} flex={1}>{one.description_excerpt}</Text>
         <Box>
           <Text size="xs" c="dimmed">
-            {[capital(one.kind), one.category, `${one.version} by ${one.author}`]
+            {[capitalize(one.kind), one.category, `${one.version} by ${one.author}`]
               .filter(Boolean).join(" · ")}
           </Text>
         </Box>

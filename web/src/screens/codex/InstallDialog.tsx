@@ -17,17 +17,17 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { beginnings, filled, placeOf, type Setting, type Value } from "./recipes";
+import { beginnings, initialValues, placeOf, type Setting, type Value } from "./recipes";
 import type { Published } from "./Recipe";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
-type Made = Answer<"apply_starter_recipe">;
+type InstallResult = Answer<"apply_starter_recipe">;
 
-export function Installing({ recipe, problems }: { recipe: Published; problems: string[] }) {
-  const may = useMay("editor");
-  const [made, setMade] = useState<Made | null>(null);
+export function InstallDialog({ recipe, problems }: { recipe: Published; problems: string[] }) {
+  const may = useHasRole("editor");
+  const [made, setMade] = useState<InstallResult | null>(null);
   if (made) return <Installed made={made} />;
   if (!may) return <Text size="sm" c="dimmed">Your role here does not install recipes.</Text>;
   return (
@@ -48,7 +48,9 @@ export function Installing({ recipe, problems }: { recipe: Published; problems: 
   );
 }
 
-function InstallForm({ recipe, onMade }: { recipe: Published; onMade: (made: Made) => void }) {
+function InstallForm(
+  { recipe, onMade }: { recipe: Published; onMade: (made: InstallResult) => void },
+) {
   const settings = recipe.settings ?? [];
   const [values, setValues] = useState(() => beginnings(settings));
   const [problem, setProblem] = useState<unknown>(null);
@@ -60,7 +62,7 @@ function InstallForm({ recipe, onMade }: { recipe: Published; onMade: (made: Mad
     setBusy(true);
     setProblem(null);
     try {
-      const asked = filled(settings, values);
+      const asked = initialValues(settings, values);
       const { data } = await client.POST("/api/v1/recipes/{slug}/apply", {
         params: { path: { slug: recipe.slug } },
         body: Object.keys(asked).length
@@ -139,7 +141,7 @@ function SettingField({ one, value, error, onChange }: FieldProps) {
   );
 }
 
-function Installed({ made }: { made: Made }) {
+function Installed({ made }: { made: InstallResult }) {
   const all = [made.created, ...(made.cascade_installed ?? [])];
   const automation = all.find((one) => one.kind === "automation");
   return (
@@ -156,7 +158,7 @@ function Installed({ made }: { made: Made }) {
           return (
             <List.Item key={one.id}>
               {place
-                ? <Anchor component={Link} to={place} size="sm">{visible(one.name)}</Anchor>
+                ? <Anchor component={Link} to={place} size="sm">{escapeInvisible(one.name)}</Anchor>
                 : one.name}, {one.kind}
             </List.Item>
           );

@@ -5,12 +5,12 @@ import { Link } from "@tanstack/react-router";
 import { PackageOpen } from "lucide-react";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Status } from "../../kit/Status";
-import { count, visible } from "../../kit/format";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { type Install, placeOf } from "./recipes";
 import { Upgrade } from "./Upgrade";
 
@@ -31,7 +31,7 @@ export function Installs({ held }: { held: Install[] }) {
 }
 
 function Row({ one }: { one: Install }) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const [open, setOpen] = useState(false);
   const place = placeOf(one);
   const bundle = one.bundle as { name?: string } | null;
@@ -40,8 +40,8 @@ function Row({ one }: { one: Install }) {
       <Group justify="space-between">
         <Stack gap={2} style={{ minWidth: 0 }}>
           {place
-            ? <Anchor component={Link} to={place} fw={650}>{visible(one.name)}</Anchor>
-            : <Text fw={650}>{visible(one.name)}</Text>}
+            ? <Anchor component={Link} to={place} fw={650}>{escapeInvisible(one.name)}</Anchor>
+            : <Text fw={650}>{escapeInvisible(one.name)}</Text>}
           <Text size="sm" c="dimmed">
             {one.kind}
             {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
@@ -96,7 +96,7 @@ function Row({ one }: { one: Install }) {
 
 function Uninstall({ one }: { one: Install }) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const at = { path: { entity_id: one.id } };
   const remove = () =>
     act(async () => {
@@ -119,7 +119,7 @@ function Uninstall({ one }: { one: Install }) {
             />
           </Stack>
         ),
-        yes: also.length ? `Uninstall ${count(also.length + 1, "thing")}` : "Uninstall",
+        yes: also.length ? `Uninstall ${formatCount(also.length + 1, "thing")}` : "Uninstall",
         dangerous: true,
       });
       if (!sure) return;
@@ -154,7 +154,9 @@ function Named(
     <>
       <Text size="sm" fw={600}>{title}</Text>
       <List size="sm">
-        {held.map((one) => <List.Item key={one.id}>{visible(one.name)}, {one.kind}</List.Item>)}
+        {held.map((one) => (
+          <List.Item key={one.id}>{escapeInvisible(one.name)}, {one.kind}</List.Item>
+        ))}
       </List>
     </>
   );

@@ -4,15 +4,15 @@ import { Accordion, Anchor, Card, Code, Grid, List, Stack, Text } from "@mantine
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Answer, api } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { capital, visible } from "../../kit/format";
+import { capitalize, escapeInvisible } from "../../kit/format";
 import { Markdown } from "../pages/Markdown";
-import { Installing } from "./InstallDialog";
-import { type Setting, spelt } from "./recipes";
+import { InstallDialog } from "./InstallDialog";
+import { type Setting, showPlaceholders } from "./recipes";
 
 type Named = { name: string; reason?: string };
 /** A published recipe; the API description leaves its content open. */
@@ -52,9 +52,11 @@ export default function Recipe() {
       <PageHead
         back={BACK}
         title={known?.name ?? slug}
-        beside={known ? <Held recipe={known} /> : null}
+        beside={known ? <InstalledNote recipe={known} /> : null}
         sub={known
-          ? `${capital(known.kind)}, version ${known.version}, by ${known.publisher ?? "somebody"}`
+          ? `${capitalize(known.kind)}, version ${known.version}, by ${
+            known.publisher ?? "somebody"
+          }`
           : undefined}
         right={
           <CopyAs
@@ -71,13 +73,13 @@ export default function Recipe() {
           />
         }
       />
-      <Asked of={found}>
+      <QueryResult of={found}>
         {() => (
-          <Asked of={dependencies}>
+          <QueryResult of={dependencies}>
             {(needed) => known ? <Found recipe={known} needed={needed} /> : null}
-          </Asked>
+          </QueryResult>
         )}
-      </Asked>
+      </QueryResult>
     </>
   );
 }
@@ -111,7 +113,7 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       <Grid.Col span={{ base: 12, md: 5 }}>
         <Stack gap="lg">
           <Needs recipe={recipe} needed={needed} />
-          <Installing recipe={recipe} problems={needed.problems} />
+          <InstallDialog recipe={recipe} problems={needed.problems} />
         </Stack>
       </Grid.Col>
     </Grid>
@@ -119,7 +121,7 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
 }
 
 /** Whether it is installed, with a link to it. */
-function Held({ recipe }: { recipe: Published }) {
+function InstalledNote({ recipe }: { recipe: Published }) {
   if (!recipe.installed) return null;
   return (
     <Anchor component={Link} to="/codex" search={{ tab: "installed" } as never}>
@@ -137,7 +139,7 @@ function Examples({ held }: { held: { name: string; says: string }[] }) {
       <Text component="h2" fw={650}>For example</Text>
       {held.map((one) => (
         <div key={one.name}>
-          <Text size="sm" fw={600}>{visible(one.name)}</Text>
+          <Text size="sm" fw={600}>{escapeInvisible(one.name)}</Text>
           <Text size="sm" c="dimmed">{one.says}</Text>
         </div>
       ))}
@@ -153,7 +155,7 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
     ["What it may do, once you agree", recipe.may ?? []],
     [
       "Where it may go",
-      (recipe.hosts ?? []).map((host) => <Code key={host}>{spelt(host)}</Code>),
+      (recipe.hosts ?? []).map((host) => <Code key={host}>{showPlaceholders(host)}</Code>),
     ],
     [
       "Accounts it uses",
@@ -175,7 +177,7 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       "Secrets it uses",
       [...secrets, ...keys].map((one) => (
         <span key={one.name}>
-          <Code>{visible(one.name)}</Code> {one.reason}
+          <Code>{escapeInvisible(one.name)}</Code> {one.reason}
         </span>
       )),
     ],

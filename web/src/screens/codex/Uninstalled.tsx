@@ -3,16 +3,16 @@
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { Archive } from "lucide-react";
 import { client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import type { Gone } from "./recipes";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 export function Uninstalled({ held }: { held: Gone[] }) {
-  const may = useMay("editor");
-  const { busy, act } = useAct();
+  const may = useHasRole("editor");
+  const { busy, act } = useAction();
   const recover = (one: Gone) =>
     act(async () => {
       await client.POST("/api/v1/uninstalled/{entity_id}/recover", {
@@ -26,7 +26,7 @@ export function Uninstalled({ held }: { held: Gone[] }) {
         "/api/v1/automations",
         "/api/v1/boards",
       );
-      sayDone(`${one.name} is back${one.kind === "automation" ? ", paused" : ""}.`);
+      notifyDone(`${one.name} is back${one.kind === "automation" ? ", paused" : ""}.`);
     });
   if (!held.length) {
     return (
@@ -41,9 +41,9 @@ export function Uninstalled({ held }: { held: Gone[] }) {
         <Card key={one.id} withBorder radius="lg" p="md">
           <Group justify="space-between">
             <Stack gap={2}>
-              <Text fw={650}>{visible(one.name)}</Text>
+              <Text fw={650}>{escapeInvisible(one.name)}</Text>
               <Text size="sm" c="dimmed" component="div">
-                {one.kind} · can be recovered until <Moment at={one.expires_at} />
+                {one.kind} · can be recovered until <Timestamp at={one.expires_at} />
               </Text>
             </Stack>
             {may

@@ -5,8 +5,8 @@ import { Alert, Button, Code, Group, List, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { sayDone, useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { notifyDone, useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { RehearsalPanel } from "../../review";
 import type { Install } from "./recipes";
 import { UpgradeDiff } from "./UpgradeDiff";
@@ -27,15 +27,15 @@ export function Upgrade({ one, onDone }: { one: Install; onDone: () => void }) {
   });
   return (
     <Stack pt="md">
-      <Asked of={check} lines={3}>
+      <QueryResult of={check} lines={3}>
         {(found) => <Checked one={one} check={found} onDone={onDone} />}
-      </Asked>
+      </QueryResult>
     </Stack>
   );
 }
 
 function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: () => void }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [opened, setOpened] = useState<"diff" | "rehearsal" | null>(null);
   const toggle = (part: "diff" | "rehearsal") => setOpened(opened === part ? null : part);
   const what = check.change_summary;
@@ -53,7 +53,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
         "/api/v1/boards",
       );
       const waits = (data?.asks_for ?? []).length > 0;
-      sayDone(
+      notifyDone(
         `${one.name} is version ${data?.upgraded_to_version} now${
           waits ? ", and waits for your consent in the inbox" : ""
         }.`,

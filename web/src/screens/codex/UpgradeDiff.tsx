@@ -2,8 +2,8 @@
 
 import { api } from "../../api/client";
 import { Diff } from "../../code";
-import { Asked } from "../../kit/QueryResult";
-import { ordered } from "./recipes";
+import { QueryResult } from "../../kit/QueryResult";
+import { sortKeys } from "./recipes";
 
 type Props = { automationId: string; definition: unknown };
 
@@ -12,14 +12,14 @@ export function UpgradeDiff({ automationId, definition }: Props) {
     params: { path: { automation_id: automationId } },
   });
   return (
-    <Asked of={found} lines={2}>
+    <QueryResult of={found} lines={2}>
       {(held) => (
         <Diff
-          before={JSON.stringify(ordered(held.definition), null, 2)}
-          after={JSON.stringify(ordered(definition), null, 2)}
+          before={JSON.stringify(sortKeys(held.definition), null, 2)}
+          after={JSON.stringify(sortKeys(definition), null, 2)}
           label="Differences of the definition"
         />
       )}
-    </Asked>
+    </QueryResult>
   );
 }

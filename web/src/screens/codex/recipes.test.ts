@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beginnings, filled, ordered, placeOf, spelt } from "./recipes";
+import { beginnings, initialValues, placeOf, showPlaceholders, sortKeys } from "./recipes";
 
 const SETTINGS = [
   { name: "host", required: true },
@@ -10,14 +10,14 @@ const SETTINGS = [
 test("a setting that was left empty is left to the recipe, and a number is one", () => {
   const values = beginnings(SETTINGS);
   expect(values).toEqual({ host: "", times: 3, loud: false });
-  expect(filled(SETTINGS, values)).toEqual({ times: 3, loud: false });
-  expect(filled(SETTINGS, { host: "example.org", times: "4.5", loud: true }))
+  expect(initialValues(SETTINGS, values)).toEqual({ times: 3, loud: false });
+  expect(initialValues(SETTINGS, { host: "example.org", times: "4.5", loud: true }))
     .toEqual({ host: "example.org", times: 4.5, loud: true });
 });
 
 test("what the install fills in is told by its name", () => {
-  expect(spelt("https://{{ install.settings.host }}/x")).toBe("https://<host>/x");
-  expect(spelt("{{install.boards.leads}}")).toBe("<boards leads>");
+  expect(showPlaceholders("https://{{ install.settings.host }}/x")).toBe("https://<host>/x");
+  expect(showPlaceholders("{{install.boards.leads}}")).toBe("<boards leads>");
 });
 
 test("only what has a screen is linked", () => {
@@ -26,7 +26,7 @@ test("only what has a screen is linked", () => {
 });
 
 test("the order of fields is no difference, and the order of a list is one", () => {
-  const spelled = (value: unknown) => JSON.stringify(ordered(value));
+  const spelled = (value: unknown) => JSON.stringify(sortKeys(value));
   expect(spelled({ b: [{ d: 1, c: null }], a: 2 })).toBe(`{"a":2,"b":[{"c":null,"d":1}]}`);
   expect(spelled([1, 2])).not.toBe(spelled([2, 1]));
 });

@@ -19,7 +19,7 @@ export const placeOf = (one: { kind: string; id: string }): string | null =>
   PLACES[one.kind] ? `${PLACES[one.kind]}/${one.id}` : null;
 
 /** Replaces install-time template expressions with the names of their settings. */
-export const spelt = (text: string): string =>
+export const showPlaceholders = (text: string): string =>
   text.replace(
     /\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g,
     (_, message: string) => `<${message.replaceAll(".", " ")}>`,
@@ -41,7 +41,10 @@ export const beginnings = (settings: Setting[]): Record<string, Value> =>
   );
 
 /** The request body: empty fields are left to the recipe. */
-export function filled(settings: Setting[], values: Record<string, Value>): Record<string, Value> {
+export function initialValues(
+  settings: Setting[],
+  values: Record<string, Value>,
+): Record<string, Value> {
   const sent: Record<string, Value> = {};
   for (const { name, type } of settings) {
     const value = values[name] ?? "";
@@ -52,9 +55,9 @@ export function filled(settings: Setting[], values: Record<string, Value>): Reco
 }
 
 /** The value with its keys sorted, so that a diff shows real differences only. */
-export function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered);
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (value === null || typeof value !== "object") return value;
   const fields = Object.entries(value).sort(([one], [two]) => one < two ? -1 : 1);
-  return Object.fromEntries(fields.map(([name, held]) => [name, ordered(held)]));
+  return Object.fromEntries(fields.map(([name, held]) => [name, sortKeys(held)]));
 }

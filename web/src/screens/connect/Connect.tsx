@@ -3,9 +3,9 @@
 import { Box, Card, Code, Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { useWho } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
-import { useAddress } from "../../kit/urlState";
+import { useSession } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { ConnectedClients } from "./ConnectedClients";
@@ -13,7 +13,7 @@ import { KnownClients } from "./KnownClients";
 import { TokenForm } from "./TokenForm";
 
 export default function Connect() {
-  const who = useWho();
+  const who = useSession();
   const connected = api.useQuery("get", "/api/v1/oauth/clients");
   return (
     <Box>
@@ -39,20 +39,20 @@ export default function Connect() {
           />
         }
       />
-      <Asked of={connected} lines={8}>
+      <QueryResult of={connected} lines={8}>
         {({ address, clients }) => (
           <Stack gap="xl">
             <HowTo address={address} />
             <ConnectedClients clients={clients} />
           </Stack>
         )}
-      </Asked>
+      </QueryResult>
     </Box>
   );
 }
 
 function HowTo({ address }: { address: string }) {
-  const [asked, set] = useAddress();
+  const [asked, set] = useUrlState();
   const [token, setToken] = useState<string | null>(null);
   const withToken = asked.with === "token";
   return (
@@ -85,7 +85,7 @@ function HowTo({ address }: { address: string }) {
       {withToken ? <TokenForm token={token} onMade={setToken} /> : null}
       {withToken && !token ? null : (
         <KnownClients
-          told={{ address, token: withToken ? token : null }}
+          access={{ address, token: withToken ? token : null }}
           chosen={asked.client}
           onChoose={(client) => set({ client })}
         />

@@ -3,13 +3,13 @@
 import { Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { AppWindow, Globe, Laptop, Plug } from "lucide-react";
 import { client, refresh, type Schemas } from "../../api/client";
-import { useAct } from "../../kit/useAction";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
 import { titleOf } from "../oauth/consentText";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type Connected = Schemas["ConnectedClient"];
 
@@ -41,7 +41,7 @@ export function ConnectedClients({ clients }: { clients: readonly Connected[] })
 
 function Row({ of: one, first }: { of: Connected; first: boolean }) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const Icon = ICONS[one.redirect.kind];
   const disconnect = async () => {
     const sure = await confirm({
@@ -71,7 +71,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
         </ThemeIcon>
         <Stack gap={2} style={{ minWidth: 0 }}>
           <Group gap="xs">
-            <Text fw={600} className="wrap-anywhere">{visible(one.name)}</Text>
+            <Text fw={600} className="wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Status
               value={one.active ? "connected" : "paused"}
               words={one.active ? "connected" : "signed out"}
@@ -79,10 +79,10 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
           </Group>
           <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
             {titleOf(one.role)} · answered at {PLACES[one.redirect.kind](one.redirect.name)}{" "}
-            · agreed <Moment at={one.agreed_at} /> · {one.last_used_at
+            · agreed <Timestamp at={one.agreed_at} /> · {one.last_used_at
               ? (
                 <>
-                  last used <Moment at={one.last_used_at} />
+                  last used <Timestamp at={one.last_used_at} />
                 </>
               )
               : "never used"}

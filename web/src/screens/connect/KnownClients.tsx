@@ -3,12 +3,12 @@
 import { Button, Card, List, Stack, Tabs, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { Json } from "../../kit/Json";
-import { type Known, knownClients, type Told } from "./snippets";
-import { visible } from "../../kit/format";
+import { type Known, knownClients, type ServerAccess } from "./snippets";
+import { escapeInvisible } from "../../kit/format";
 
-type Props = { told: Told; chosen: string | undefined; onChoose: (id: string) => void };
+type Props = { access: ServerAccess; chosen: string | undefined; onChoose: (id: string) => void };
 
-export function KnownClients({ told: answer, chosen, onChoose }: Props) {
+export function KnownClients({ access: answer, chosen, onChoose }: Props) {
   const clients = knownClients(answer);
   const shown = clients.some((one) => one.id === chosen) ? chosen : clients[0]?.id;
   return (
@@ -16,7 +16,7 @@ export function KnownClients({ told: answer, chosen, onChoose }: Props) {
       <Tabs value={shown} onChange={(id) => id && onChoose(id)} keepMounted={false}>
         <Tabs.List aria-label="Clients">
           {clients.map((one) => (
-            <Tabs.Tab key={one.id} value={one.id}>{visible(one.label)}</Tabs.Tab>
+            <Tabs.Tab key={one.id} value={one.id}>{escapeInvisible(one.label)}</Tabs.Tab>
           ))}
         </Tabs.List>
         {clients.map((one) => (
@@ -47,13 +47,13 @@ function Steps({ of: known }: { of: Known }) {
             leftSection={<Plus size={16} />}
             style={{ alignSelf: "flex-start" }}
           >
-            {visible(known.link.label)}
+            {escapeInvisible(known.link.label)}
           </Button>
         )
         : null}
       {known.snippets.map((one) => (
         <Stack key={one.title} gap={4}>
-          <Text size="xs" fw={600} c="dimmed">{visible(one.title)}</Text>
+          <Text size="xs" fw={600} c="dimmed">{escapeInvisible(one.title)}</Text>
           <Json value={one.text} label={`${known.label}: ${one.title}`} />
         </Stack>
       ))}

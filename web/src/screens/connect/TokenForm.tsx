@@ -14,7 +14,7 @@ import {
 import { KeyRound } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { type Role, rolesUpTo, useWho } from "../../api/session";
+import { type Role, rolesUpTo, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
 
@@ -29,12 +29,12 @@ const ENDS = [
 type Props = { token: string | null; onMade: (token: string | null) => void };
 
 export function TokenForm({ token, onMade }: Props) {
-  if (token) return <Made token={token} another={() => onMade(null)} />;
-  return <Making onMade={onMade} />;
+  if (token) return <NewToken token={token} another={() => onMade(null)} />;
+  return <CreateToken onMade={onMade} />;
 }
 
-function Making({ onMade }: Pick<Props, "onMade">) {
-  const who = useWho();
+function CreateToken({ onMade }: Pick<Props, "onMade">) {
+  const who = useSession();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [days, setDays] = useState("90");
@@ -101,7 +101,7 @@ function Making({ onMade }: Pick<Props, "onMade">) {
   );
 }
 
-function Made({ token, another }: { token: string; another: () => void }) {
+function NewToken({ token, another }: { token: string; another: () => void }) {
   return (
     <Alert variant="light" color="teal" icon={<KeyRound size={16} />} title="The token is made">
       <Stack gap="xs">

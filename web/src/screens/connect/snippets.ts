@@ -2,7 +2,7 @@
 
 const ENTRY = "mainspring";
 
-export type Told = { address: string; token: string | null };
+export type ServerAccess = { address: string; token: string | null };
 
 /** One way to configure a client: a text to copy, and where it goes. */
 export type Snippet = { title: string; text: string; language: "json" | "sh" };
@@ -23,7 +23,7 @@ export type Known = {
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-function entry({ address, token }: Told): Record<string, unknown> {
+function entry({ address, token }: ServerAccess): Record<string, unknown> {
   const server = { type: "http", url: address };
   return token ? { ...server, headers: { Authorization: `Bearer ${token}` } } : server;
 }
@@ -39,7 +39,7 @@ export function isLocal(address: string): boolean {
   }
 }
 
-function claudeCode(answer: Told): Known {
+function claudeCode(answer: ServerAccess): Known {
   const header = answer.token ? ` --header ${quoted(`Authorization: Bearer ${answer.token}`)}` : "";
   return {
     id: "claude-code",
@@ -56,11 +56,11 @@ function claudeCode(answer: Told): Known {
   };
 }
 
-const programNote = ({ token }: Told) =>
+const programNote = ({ token }: ServerAccess) =>
   "If Claude does not find the program, write its whole path; “mainspring mcp --show-config” prints it." +
   (token ? "" : " It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise.");
 
-function claude(answer: Told): Known {
+function claude(answer: ServerAccess): Known {
   const local = isLocal(answer.address);
   // Its connectors accept no token; a local child process can send one.
   const started = local || answer.token !== null;
@@ -94,7 +94,7 @@ function claude(answer: Told): Known {
   };
 }
 
-function cursor(answer: Told): Known {
+function cursor(answer: ServerAccess): Known {
   const { type: _, ...server } = entry(answer);
   const config = encodeURIComponent(base64(JSON.stringify({ url: answer.address })));
   return {
@@ -113,7 +113,7 @@ function cursor(answer: Told): Known {
   };
 }
 
-function vsCode(answer: Told): Known {
+function vsCode(answer: ServerAccess): Known {
   const named = { name: ENTRY, ...entry(answer) };
   return {
     id: "vs-code",
@@ -138,7 +138,7 @@ function vsCode(answer: Told): Known {
   };
 }
 
-function anyOther(answer: Told): Known {
+function anyOther(answer: ServerAccess): Known {
   return {
     id: "other",
     label: "Any other",
@@ -154,5 +154,5 @@ function anyOther(answer: Told): Known {
   };
 }
 
-export const knownClients = (answer: Told): Known[] =>
+export const knownClients = (answer: ServerAccess): Known[] =>
   [claudeCode, claude, cursor, vsCode, anyOther].map((make) => make(answer));

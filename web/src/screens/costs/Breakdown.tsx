@@ -11,9 +11,9 @@ import {
   Text,
 } from "@mantine/core";
 import { Download } from "lucide-react";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { csv, download } from "../../kit/download";
-import { usd, visible } from "../../kit/format";
+import { escapeInvisible, formatUsd } from "../../kit/format";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
 
 const WAYS: { value: By; label: string }[] = [
@@ -33,7 +33,7 @@ const HEAD = [
 ] as const;
 
 export function Breakdown({ usage }: { usage: Usage }) {
-  const [address, change] = useAddress();
+  const [address, change] = useUrlState();
   const by = WAYS.find((one) => one.value === address.by)?.value ?? "automation";
   const lines = linesOf(usage, by);
   const save = () => {
@@ -84,7 +84,7 @@ export function Breakdown({ usage }: { usage: Usage }) {
                 {tokensOf(usage.total).toLocaleString("en")}
               </Table.Th>
               <Table.Th ta="right" className="numbers">
-                {usd(usage.total.cost_usd)}
+                {formatUsd(usage.total.cost_usd)}
               </Table.Th>
               <Table.Td />
             </Table.Tr>
@@ -110,16 +110,16 @@ function OneLine({ line, total, onChoose }: { line: Line; total: Sum; onChoose: 
               onClick={onChoose}
               ta="left"
             >
-              {visible(line.label)}
+              {escapeInvisible(line.label)}
             </Anchor>
           )
-          : <Text size="sm">{visible(line.label)}</Text>}
+          : <Text size="sm">{escapeInvisible(line.label)}</Text>}
       </Table.Td>
       <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString("en")}</Table.Td>
       <Table.Td ta="right" className="numbers">
         {tokensOf(line.sum).toLocaleString("en")}
       </Table.Td>
-      <Table.Td ta="right" className="numbers">{usd(line.sum.cost_usd)}</Table.Td>
+      <Table.Td ta="right" className="numbers">{formatUsd(line.sum.cost_usd)}</Table.Td>
       <Table.Td>
         <Progress value={share} aria-label={`${share} % of the cost`} />
       </Table.Td>

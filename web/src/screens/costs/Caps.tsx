@@ -3,14 +3,14 @@
 import { Anchor, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { usd } from "../../kit/format";
+import { useHasRole, useSession } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { formatUsd } from "../../kit/format";
 import { dayOf, shareOf, spentOn } from "./sums";
 
 export function Caps() {
-  const { workspace } = useWho();
-  const [address] = useAddress();
+  const { workspace } = useSession();
+  const [address] = useUrlState();
   const today = dayOf(Date.now());
   const usage = api.useQuery("get", "/api/v1/usage", {
     params: { query: { from: today, to: today } },
@@ -49,14 +49,16 @@ function AutomationCap({ id, today }: { id: string; today: string }) {
 }
 
 function Cap({ label, spent, cap }: { label: string; spent: number; cap: number | null }) {
-  const mayOwn = useMay("owner");
+  const mayOwn = useHasRole("owner");
   const share = cap === null ? 0 : shareOf(spent, cap);
   return (
     <Stack gap={6}>
       <Group justify="space-between">
         <Text size="sm" fw={600}>{label}</Text>
         <Text size="sm" className="numbers">
-          {cap === null ? `${usd(spent)} spent` : `${usd(spent)} of ${usd(cap)}, ${share} %`}
+          {cap === null
+            ? `${formatUsd(spent)} spent`
+            : `${formatUsd(spent)} of ${formatUsd(cap)}, ${share} %`}
         </Text>
       </Group>
       {cap === null

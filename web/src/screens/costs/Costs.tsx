@@ -4,23 +4,23 @@ import { Box, Card, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/co
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { api } from "../../api/client";
-import { patiently } from "../../api/lazyImport";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { importWhenReachable } from "../../api/lazyImport";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { count, usd } from "../../kit/format";
-import { Asks } from "./ModelRequests";
+import { formatCount, formatUsd } from "../../kit/format";
+import { ModelRequests } from "./ModelRequests";
 import { Breakdown } from "./Breakdown";
 import { Caps } from "./Caps";
 import { RangePicker } from "./RangePicker";
 import { everyDay, rangeIn, tokensOf, type Usage } from "./sums";
 
-const DayChart = lazy(patiently(() => import("./DayChart")));
+const DayChart = lazy(importWhenReachable(() => import("./DayChart")));
 
 export default function Costs() {
-  const [address] = useAddress();
+  const [address] = useUrlState();
   const { from, to } = rangeIn(address);
   const query = {
     from,
@@ -59,9 +59,9 @@ export default function Costs() {
       />
       <Stack>
         <RangePicker />
-        <Asked of={usage} lines={6}>
+        <QueryResult of={usage} lines={6}>
           {(found) => <Sums usage={found} />}
-        </Asked>
+        </QueryResult>
       </Stack>
     </>
   );
@@ -72,12 +72,12 @@ function Sums({ usage }: { usage: Usage }) {
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure label="Spent" value={usd(total.cost_usd)} />
+        <Figure label="Spent" value={formatUsd(total.cost_usd)} />
         <Figure label="Asks" value={total.asks.toLocaleString("en")} />
         <Figure label="Tokens" value={tokensOf(total).toLocaleString("en")} />
         <Figure
           label="Said by scripts"
-          value={usd(total.reported_usd)}
+          value={formatUsd(total.reported_usd)}
           words="of models of their own"
         />
       </SimpleGrid>
@@ -103,7 +103,7 @@ function Spent({ usage }: { usage: Usage }) {
           <Card withBorder radius="lg" p="lg">
             <Group justify="space-between" mb="md">
               <Text fw={600}>Cost a day</Text>
-              <Text size="sm" c="dimmed">{count(bars.length, "day")}</Text>
+              <Text size="sm" c="dimmed">{formatCount(bars.length, "day")}</Text>
             </Group>
             <Suspense fallback={<Skeleton height={220} radius="md" />}>
               <Box
@@ -117,7 +117,7 @@ function Spent({ usage }: { usage: Usage }) {
         )
         : null}
       <Breakdown usage={usage} />
-      <Asks />
+      <ModelRequests />
     </>
   );
 }

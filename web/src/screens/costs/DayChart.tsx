@@ -2,7 +2,7 @@
 
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
-import { usd } from "../../kit/format";
+import { formatUsd } from "../../kit/format";
 
 type Bar = { day: string; usd: number; asks: number };
 
@@ -16,7 +16,7 @@ export default function DayChart({ bars }: { bars: Bar[] }) {
       data={bars.map((one) => ({ ...one, day: short(one.day) }))}
       dataKey="day"
       series={[{ name: "usd", label: "Cost", color: "spring.6" }]}
-      valueFormatter={usd}
+      valueFormatter={formatUsd}
       tickLine="none"
       gridAxis="x"
       maxBarWidth={36}

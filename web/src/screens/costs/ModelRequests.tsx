@@ -4,19 +4,19 @@ import { Anchor, Button, Card, Group, Table, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { client, type Schemas } from "../../api/client";
-import { useWho } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
-import { Moment } from "../../kit/Timestamp";
-import { span, usd } from "../../kit/format";
+import { useSession } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
+import { Timestamp } from "../../kit/Timestamp";
+import { formatDuration, formatUsd } from "../../kit/format";
 import { rangeIn } from "./sums";
 
-type Ask = Schemas["UsageCall"];
+type ModelRequest = Schemas["UsageCall"];
 const PAGE = 25;
 
-export function Asks() {
-  const [address] = useAddress();
-  const { workspace } = useWho();
+export function ModelRequests() {
+  const [address] = useUrlState();
+  const { workspace } = useSession();
   const query = {
     ...rangeIn(address),
     automation_id: address.automation,
@@ -43,9 +43,9 @@ export function Asks() {
           Nothing of what was asked or answered is kept here.
         </Text>
       </Group>
-      <Asked of={{ ...asks, data: shown } as never}>
-        {(found: Ask[]) => <List asks={found} />}
-      </Asked>
+      <QueryResult of={{ ...asks, data: shown } as never}>
+        {(found: ModelRequest[]) => <List asks={found} />}
+      </QueryResult>
       {asks.hasNextPage
         ? (
           <Button
@@ -62,7 +62,7 @@ export function Asks() {
   );
 }
 
-function List({ asks }: { asks: Ask[] }) {
+function List({ asks }: { asks: ModelRequest[] }) {
   if (!asks.length) return <Text size="sm" c="dimmed">No ask fits what was chosen above.</Text>;
   return (
     <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
@@ -78,18 +78,18 @@ function List({ asks }: { asks: Ask[] }) {
             <Table.Th ta="right">Cost</Table.Th>
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>{asks.map((one) => <OneAsk key={one.id} ask={one} />)}</Table.Tbody>
+        <Table.Tbody>{asks.map((one) => <RequestLine key={one.id} ask={one} />)}</Table.Tbody>
       </Table>
     </Table.ScrollContainer>
   );
 }
 
-function OneAsk({ ask }: { ask: Ask }) {
+function RequestLine({ ask }: { ask: ModelRequest }) {
   const name = ask.automation ?? (ask.automation_id ? "gone" : "—");
   return (
     <Table.Tr>
       <Table.Td>
-        <Moment at={ask.at} />
+        <Timestamp at={ask.at} />
       </Table.Td>
       <Table.Td className="wrap-anywhere">
         {ask.run_id
@@ -101,8 +101,8 @@ function OneAsk({ ask }: { ask: Ask }) {
       <Table.Td ta="right" className="numbers">
         {ask.input_tokens.toLocaleString("en")}, {ask.output_tokens.toLocaleString("en")}
       </Table.Td>
-      <Table.Td ta="right" className="numbers">{span(ask.ms / 1000)}</Table.Td>
-      <Table.Td ta="right" className="numbers">{usd(ask.cost_usd)}</Table.Td>
+      <Table.Td ta="right" className="numbers">{formatDuration(ask.ms / 1000)}</Table.Td>
+      <Table.Td ta="right" className="numbers">{formatUsd(ask.cost_usd)}</Table.Td>
     </Table.Tr>
   );
 }

@@ -2,11 +2,11 @@
 
 import { Badge, CloseButton, Group, SegmentedControl, TextInput } from "@mantine/core";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { rangeIn, RANGES } from "./sums";
 
 export function RangePicker() {
-  const [address, change] = useAddress();
+  const [address, change] = useUrlState();
   const { from, to } = rangeIn(address);
   const own = Boolean(address.from && address.to);
   return (
@@ -34,9 +34,9 @@ export function RangePicker() {
         onChange={(event) =>
           change({ to: event.currentTarget.value || undefined, from, range: undefined })}
       />
-      <Only name="automation" words={<AutomationName id={address.automation} />} />
-      <Only name="model" words={address.model} />
-      <Only name="caller" words={address.caller} />
+      <ActiveFilter name="automation" words={<AutomationName id={address.automation} />} />
+      <ActiveFilter name="model" words={address.model} />
+      <ActiveFilter name="caller" words={address.caller} />
     </Group>
   );
 }
@@ -48,8 +48,8 @@ function AutomationName({ id }: { id: string | undefined }) {
   return <>{found.data?.name ?? "one automation"}</>;
 }
 
-function Only({ name, words }: { name: string; words: React.ReactNode }) {
-  const [address, change] = useAddress();
+function ActiveFilter({ name, words }: { name: string; words: React.ReactNode }) {
+  const [address, change] = useUrlState();
   if (!address[name]) return null;
   return (
     <Badge

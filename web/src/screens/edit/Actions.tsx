@@ -5,11 +5,11 @@ import { useHotkeys } from "@mantine/hooks";
 import { Check, CircleAlert, Loader } from "lucide-react";
 import { memo, useState } from "react";
 import type { Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import { Diff } from "../../code";
 import { CopyAs } from "../../kit/Copy";
-import { count } from "../../kit/format";
-import type { Verdict } from "./useValidation";
+import { formatCount } from "../../kit/format";
+import type { Validation } from "./useValidation";
 
 const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
@@ -18,7 +18,7 @@ type ActionsProps = {
   /** The current draft; the copied operations use the last validated one. */
   current: () => unknown;
   isDirty: boolean;
-  verdict: Verdict;
+  verdict: Validation;
   broken: string | null;
   compared: unknown;
   busy: boolean;
@@ -28,7 +28,7 @@ type ActionsProps = {
 export const Actions = memo(function Actions(
   { automation, current, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
 ) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const [isAsking, ask] = useState(false);
   const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
   const operations = [
@@ -104,21 +104,21 @@ export const Actions = memo(function Actions(
 
 /** One line: whether the draft is valid. */
 export const Judgement = memo(
-  function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
+  function Judgement({ verdict, broken }: { verdict: Validation; broken: string | null }) {
     const errors = verdict.findings.filter((one) => one.level === "error").length;
     const warnings = verdict.findings.filter((one) => one.level === "warning").length;
     const [text, Icon, color] = broken
       ? [broken, CircleAlert, "var(--bad)"] as const
       : verdict.state === "bad"
       ? [
-        `${count(errors, "place")} to mend before it can be saved.`,
+        `${formatCount(errors, "place")} to mend before it can be saved.`,
         CircleAlert,
         "var(--bad)",
       ] as const
       : verdict.state === "good"
       ? [
         warnings
-          ? `It can be saved, with ${count(warnings, "warning")}.`
+          ? `It can be saved, with ${formatCount(warnings, "warning")}.`
           : "It can be saved as it stands.",
         Check,
         "var(--good)",

@@ -2,17 +2,17 @@
 
 import { useParams } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
-import { useWritten } from "../../api/rawResponse";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
-import { inexactIn, partOf } from "../../kit/exactJson";
-import { Desk } from "./EditorPane";
+import { useRawResponse } from "../../api/rawResponse";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
+import { findInexactNumbers, rawValue } from "../../kit/exactJson";
+import { EditorPane } from "./EditorPane";
 import { NewDefinition } from "./NewDefinition";
 import { samplesOf, useLatestSamples } from "./samples";
 
 export default function Edit() {
   const { automationId } = useParams({ strict: false }) as { automationId: string };
-  const [{ run }] = useAddress();
+  const [{ run }] = useUrlState();
   if (automationId === "new") return <NewDefinition />;
   return run
     ? <FromRun automationId={automationId} runId={run} />
@@ -24,7 +24,7 @@ type Read<T> = { found: T; lost: string[] };
 /** A response, and the numbers of its definition that parsing would change. */
 const readIn = <T,>(text: string): Read<T> => ({
   found: JSON.parse(text) as T,
-  lost: inexactIn(partOf(text, "definition") ?? ""),
+  lost: findInexactNumbers(rawValue(text, "definition") ?? ""),
 });
 const automationIn = readIn<Schemas["AutomationDetail"]>;
 const versionIn = readIn<Schemas["VersionDetail"]>;
@@ -34,12 +34,12 @@ const at = (automation_id: string) => ({ params: { path: { automation_id } } });
 /** The version in force, with the values of its latest run as samples. */
 function InForce({ automationId }: { automationId: string }) {
   const path = `/api/v1/automations/${encodeURIComponent(automationId)}`;
-  const automation = useWritten(path, { select: automationIn });
+  const automation = useRawResponse(path, { select: automationIn });
   const samples = useLatestSamples(automationId);
   return (
-    <Asked of={automation} lines={10}>
+    <QueryResult of={automation} lines={10}>
       {({ found, lost }) => (
-        <Desk
+        <EditorPane
           key={found.id}
           automation={found}
           start={found.definition}
@@ -47,7 +47,7 @@ function InForce({ automationId }: { automationId: string }) {
           lost={lost}
         />
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -58,18 +58,18 @@ function FromRun({ automationId, runId }: { automationId: string; runId: string 
     params: { path: { run_id: runId } },
   });
   const number = run.data?.version;
-  const version = useWritten(
+  const version = useRawResponse(
     `/api/v1/automations/${encodeURIComponent(automationId)}/versions/${number}`,
     { enabled: number !== undefined, select: versionIn },
   );
   return (
-    <Asked of={automation} lines={10}>
+    <QueryResult of={automation} lines={10}>
       {(found) => (
-        <Asked of={run} lines={10}>
+        <QueryResult of={run} lines={10}>
           {(ran) => (
-            <Asked of={version} lines={10}>
+            <QueryResult of={version} lines={10}>
               {({ found: used, lost }) => (
-                <Desk
+                <EditorPane
                   key={runId}
                   automation={found}
                   start={used.definition}
@@ -78,10 +78,10 @@ function FromRun({ automationId, runId }: { automationId: string; runId: string 
                   lost={lost}
                 />
               )}
-            </Asked>
+            </QueryResult>
           )}
-        </Asked>
+        </QueryResult>
       )}
-    </Asked>
+    </QueryResult>
   );
 }

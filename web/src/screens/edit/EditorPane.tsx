@@ -6,11 +6,11 @@ import { History } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import { DefinitionEditor, type Finding, type Samples } from "../../form";
-import { put } from "../../form/pointers";
+import { setAt } from "../../form/pointers";
 import type { Json } from "../../form/values";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { useConfirm } from "../../kit/Confirm";
 import { PageHead } from "../../kit/PageHead";
 import { Actions, Judgement } from "./Actions";
@@ -18,7 +18,7 @@ import { useDraft } from "./draft";
 import { ClashNote, RefusedNote, SavedNote } from "./Outcome";
 import { flagsOf, Review, useReview } from "./Review";
 import { useSaving } from "./useSaving";
-import { useVerdict } from "./useValidation";
+import { useValidation } from "./useValidation";
 
 type Props = {
   automation?: Schemas["AutomationDetail"];
@@ -31,7 +31,7 @@ type Props = {
 };
 const NONE: readonly string[] = [];
 
-function useLeaving(isDirty: boolean) {
+function useUnsavedWarning(isDirty: boolean) {
   const confirm = useConfirm();
   const asks = useCallback<ShouldBlockFn>(async ({ current, next }) => {
     if (current.pathname === next.pathname) return false;
@@ -58,27 +58,27 @@ function refusals(problem: unknown): Finding[] {
   }));
 }
 
-export function Desk({ automation, start, samples, from, kind, lost = NONE }: Props) {
-  const [{ at }] = useAddress();
+export function EditorPane({ automation, start, samples, from, kind, lost = NONE }: Props) {
+  const [{ at }] = useUrlState();
   const key = `edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
   const inForce = automation?.definition;
   const draft = useDraft(key, start);
   const [version, setVersion] = useState(automation?.version ?? 0);
   const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
   const [broken, setBroken] = useState<string | null>(null);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const [rounded] = useState(lost);
-  const verdict = useVerdict(draft.definition);
+  const verdict = useValidation(draft.definition);
   const review = useReview(automation?.id);
   const saving = useSaving(automation?.id);
   const isDirty = draft.isDirty || from !== undefined || !automation;
-  useLeaving(draft.isDirty && !saving.busy);
+  useUnsavedWarning(draft.isDirty && !saving.busy);
   const findings = useMemo(() => {
     const said = verdict.state === "asking"
       ? [...verdict.findings, ...refusals(saving.problem)]
       : verdict.findings;
-    return [...said, ...flagsOf(review.told)];
-  }, [verdict, review.told, saving.problem]);
+    return [...said, ...flagsOf(review.result)];
+  }, [verdict, review.result, saving.problem]);
   const navigate = useNavigate();
   const save = async (on = version) => {
     const written = draft.definition;
@@ -98,7 +98,7 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
   const current = useCallback(() => live.current.definition, []);
   const choose = useCallback((pointer: string, value: unknown) => {
     const { definition, set } = live.current;
-    set(put(definition, pointer, value) as typeof definition);
+    set(setAt(definition, pointer, value) as typeof definition);
   }, []);
   const title = automation
     ? `Edit ${automation.name}`
@@ -130,8 +130,8 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
       />
       <div className="desk">
         <Stack gap="md">
-          <Rounded numbers={rounded} />
-          <Kept draft={draft} from={from} />
+          <InexactNumbersNote numbers={rounded} />
+          <DraftNote draft={draft} from={from} />
           {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
           {saving.clash
             ? (
@@ -179,7 +179,7 @@ export function Desk({ automation, start, samples, from, kind, lost = NONE }: Pr
   );
 }
 
-function Rounded({ numbers }: { numbers: readonly string[] }) {
+function InexactNumbersNote({ numbers }: { numbers: readonly string[] }) {
   if (!numbers.length) return null;
   return (
     <Alert color="yellow" variant="light" title="It can only be looked at here">
@@ -193,7 +193,7 @@ function Rounded({ numbers }: { numbers: readonly string[] }) {
   );
 }
 
-function Kept({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props["from"] }) {
+function DraftNote({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props["from"] }) {
   return (
     <>
       {draft.wasKept && draft.isDirty

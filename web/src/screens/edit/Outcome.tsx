@@ -6,7 +6,7 @@ import { CircleCheck, GitMerge } from "lucide-react";
 import { useState } from "react";
 import { Diff } from "../../code";
 import { ProblemNote } from "../../kit/QueryResult";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import type { Clash, Saved } from "./useSaving";
 
 export function SavedNote({ saved }: { saved: Saved }) {
@@ -116,7 +116,7 @@ export function RefusedNote({ problem, findings }: { problem: unknown; findings:
       {findings
         ? (
           <Text size="sm" c="dimmed">
-            {count(findings, "place")} below {findings === 1 ? "says" : "say"} why.
+            {formatCount(findings, "place")} below {findings === 1 ? "says" : "say"} why.
           </Text>
         )
         : null}

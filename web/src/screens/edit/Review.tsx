@@ -5,15 +5,15 @@ import { Sparkles } from "lucide-react";
 import { memo, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { type Finding, focusPointer } from "../../form";
-import { placeWords } from "../../form/pointers";
-import { ProblemNote, Slow } from "../../kit/QueryResult";
-import { boundWords, visible } from "../../kit/format";
+import { describePointer } from "../../form/pointers";
+import { ProblemNote, SlowNote } from "../../kit/QueryResult";
+import { describeLimit, escapeInvisible } from "../../kit/format";
 import { Approvals, type Choose } from "../../review/Approvals";
 
-type Told = Answer<"review_automation">;
+type ReviewResult = Answer<"review_automation">;
 
 /** Warnings as findings at their fields. */
-export const flagsOf = (problem: Told | null): Finding[] =>
+export const flagsOf = (problem: ReviewResult | null): Finding[] =>
   problem?.review.flags.map(({ pointer, text, level, suggestion }) => ({
     pointer,
     detail: text,
@@ -22,7 +22,7 @@ export const flagsOf = (problem: Told | null): Finding[] =>
   })) ?? [];
 
 export function useReview(automationId: string | undefined) {
-  const [details, setTold] = useState<Told | null>(null);
+  const [result, setResult] = useState<ReviewResult | null>(null);
   const [of, setOf] = useState<unknown>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -35,7 +35,7 @@ export function useReview(automationId: string | undefined) {
         ...(automationId ? { automation_id: automationId } : {}),
       };
       const { data } = await client.POST("/api/v1/reviews", { body });
-      setTold(data ?? null);
+      setResult(data ?? null);
       setOf(definition);
     } catch (error) {
       setProblem(error);
@@ -43,7 +43,7 @@ export function useReview(automationId: string | undefined) {
       setBusy(false);
     }
   };
-  return { told: details, of, problem, busy, ask };
+  return { result, of, problem, busy, ask };
 }
 
 type Props = {
@@ -55,12 +55,12 @@ type Props = {
 };
 
 const isSame = (one: Props, other: Props) =>
-  one.definition === other.definition && one.review.told === other.review.told &&
+  one.definition === other.definition && one.review.result === other.review.result &&
   one.review.busy === other.review.busy && one.review.problem === other.review.problem &&
   one.choose === other.choose;
 
 export const Review = memo(function Review({ review, definition, current, choose }: Props) {
-  const { told: details, of, problem, busy, ask } = review;
+  const { result, of, problem, busy, ask } = review;
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
@@ -72,13 +72,13 @@ export const Review = memo(function Review({ review, definition, current, choose
           loading={busy}
           onClick={() => void ask(current())}
         >
-          {details ? "Review again" : "Review it"}
+          {result ? "Review again" : "Review it"}
         </Button>
       </Group>
-      {busy ? <Slow words="Reading it …" /> : null}
+      {busy ? <SlowNote words="Reading it …" /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
-      {details
-        ? <Told {...{ told: details, definition, choose }} isOld={of !== definition} />
+      {result
+        ? <ReviewResult {...{ review: result, definition, choose }} isOld={of !== definition} />
         : (
           <Text size="sm" c="dimmed">
             What it does in plain words, what to watch out for, what a run costs, and everything it
@@ -89,17 +89,22 @@ export const Review = memo(function Review({ review, definition, current, choose
   );
 }, isSame);
 
-type ToldProps = { told: Told; isOld: boolean; definition: unknown; choose?: Choose };
+type ReviewDetailsProps = {
+  review: ReviewResult;
+  isOld: boolean;
+  definition: unknown;
+  choose?: Choose;
+};
 
-function Told({ told: problem, isOld, definition, choose }: ToldProps) {
+function ReviewResult({ review: problem, isOld, definition, choose }: ReviewDetailsProps) {
   const { review } = problem;
   return (
     <Stack gap="md">
       {isOld ? <Text size="sm" c="var(--busy)">You have changed it since this review.</Text> : null}
-      <Text size="sm">{visible(review.summary)}</Text>
-      {review.opinion ? <Text size="sm" c="dimmed">{visible(review.opinion)}</Text> : null}
+      <Text size="sm">{escapeInvisible(review.summary)}</Text>
+      {review.opinion ? <Text size="sm" c="dimmed">{escapeInvisible(review.opinion)}</Text> : null}
       {review.flags.length
-        ? <Flags told={problem} definition={definition} />
+        ? <Flags review={problem} definition={definition} />
         : <Text size="sm" c="dimmed">Nothing stands out.</Text>}
       <Stack gap={4}>
         <Title order={3} size="h6">Price</Title>
@@ -113,12 +118,12 @@ function Told({ told: problem, isOld, definition, choose }: ToldProps) {
           </Stack>
         )
         : null}
-      <Impact told={problem} />
+      <Impact review={problem} />
     </Stack>
   );
 }
 
-function Flags({ told: problem, definition }: { told: Told; definition: unknown }) {
+function Flags({ review: problem, definition }: { review: ReviewResult; definition: unknown }) {
   return (
     <Stack gap={6}>
       <Title order={3} size="h6">To look at</Title>
@@ -137,16 +142,18 @@ function Flags({ told: problem, definition }: { told: Told; definition: unknown 
             td="underline"
             onClick={() => focusPointer(pointer)}
           >
-            {visible(placeWords(definition, pointer))}
+            {escapeInvisible(describePointer(definition, pointer))}
           </Anchor>
-          <Text size="sm">{visible(text)} {suggestion ? visible(suggestion) : ""}</Text>
+          <Text size="sm">
+            {escapeInvisible(text)} {suggestion ? escapeInvisible(suggestion) : ""}
+          </Text>
         </Alert>
       ))}
     </Stack>
   );
 }
 
-function Impact({ told: problem }: { told: Told }) {
+function Impact({ review: problem }: { review: ReviewResult }) {
   const { grants, outside, secrets } = problem.review.impact;
   return (
     <Stack gap={6}>
@@ -170,8 +177,10 @@ function Impact({ told: problem }: { told: Told }) {
           <List size="sm">
             {grants.map((one) => (
               <List.Item key={one.capability + JSON.stringify(one.params)}>
-                {visible(one.label)}
-                {Object.entries(one.params).map(([name, bound]) => ` · ${boundWords(name, bound)}`)}
+                {escapeInvisible(one.label)}
+                {Object.entries(one.params).map(([name, bound]) =>
+                  ` · ${describeLimit(name, bound)}`
+                )}
                 {one.waits_for_person ? " · waits for a yes" : ""}
               </List.Item>
             ))}

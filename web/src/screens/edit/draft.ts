@@ -1,14 +1,14 @@
 // The unsaved draft, kept in sessionStorage, so that a reload or a wrong click loses nothing.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { same } from "../../form/pointers";
-import { keeping } from "../../kit/unsentInput";
+import { isEqualJson } from "../../form/pointers";
+import { openStorage } from "../../kit/unsentInput";
 
-type Kept = { definition: unknown };
+type StoredDraft = { definition: unknown };
 
-function read(text: string | null): Kept | null {
+function readDraft(text: string | null): StoredDraft | null {
   try {
-    return text ? JSON.parse(text) as Kept : null;
+    return text ? JSON.parse(text) as StoredDraft : null;
   } catch {
     return null;
   }
@@ -20,12 +20,12 @@ const PAUSE = 400;
 
 /** The draft, restored if there is one; `base` is the version to compare with. */
 export function useDraft(key: string, start: unknown) {
-  const place = useMemo(() => keeping(key), [key]);
-  const [kept] = useState(() => read(place.kept()));
-  const wasKept = kept !== null && !same(kept.definition, start);
+  const place = useMemo(() => openStorage(key), [key]);
+  const [kept] = useState(() => readDraft(place.kept()));
+  const wasKept = kept !== null && !isEqualJson(kept.definition, start);
   const [definition, setDefinition] = useState<unknown>(wasKept ? kept.definition : start);
   const [base, setBase] = useState<unknown>(start);
-  const isDirty = definition !== base && !same(definition, base);
+  const isDirty = definition !== base && !isEqualJson(definition, base);
   const latest = useRef({ definition, isDirty });
   latest.current = { definition, isDirty };
   useEffect(() => {

@@ -33,7 +33,11 @@ async function clashOf(automation_id: string): Promise<Clash> {
   };
 }
 
-async function put(automation_id: string, version: number, definition: Json): Promise<Saved> {
+async function saveVersion(
+  automation_id: string,
+  version: number,
+  definition: Json,
+): Promise<Saved> {
   const { data } = await client.PUT("/api/v1/automations/{automation_id}", {
     params: { path: { automation_id }, header: { "if-match": `"${version}"` } },
     body: definition,
@@ -52,7 +56,7 @@ export function useSaving(automationId: string | undefined) {
     setClash(null);
     try {
       const made = automationId
-        ? await put(automationId, version, definition)
+        ? await saveVersion(automationId, version, definition)
         : (await client.POST("/api/v1/automations", { body: definition })).data!;
       setSaved(made);
       void refresh("/api/v1/automations", "/api/v1/consents");

@@ -25,7 +25,7 @@ export function findingsOf(verdict: Schemas["Verdict"]): Finding[] {
   ];
 }
 
-export type Verdict = {
+export type Validation = {
   state: "asking" | "good" | "bad" | "unknown";
   findings: Finding[];
   grants: Schemas["GrantShape"][];
@@ -33,8 +33,8 @@ export type Verdict = {
   of: unknown;
 };
 
-export function useVerdict(definition: unknown): Verdict {
-  const [verdict, setVerdict] = useState<Verdict>({
+export function useValidation(definition: unknown): Validation {
+  const [verdict, setVerdict] = useState<Validation>({
     state: "asking",
     findings: NONE,
     grants: [],

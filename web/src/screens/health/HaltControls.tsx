@@ -4,10 +4,10 @@ import { Alert, Button, Checkbox, Group, Modal, Stack, Text, Textarea } from "@m
 import { OctagonPause } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
-import { haltedWords, heldWords, holdingIn, sinceWords } from "./healthText";
+import { describeHalted, describeHaltEffect, describeSince, haltsOfAutomation } from "./healthText";
 
 export type Halt = Answer<"list_halts">["halts"][number];
 
@@ -19,8 +19,8 @@ const refreshAll = () => refresh("/api/v1/halts", "/api/v1/automations", "/api/v
 export const useHalts = () => api.useQuery("get", "/api/v1/halts", {}, { refetchInterval: EVERY });
 
 export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
-  const { busy, act } = useAct();
-  const may = useMay("operator");
+  const { busy, act } = useAction();
+  const may = useHasRole("operator");
   const release = () =>
     act(async () => {
       const body = {
@@ -30,7 +30,7 @@ export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
       };
       const { data } = await client.POST("/api/v1/halts/release", { body });
       await refreshAll();
-      sayDone(data!.says);
+      notifyDone(data!.says);
     });
   // A workspace cannot release a halt that an administrator set for all workspaces.
   return may && !halt.everywhere
@@ -39,7 +39,7 @@ export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
         variant="default"
         size={size}
         flex="none"
-        aria-label={`Release ${haltedWords(halt)}`}
+        aria-label={`Release ${describeHalted(halt)}`}
         loading={busy}
         onClick={release}
       >
@@ -49,17 +49,17 @@ export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
     : null;
 }
 
-export function Held({ halt }: { halt: Halt }) {
+export function HaltBanner({ halt }: { halt: Halt }) {
   return (
     <Alert
       color="red"
       variant="light"
       mb="md"
       icon={<OctagonPause size={16} />}
-      title={<span className="wrap-anywhere">{sinceWords(halt)}</span>}
+      title={<span className="wrap-anywhere">{describeSince(halt)}</span>}
     >
       <Text size="sm" className="wrap-anywhere">Because: {halt.reason}</Text>
-      <Text size="sm">{heldWords(halt)}</Text>
+      <Text size="sm">{describeHaltEffect(halt)}</Text>
       <Group mt="xs">
         <ReleaseButton halt={halt} size="compact-sm" />
       </Group>
@@ -68,17 +68,17 @@ export function Held({ halt }: { halt: Halt }) {
 }
 
 /** Halts of one automation or its recipe; the shell shows those of the workspace. */
-export function HeldAutomation({ id, reason }: { id: string; reason: string | null }) {
+export function AutomationHaltBanner({ id, reason }: { id: string; reason: string | null }) {
   const { data } = useHalts();
-  const holding = holdingIn(data?.halts ?? [], id, reason);
-  return <>{holding.map((one) => <Held key={one.halt_id} halt={one} />)}</>;
+  const holding = haltsOfAutomation(data?.halts ?? [], id, reason);
+  return <>{holding.map((one) => <HaltBanner key={one.halt_id} halt={one} />)}</>;
 }
 
 /** The banner on every screen while the workspace is halted. */
-export default function HeldWorkspace() {
+export default function WorkspaceHaltBanner() {
   const { data } = useHalts();
   const whole = data?.halts.find((one) => one.scope === "workspace");
-  return whole ? <Held halt={whole} /> : null;
+  return whole ? <HaltBanner halt={whole} /> : null;
 }
 
 type Halted = { id: string; name: string };
@@ -97,7 +97,7 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
     try {
       const { data } = await client.POST("/api/v1/halts", { body: { ...named, reason, cancel } });
       close();
-      sayDone(data!.says);
+      notifyDone(data!.says);
       await refreshAll();
     } catch (refusal) {
       setProblem(refusal);

@@ -5,26 +5,26 @@ import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, CircleX } from "lucide-react";
 import { api, client } from "../../api/client";
 import { useConnected } from "../../api/live";
-import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { CopyAs, CopyButton } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
-import { plain, visible } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 import { useHalts } from "./HaltControls";
 import { Halts, Workers } from "./Operations";
 import {
   haltsPart,
-  healthIn,
+  metricParts,
   type Numbers,
-  numbersIn,
+  parseHealth,
+  parseMetrics,
   type Part,
-  partsIn,
   partsOf,
   report,
+  sandboxPart,
   type Tone,
   verdict,
   versionIn,
-  wallsPart,
 } from "./healthText";
 
 const EVERY = 10_000;
@@ -39,16 +39,16 @@ export default function Health() {
     refetchInterval: EVERY,
     retry: false,
   });
-  const walls = api.useQuery("get", "/api/v1/health/scripts", {}, { staleTime: Infinity });
+  const sandbox = api.useQuery("get", "/api/v1/health/scripts", {}, { staleTime: Infinity });
   const numbers = useNumbers();
   const halts = useHalts();
   const live = useConnected();
-  const health = healthIn(asked.data, asked.error);
+  const health = parseHealth(asked.data, asked.error);
   const parts: Part[] = [
     ...(health ? partsOf(health) : []),
-    ...(numbers.data ? partsIn(numbers.data) : []),
+    ...(numbers.data ? metricParts(numbers.data) : []),
     ...(halts.data?.halts.length ? [haltsPart(halts.data.halts)] : []),
-    ...(walls.data ? [wallsPart(walls.data)] : []),
+    ...(sandbox.data ? [sandboxPart(sandbox.data)] : []),
     {
       name: "Live stream of this tab",
       tone: live ? "ok" : "warning",
@@ -82,10 +82,10 @@ export default function Health() {
           </>
         }
       />
-      <Asked of={{ ...asked, data: health ?? undefined } as never}>
+      <QueryResult of={{ ...asked, data: health ?? undefined } as never}>
         {() => (
           <Stack>
-            <Verdict parts={parts} />
+            <HealthVerdict parts={parts} />
             <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
               {parts.map((one) => <PartCard key={one.name} part={one} />)}
             </SimpleGrid>
@@ -93,11 +93,11 @@ export default function Health() {
             {numbers.error ? <ProblemNote problem={numbers.error} /> : null}
             {numbers.data ? <LastHour numbers={numbers.data} /> : null}
             <Workers />
-            {walls.data ? <WallList walls={walls.data.walls} /> : null}
-            <Keeping />
+            {sandbox.data ? <SandboxLayers layers={sandbox.data.walls} /> : null}
+            <BackupNote />
           </Stack>
         )}
-      </Asked>
+      </QueryResult>
     </>
   );
 }
@@ -108,12 +108,12 @@ function useNumbers() {
     refetchInterval: EVERY,
     queryFn: async () => {
       const { data } = await client.GET("/api/v1/metrics", { parseAs: "text" });
-      return numbersIn(data ?? "");
+      return parseMetrics(data ?? "");
     },
   });
 }
 
-function Verdict({ parts }: { parts: Part[] }) {
+function HealthVerdict({ parts }: { parts: Part[] }) {
   const { tone, words: text } = verdict(parts);
   const { icon: Icon, color } = LOOKS[tone];
   return (
@@ -137,7 +137,7 @@ function PartCard({ part }: { part: Part }) {
           <Icon size={16} role="img" aria-label={text} />
         </ThemeIcon>
         <div style={{ minWidth: 0 }}>
-          <Text fw={600}>{visible(part.name)}</Text>
+          <Text fw={600}>{escapeInvisible(part.name)}</Text>
           <Text size="sm" c="dimmed" className="wrap-anywhere">{part.words}</Text>
           {part.advice ? <Text size="sm" mt={4}>{part.advice}</Text> : null}
         </div>
@@ -162,7 +162,7 @@ function LastHour({ numbers }: { numbers: Numbers }) {
             <Text fz={22} fw={650} className="numbers">
               {runs.toLocaleString("en")}
             </Text>
-            <Text size="sm" c="dimmed">{plain(status)}</Text>
+            <Text size="sm" c="dimmed">{humanize(status)}</Text>
           </div>
         ))}
       </Group>
@@ -170,7 +170,7 @@ function LastHour({ numbers }: { numbers: Numbers }) {
   );
 }
 
-function WallList({ walls }: { walls: string[] }) {
+function SandboxLayers({ layers: walls }: { layers: string[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h4" mb="sm">What stands between a script and the machine</Title>
@@ -182,8 +182,8 @@ function WallList({ walls }: { walls: string[] }) {
 }
 
 /** The server cannot know when the last backup was made; it describes what a backup includes. */
-function Keeping() {
-  const may = useMay("admin");
+function BackupNote() {
+  const may = useHasRole("admin");
   if (!may) return null;
   return (
     <Card withBorder radius="lg" p="lg">

@@ -16,14 +16,14 @@ import {
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole, useSession } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
-import { Moment } from "../../kit/Timestamp";
-import { count, span, visible } from "../../kit/format";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
 import { type Halt, HaltModal, ReleaseButton, useHalts } from "./HaltControls";
-import { haltedWords } from "./healthText";
+import { describeHalted } from "./healthText";
 
 type Worker = Answer<"admin_list_workers">["workers"][number];
 type Queue = Answer<"admin_list_workers">["queues"][number];
@@ -34,7 +34,7 @@ const WORKERS = "/api/v1/admin/workers";
 export function Halts() {
   const asked = useHalts();
   const problem: unknown = asked.error;
-  const may = useMay("operator");
+  const may = useHasRole("operator");
   const halts = asked.data?.halts ?? [];
   const whole = halts.some((one) => one.scope === "workspace");
   return (
@@ -74,15 +74,15 @@ function HaltRow({ halt }: { halt: Halt }) {
           {halt.automation_id
             ? (
               <Anchor component={Link} to={`/automations/${halt.automation_id}`} inherit>
-                {haltedWords(halt)}
+                {describeHalted(halt)}
               </Anchor>
             )
-            : haltedWords(halt)}
+            : describeHalted(halt)}
         </Text>
         <Text size="sm" className="wrap-anywhere">{halt.reason}</Text>
         <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
-          <Moment at={halt.halted_at} />
-          {halt.halted_by ? ` by ${halt.halted_by}` : ""} · {count(halt.held, "run")} held
+          <Timestamp at={halt.halted_at} />
+          {halt.halted_by ? ` by ${halt.halted_by}` : ""} · {formatCount(halt.held, "run")} held
           {halt.under_way ? ` · ${halt.under_way} not stopped yet` : ""}
         </Text>
       </div>
@@ -93,7 +93,7 @@ function HaltRow({ halt }: { halt: Halt }) {
 
 /** For administrators of the installation: workers belong to no workspace. */
 export function Workers() {
-  const who = useWho();
+  const who = useSession();
   return who.user.administrator ? <Fleet /> : null;
 }
 
@@ -143,14 +143,14 @@ function WorkerList({ workers }: { workers: Worker[] }) {
         <Table.Tbody>
           {workers.map((one) => (
             <Table.Tr key={one.worker_id}>
-              <Table.Td className="wrap-anywhere">{visible(one.name)}</Table.Td>
+              <Table.Td className="wrap-anywhere">{escapeInvisible(one.name)}</Table.Td>
               <Table.Td>{one.queues.join(", ")}</Table.Td>
               <Table.Td className="numbers">{one.in_flight} of {one.slots}</Table.Td>
               <Table.Td>
-                <Moment at={one.started_at} />
+                <Timestamp at={one.started_at} />
               </Table.Td>
               <Table.Td ta="right">
-                {one.drain_at ? <Leaving /> : <Drain name={one.name} />}
+                {one.drain_at ? <DrainingNote /> : <Drain name={one.name} />}
               </Table.Td>
             </Table.Tr>
           ))}
@@ -160,7 +160,7 @@ function WorkerList({ workers }: { workers: Worker[] }) {
   );
 }
 
-function Leaving() {
+function DrainingNote() {
   return (
     <Tooltip label="It takes nothing new, and leaves when what it has is done or handed back.">
       <Badge color="yellow" variant="light" radius="sm" tt="none" miw="fit-content">
@@ -172,7 +172,7 @@ function Leaving() {
 
 function Drain({ name }: { name: string }) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const drain = async () => {
     const sure = await confirm({
       title: `Drain the worker ${name}?`,
@@ -186,7 +186,7 @@ function Drain({ name }: { name: string }) {
     await act(async () => {
       const { data } = await client.POST(`${WORKERS}/drain`, { body: { worker: name } });
       await refresh(WORKERS);
-      sayDone(data!.says);
+      notifyDone(data!.says);
     });
   };
   return (
@@ -219,7 +219,7 @@ function QueueList({ queues }: { queues: Queue[] }) {
               <Table.Td>{one.queue}</Table.Td>
               <Table.Td className="numbers">{one.due_runs.toLocaleString("en")}</Table.Td>
               <Table.Td className="numbers">
-                {one.due_runs ? span(one.oldest_seconds) : "—"}
+                {one.due_runs ? formatDuration(one.oldest_seconds) : "—"}
               </Table.Td>
               <Table.Td className="numbers">{one.in_flight.toLocaleString("en")}</Table.Td>
               <Table.Td className="numbers">{one.held_runs.toLocaleString("en")}</Table.Td>

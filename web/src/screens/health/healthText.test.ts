@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { Problem } from "../../api/problem";
 import {
-  haltedWords,
+  describeHalted,
+  describeHaltEffect,
+  describeSince,
+  haltsOfAutomation,
   haltsPart,
-  healthIn,
-  heldWords,
-  holdingIn,
-  numbersIn,
-  partsIn,
+  metricParts,
+  parseHealth,
+  parseMetrics,
   partsOf,
   report,
-  sinceWords,
   verdict,
   versionIn,
 } from "./healthText";
@@ -25,10 +25,10 @@ mainspring_info{version="1.2.3"} 1
 `;
 
 test("the numbers of the server become parts with advice where it is needed", () => {
-  const numbers = numbersIn(METRICS);
+  const numbers = parseMetrics(METRICS);
   expect(numbers.get('runs{status="failed"}')).toBe(2);
   expect(versionIn(numbers)).toBe("1.2.3");
-  const [queue, disk] = partsIn(numbers);
+  const [queue, disk] = metricParts(numbers);
   expect(queue).toMatchObject({
     tone: "warning",
     words: "3 runs due, the oldest for 1 min 30 s.",
@@ -40,7 +40,9 @@ test("the numbers of the server become parts with advice where it is needed", ()
 
 test("pending runs that are not due are not denied", () => {
   const words = (pending: number) =>
-    partsIn(numbersIn(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`))[0]
+    metricParts(
+      parseMetrics(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`),
+    )[0]
       ?.words;
   expect(words(0)).toBe("No run waits for a worker.");
   expect(words(3)).toBe(
@@ -51,18 +53,18 @@ test("pending runs that are not due are not denied", () => {
 
 test("a red answer is still read, and no answer at all is red", () => {
   const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
-  const parts = partsOf(healthIn(undefined, new Problem(503, red as never))!);
+  const parts = partsOf(parseHealth(undefined, new Problem(503, red as never))!);
   expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", words: "None." });
   expect(parts[0]!.advice).toContain("mainspring worker");
-  expect(healthIn(undefined, new Problem(0, null))!.status).toBe("down");
-  expect(healthIn(undefined, null)).toBeNull();
+  expect(parseHealth(undefined, new Problem(0, null))!.status).toBe("down");
+  expect(parseHealth(undefined, null)).toBeNull();
 });
 
 test("a halt is called by what stands still", () => {
-  expect(haltedWords({ scope: "workspace", everywhere: false })).toBe("The whole workspace");
-  expect(haltedWords({ scope: "automation", automation: "Digest", everywhere: false }))
+  expect(describeHalted({ scope: "workspace", everywhere: false })).toBe("The whole workspace");
+  expect(describeHalted({ scope: "automation", automation: "Digest", everywhere: false }))
     .toBe("Digest");
-  expect(haltedWords({ scope: "recipe", recipe: "digest", everywhere: true }))
+  expect(describeHalted({ scope: "recipe", recipe: "digest", everywhere: true }))
     .toBe("The recipe digest, in every workspace");
 });
 
@@ -75,12 +77,16 @@ test("a banner says since when, by whom, and what is held", () => {
     halted_by: "ada@example.com",
     reason: "It writes to the wrong list.",
   };
-  expect(sinceWords(halt)).toMatch(/^Held since .*2026.* by ada@example\.com$/);
-  expect(sinceWords({ ...halt, scope: "workspace", halted_by: null }))
+  expect(describeSince(halt)).toMatch(/^Held since .*2026.* by ada@example\.com$/);
+  expect(describeSince({ ...halt, scope: "workspace", halted_by: null }))
     .toMatch(/^The whole workspace: held since [^b]*$/);
   const held = { held: 2, under_way: 1, everywhere: true };
-  expect(heldWords(held)).toMatch(/^2 runs held\. 1 run not stopped yet\. .*An administrator/);
-  expect(heldWords({ held: 0, under_way: 0, everywhere: false })).toMatch(/^No run is held yet\./);
+  expect(describeHaltEffect(held)).toMatch(
+    /^2 runs held\. 1 run not stopped yet\. .*An administrator/,
+  );
+  expect(describeHaltEffect({ held: 0, under_way: 0, everywhere: false })).toMatch(
+    /^No run is held yet\./,
+  );
 
   const whole = { scope: "workspace", reason: "Night.", everywhere: false };
   expect(haltsPart([halt]).words).toBe("1 halt stands.");
@@ -89,7 +95,7 @@ test("a banner says since when, by whom, and what is held", () => {
   const recipe = { scope: "recipe", reason: "Its mails are wrong." };
   const others = { scope: "automation", automation_id: "a2", reason: "Another." };
   const all = [halt, whole, recipe, others];
-  expect(holdingIn(all, "a1", halt.reason)).toEqual([halt]);
-  expect(holdingIn(all, "a3", recipe.reason)).toEqual([recipe]);
-  expect(holdingIn(all, "a3", whole.reason)).toEqual([]);
+  expect(haltsOfAutomation(all, "a1", halt.reason)).toEqual([halt]);
+  expect(haltsOfAutomation(all, "a3", recipe.reason)).toEqual([recipe]);
+  expect(haltsOfAutomation(all, "a3", whole.reason)).toEqual([]);
 });

@@ -2,16 +2,16 @@
 
 import { Problem } from "../../api/problem";
 import type { Schemas } from "../../api/client";
-import { count, moment, span } from "../../kit/format";
+import { formatCount, formatDateTime, formatDuration } from "../../kit/format";
 
 export type HealthAnswer = Schemas["HealthAnswer"];
 export type Tone = "ok" | "warning" | "failed";
 export type Part = { name: string; tone: Tone; words: string; advice?: string };
 
 /** A failing health check is an error response with the same shape. */
-export function healthIn(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
+export function parseHealth(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
   if (problem instanceof Problem) {
-    const details = problem.told as unknown as Partial<HealthAnswer> | null;
+    const details = problem.document as unknown as Partial<HealthAnswer> | null;
     if (Array.isArray(details?.checks)) return details as HealthAnswer;
     return { status: "down", checks: [{ name: "server", ok: false, detail: problem.message }] };
   }
@@ -21,7 +21,7 @@ export function healthIn(data: HealthAnswer | undefined, problem: unknown): Heal
 export type Numbers = ReadonlyMap<string, number>;
 
 /** The Prometheus samples: `name{label="x"} 3`, keyed by name and labels. */
-export function numbersIn(text: string): Numbers {
+export function parseMetrics(text: string): Numbers {
   const found = new Map<string, number>();
   for (const line of text.split("\n")) {
     const read = /^(mainspring_[a-z_]+(?:\{[^}]*\})?) (\S+)$/.exec(line);
@@ -70,7 +70,7 @@ const FULL = 0.05;
 const GB = 1e9;
 
 /** The queue, the disk and the database latency, as far as the metrics show them. */
-export function partsIn(numbers: Numbers): Part[] {
+export function metricParts(numbers: Numbers): Part[] {
   const parts: Part[] = [];
   const due = numbers.get("due_runs");
   const oldest = numbers.get("oldest_due_run_seconds") ?? 0;
@@ -80,7 +80,7 @@ export function partsIn(numbers: Numbers): Part[] {
       name: "Queue",
       tone: late ? "warning" : "ok",
       words: due
-        ? `${count(due, "run")} due, the oldest for ${span(oldest)}.`
+        ? `${formatCount(due, "run")} due, the oldest for ${formatDuration(oldest)}.`
         : pendingWords(numbers.get('runs{status="pending"}') ?? 0),
       advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
     });
@@ -90,23 +90,23 @@ export function partsIn(numbers: Numbers): Part[] {
     parts.push({
       name: "Answers of the database",
       tone: took > 1 ? "warning" : "ok",
-      words: `The last look took ${span(took)}.`,
+      words: `The last look took ${formatDuration(took)}.`,
       advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
     });
   }
-  const disk = diskIn(numbers);
+  const disk = diskPart(numbers);
   return disk ? [...parts, disk] : parts;
 }
 
 /** Pending runs that are not due do not wait for a worker. */
 const pendingWords = (pending: number): string =>
   pending
-    ? `No worker is missing. ${count(pending, "pending run")} of this workspace ${
+    ? `No worker is missing. ${formatCount(pending, "pending run")} of this workspace ${
       pending === 1 ? "waits" : "wait"
     } for an earlier run of the same automation, or for a halt to be released.`
     : "No run waits for a worker.";
 
-function diskIn(numbers: Numbers): Part | null {
+function diskPart(numbers: Numbers): Part | null {
   const all = numbers.get("disk_bytes");
   const free = numbers.get("disk_free_bytes");
   if (!all || free === undefined) return null;
@@ -121,15 +121,15 @@ function diskIn(numbers: Numbers): Part | null {
   };
 }
 
-export type Walls = Schemas["WallsAnswer"];
+export type SandboxState = Schemas["WallsAnswer"];
 
-export const wallsPart = (walls: Walls): Part => ({
+export const sandboxPart = (sandbox: SandboxState): Part => ({
   name: "Walls round scripts",
-  tone: walls.warnings.length ? "warning" : "ok",
-  words: walls.strong
+  tone: sandbox.warnings.length ? "warning" : "ok",
+  words: sandbox.strong
     ? "A hole in the script runner alone would give a script nothing."
     : "Scripts are held by fewer walls than they could be.",
-  advice: walls.warnings.join(" ") || undefined,
+  advice: sandbox.warnings.join(" ") || undefined,
 });
 
 export function verdict(parts: Part[]): { tone: Tone; words: string } {
@@ -144,7 +144,7 @@ export function verdict(parts: Part[]): { tone: Tone; words: string } {
   if (warned.length) {
     return {
       tone: "warning",
-      words: `Works, with ${count(warned.length, "thing")} to look at`,
+      words: `Works, with ${formatCount(warned.length, "thing")} to look at`,
     };
   }
   return { tone: "ok", words: "All of it works" };
@@ -166,7 +166,7 @@ type Named = {
 };
 
 /** The name of what a halt covers. */
-export function haltedWords(halt: Named): string {
+export function describeHalted(halt: Named): string {
   if (halt.scope === "workspace") return "The whole workspace";
   if (halt.scope === "automation") return halt.automation ?? "An automation";
   return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
@@ -178,23 +178,27 @@ export const haltsPart = (halts: readonly Named[]): Part => ({
   tone: "warning",
   words: halts.some((one) => one.scope === "workspace")
     ? "The whole workspace stands still."
-    : `${count(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
+    : `${formatCount(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
   advice: "What is held goes on when it is released, below.",
 });
 
 /** Since when it is halted and by whom; for an automation without its name. */
-export function sinceWords(
+export function describeSince(
   halt: Named & { halted_at: string; halted_by?: string | null },
 ): string {
-  const since = `since ${moment(halt.halted_at)}${halt.halted_by ? ` by ${halt.halted_by}` : ""}`;
-  return halt.scope === "automation" ? `Held ${since}` : `${haltedWords(halt)}: held ${since}`;
+  const since = `since ${formatDateTime(halt.halted_at)}${
+    halt.halted_by ? ` by ${halt.halted_by}` : ""
+  }`;
+  return halt.scope === "automation" ? `Held ${since}` : `${describeHalted(halt)}: held ${since}`;
 }
 
 /** How much is halted so far. */
-export function heldWords(halt: { held: number; under_way: number; everywhere: boolean }): string {
+export function describeHaltEffect(
+  halt: { held: number; under_way: number; everywhere: boolean },
+): string {
   return [
-    halt.held ? `${count(halt.held, "run")} held.` : "No run is held yet.",
-    halt.under_way ? `${count(halt.under_way, "run")} not stopped yet.` : "",
+    halt.held ? `${formatCount(halt.held, "run")} held.` : "No run is held yet.",
+    halt.under_way ? `${formatCount(halt.under_way, "run")} not stopped yet.` : "",
     "Whatever fires is held as well, until it is released.",
     halt.everywhere ? "An administrator releases it." : "",
   ].filter(Boolean).join(" ");
@@ -206,7 +210,7 @@ export function heldWords(halt: { held: number; under_way: number; everywhere: b
  * Only the server knows which recipe it came with: it returns the reason of the oldest halt that
  * applies.
  */
-export function holdingIn<
+export function haltsOfAutomation<
   Halt extends { scope: string; automation_id?: string | null; reason: string },
 >(
   halts: readonly Halt[],

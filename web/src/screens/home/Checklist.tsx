@@ -13,10 +13,10 @@ import {
 } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Check, Circle } from "lucide-react";
-import { useWho } from "../../api/session";
+import { useSession } from "../../api/session";
 import { noteLooked } from "./firstSteps";
 import type { Task } from "./homeSummary";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type Props = { tasks: Task[]; wide?: boolean; onHide?: () => void };
 
@@ -63,7 +63,7 @@ export function Checklist({ tasks, wide, onHide }: Props) {
 }
 
 function Step({ task }: { task: Task }) {
-  const { workspace } = useWho();
+  const { workspace } = useSession();
   const note = () => task.to === "/inbox" && noteLooked(workspace.id);
   return (
     <Group component="li" gap="sm" wrap="nowrap" align="flex-start">
@@ -79,10 +79,10 @@ function Step({ task }: { task: Task }) {
       </ThemeIcon>
       <div>
         {task.done
-          ? <Text size="sm" c="dimmed" td="line-through">{visible(task.label)}</Text>
+          ? <Text size="sm" c="dimmed" td="line-through">{escapeInvisible(task.label)}</Text>
           : (
             <Anchor component={Link} to={task.to} size="sm" fw={600} onClick={note}>
-              {visible(task.label)}
+              {escapeInvisible(task.label)}
             </Anchor>
           )}
         {task.done ? null : <Text size="sm" c="dimmed">{task.words}</Text>}

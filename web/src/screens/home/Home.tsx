@@ -5,8 +5,8 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { isUnnamed, useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
+import { isUnnamed, useHasRole, useSession } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Checklist } from "./Checklist";
@@ -23,13 +23,13 @@ export default function Home() {
   });
   const runs = api.useQuery("get", "/api/v1/runs", { params: { query: { limit: MANY } } });
   return (
-    <Asked of={automations} lines={6}>
+    <QueryResult of={automations} lines={6}>
       {(made) => (
-        <Asked of={runs} lines={6}>
+        <QueryResult of={runs} lines={6}>
           {(ran) => <Known automations={made.items} runs={ran.items} />}
-        </Asked>
+        </QueryResult>
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -43,7 +43,7 @@ function useConnectedOnce(): boolean {
 }
 
 function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }) {
-  const who = useWho();
+  const who = useSession();
   const connected = useConnectedOnce();
   const tasks = tasksOf({
     named: !isUnnamed(who.user) && who.user.has_password,
@@ -52,7 +52,7 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
     looked: hasLooked(who.workspace.id),
     connected,
   });
-  const mayWrite = useMay("editor");
+  const mayWrite = useHasRole("editor");
   const name = isUnnamed(who.user) ? "" : who.user.name || who.user.email;
   if (mayWrite && automations.length === 0) {
     return (
@@ -108,8 +108,8 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
 
 /** The remaining first steps, until they are done or dismissed. */
 function FirstSteps({ tasks }: { tasks: Task[] }) {
-  const { workspace } = useWho();
-  const mayWrite = useMay("editor");
+  const { workspace } = useSession();
+  const mayWrite = useHasRole("editor");
   const [hidden, setHidden] = useState(() => isHidden(workspace.id));
   if (!mayWrite || hidden || tasks.every((one) => one.done)) return null;
   const close = () => {

@@ -6,11 +6,19 @@ import { Link } from "@tanstack/react-router";
 import { ArrowUpCircle, CircleCheck } from "lucide-react";
 import type { ReactNode } from "react";
 import { api } from "../../api/client";
-import { useWho } from "../../api/session";
-import { Moment } from "../../kit/Timestamp";
+import { useSession } from "../../api/session";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { count, outcomeWords, plain, runAt, runStatus, usd, visible } from "../../kit/format";
-import { useWaiting } from "../../shell/useWaitingCount";
+import {
+  describeOutcome,
+  escapeInvisible,
+  formatCount,
+  formatUsd,
+  humanize,
+  runAt,
+  runStatus,
+} from "../../kit/format";
+import { useWaitingCount } from "../../shell/useWaitingCount";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
 import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./homeSummary";
 
@@ -27,7 +35,7 @@ export function Overview({ automations, runs }: { automations: Automation[]; run
         <Grid.Col span={{ base: 12, lg: 4 }}>
           <Stack>
             <Next automations={automations} />
-            <Money />
+            <CostPart />
             <Upgrades />
           </Stack>
         </Grid.Col>
@@ -56,7 +64,7 @@ const KINDS = [
 ] as const;
 
 function Waiting() {
-  const waiting = useWaiting();
+  const waiting = useWaitingCount();
   if (!KINDS.some(({ name }) => waiting[name])) {
     return (
       <Card withBorder radius="lg" p="md">
@@ -112,14 +120,14 @@ function Ran({ runs }: { runs: Run[] }) {
         >
           <Group justify="space-between" py="xs" px={4} wrap="nowrap" gap="sm">
             <div style={{ minWidth: 0 }}>
-              <Text size="sm" fw={600} truncate>{visible(run.automation)}</Text>
+              <Text size="sm" fw={600} truncate>{escapeInvisible(run.automation)}</Text>
               <Text size="sm" c="dimmed" truncate>
-                {run.outcome ? outcomeWords(run.outcome) : plain(run.reason ?? run.status)}
+                {run.outcome ? describeOutcome(run.outcome) : humanize(run.reason ?? run.status)}
               </Text>
             </div>
             <Group gap="sm" wrap="nowrap">
               <Status value={runStatus(run)} />
-              <Moment at={runAt(run)} />
+              <Timestamp at={runAt(run)} />
             </Group>
           </Group>
         </Link>
@@ -140,9 +148,9 @@ function Next({ automations }: { automations: Automation[] }) {
         {due.slice(0, MOST).map((one) => (
           <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
             <Anchor component={Link} to={`/automations/${one.id}`} size="sm" truncate>
-              {visible(one.name)}
+              {escapeInvisible(one.name)}
             </Anchor>
-            <Moment at={one.next_due_at} />
+            <Timestamp at={one.next_due_at} />
           </Group>
         ))}
       </Stack>
@@ -150,8 +158,8 @@ function Next({ automations }: { automations: Automation[] }) {
   );
 }
 
-function Money() {
-  const { workspace } = useWho();
+function CostPart() {
+  const { workspace } = useSession();
   const query = rangeOf("month");
   const usage = api.useQuery("get", "/api/v1/usage", { params: { query } });
   const cap = workspace.cost_cap_daily_usd;
@@ -167,10 +175,12 @@ function Money() {
       }
     >
       <Text fz={26} fw={650} className="numbers">
-        {usage.data ? usd(usage.data.total.cost_usd) : "…"}
+        {usage.data ? formatUsd(usage.data.total.cost_usd) : "…"}
       </Text>
       <Text size="sm" c="dimmed" mb={cap === null ? 0 : "xs"}>
-        {cap === null ? `${usd(today)} today, no daily cap` : `${usd(today)} of ${usd(cap)} today`}
+        {cap === null
+          ? `${formatUsd(today)} today, no daily cap`
+          : `${formatUsd(today)} of ${formatUsd(cap)} today`}
       </Text>
       {cap === null ? null : <Progress value={share} aria-label={`${share} % of today's cap`} />}
     </Part>
@@ -184,7 +194,7 @@ function Upgrades() {
   return (
     <Part title="Newer in the codex">
       <Text size="sm" c="dimmed" mb="xs">
-        {count(older.length, "installed recipe")} can be brought up to date.
+        {formatCount(older.length, "installed recipe")} can be brought up to date.
       </Text>
       <Stack gap="xs">
         {older.slice(0, MOST).map((one) => (
@@ -196,7 +206,7 @@ function Upgrades() {
               size="sm"
               truncate
             >
-              {visible(one.name)} → {one.latest_version}
+              {escapeInvisible(one.name)} → {one.latest_version}
             </Anchor>
           </Group>
         ))}

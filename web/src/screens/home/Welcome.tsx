@@ -20,7 +20,7 @@ import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { api } from "../../api/client";
 import { Checklist } from "./Checklist";
 import type { Task } from "./homeSummary";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 const IDEAS = [
   "Every weekday at 9 remind me to plan the day",
@@ -41,7 +41,7 @@ export function Welcome({ tasks }: { tasks: Task[] }) {
     <Grid gap="md">
       <Grid.Col span={{ base: 12, lg: 8 }}>
         <Stack>
-          <Words />
+          <DescriptionBox />
           <Starters />
         </Stack>
       </Grid.Col>
@@ -55,7 +55,7 @@ export function Welcome({ tasks }: { tasks: Task[] }) {
   );
 }
 
-function Words() {
+function DescriptionBox() {
   const navigate = useNavigate();
   const [text, setWords] = useState("");
   const go = () =>
@@ -175,7 +175,7 @@ function Starters() {
               <ThemeIcon variant="light" radius="md" size={32}>
                 <Icon size={18} aria-hidden />
               </ThemeIcon>
-              <Text fw={600}>{visible(recipe.name)}</Text>
+              <Text fw={600}>{escapeInvisible(recipe.name)}</Text>
               <Badge variant="light" color="gray" tt="none">{recipe.category}</Badge>
             </Group>
             <Text size="sm" c="dimmed">{recipe.description_excerpt}</Text>

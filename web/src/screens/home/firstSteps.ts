@@ -3,7 +3,7 @@
 const LOOKED = "mainspring.looked-into-inbox";
 const HIDDEN = "mainspring.first-steps-hidden";
 
-function kept(key: string): boolean {
+function readFlag(key: string): boolean {
   try {
     return localStorage.getItem(key) !== null;
   } catch {
@@ -11,7 +11,7 @@ function kept(key: string): boolean {
   }
 }
 
-function keep(key: string): void {
+function writeFlag(key: string): void {
   try {
     localStorage.setItem(key, "1");
   } catch {
@@ -19,7 +19,7 @@ function keep(key: string): void {
   }
 }
 
-export const hasLooked = (workspace: string) => kept(`${LOOKED}.${workspace}`);
-export const noteLooked = (workspace: string) => keep(`${LOOKED}.${workspace}`);
-export const isHidden = (workspace: string) => kept(`${HIDDEN}.${workspace}`);
-export const hide = (workspace: string) => keep(`${HIDDEN}.${workspace}`);
+export const hasLooked = (workspace: string) => readFlag(`${LOOKED}.${workspace}`);
+export const noteLooked = (workspace: string) => writeFlag(`${LOOKED}.${workspace}`);
+export const isHidden = (workspace: string) => readFlag(`${HIDDEN}.${workspace}`);
+export const hide = (workspace: string) => writeFlag(`${HIDDEN}.${workspace}`);

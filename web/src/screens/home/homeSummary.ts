@@ -1,7 +1,7 @@
 // The data of the home screen: a summary of runs, the next runs today, and the setup progress.
 
 import type { Schemas } from "../../api/client";
-import { count, outcomeWords, plain } from "../../kit/format";
+import { describeOutcome, formatCount, humanize } from "../../kit/format";
 
 export type Run = Schemas["RunSummary"];
 export type Automation = Schemas["AutomationSummary"];
@@ -24,12 +24,12 @@ export const failuresFirst = (runs: Run[]): Run[] =>
 export function summary(runs: Run[]): string {
   const counts = new Map<string, number>();
   for (const run of runs) {
-    const text = run.outcome ? outcomeWords(run.outcome) : plain(run.status);
+    const text = run.outcome ? describeOutcome(run.outcome) : humanize(run.status);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const parts = [...counts].sort((one, other) => other[1] - one[1])
     .map(([text, number]) => `${number.toLocaleString("en")} ${text}`);
-  return `${count(runs.length, "run")}: ${parts.join(", ")}`;
+  return `${formatCount(runs.length, "run")}: ${parts.join(", ")}`;
 }
 
 /** What is due until midnight in the user's time zone, the soonest first. */

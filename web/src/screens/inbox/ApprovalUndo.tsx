@@ -3,18 +3,18 @@
 import { Button, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useEffect, useState } from "react";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import {
-  desk,
-  guardLeaving,
-  type Held,
+  approvalQueue,
+  type ApprovalRequest,
+  type DelayedApproval,
   HOLD_MS,
   type Outcome,
   secondsLeft,
-  type Sending,
-  useHeld,
+  useDelayedApprovals,
+  warnBeforeUnload,
 } from "./delayedApprovals";
-import { deedOf } from "./keys";
+import { keyAction } from "./keys";
 
 const TONES = { good: "teal", bad: "red", doubt: "yellow" } as const;
 const SHOWN_MS = 8000;
@@ -25,29 +25,29 @@ let guarded = false;
 function guard() {
   if (guarded) return;
   guarded = true;
-  guardLeaving(globalThis as unknown as Window);
+  warnBeforeUnload(globalThis as unknown as Window);
   addEventListener("keydown", (event) => {
-    if (deedOf(event) === "undo") undo();
+    if (keyAction(event) === "undo") undo();
   });
 }
 
 /** Approves after the undo period. False: it is already in progress. */
-export function approve(sending: Sending): boolean {
+export function approve(sending: ApprovalRequest): boolean {
   guard();
   const send = async () => {
     const outcome = await sending.send();
     notifications.update({
       id: idOf(sending.id),
       color: TONES[outcome.tone],
-      message: <Told title={sending.title} words={outcome.words} each={outcome.each} />,
+      message: <OutcomeMessage title={sending.title} words={outcome.words} each={outcome.each} />,
       autoClose: outcome.tone === "good" ? SHOWN_MS : false,
       withCloseButton: true,
       closeButtonProps: { "aria-label": "Close" },
-      onClose: () => desk.forget(sending.id),
+      onClose: () => approvalQueue.forget(sending.id),
     });
     return outcome;
   };
-  if (!desk.hold({ ...sending, send })) return false;
+  if (!approvalQueue.hold({ ...sending, send })) return false;
   notifications.show({
     id: idOf(sending.id),
     message: <Countdown id={sending.id} title={sending.title} />,
@@ -59,7 +59,7 @@ export function approve(sending: Sending): boolean {
 
 /** Cancels an approval; the latest if none is named. */
 export function undo(id?: string): boolean {
-  const found = desk.undo(id);
+  const found = approvalQueue.undo(id);
   if (!found) return false;
   notifications.hide(idOf(found.id));
   notifications.show({
@@ -70,11 +70,13 @@ export function undo(id?: string): boolean {
   return true;
 }
 
-function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "words" | "each">) {
+function OutcomeMessage(
+  { title, words: text, each }: { title: string } & Pick<Outcome, "words" | "each">,
+) {
   return (
     <Stack gap={2}>
-      <Text size="sm" fw={600} className="wrap-anywhere">{visible(short(title))}</Text>
-      <Text size="sm" className="wrap-anywhere">{visible(text)}</Text>
+      <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(short(title))}</Text>
+      <Text size="sm" className="wrap-anywhere">{escapeInvisible(text)}</Text>
       {each
         ? (
           <details>
@@ -83,7 +85,7 @@ function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "w
             </summary>
             {each.map((one, at) => (
               <Text size="xs" key={at} className="wrap-anywhere">
-                {visible(`${short(one.title)}: ${one.words}`)}
+                {escapeInvisible(`${short(one.title)}: ${one.words}`)}
               </Text>
             ))}
           </details>
@@ -94,7 +96,7 @@ function Told({ title, words: text, each }: { title: string } & Pick<Outcome, "w
 }
 
 /** The remaining whole seconds, updated every second. */
-export function useSecondsLeft(held: Held | undefined): number {
+export function useSecondsLeft(held: DelayedApproval | undefined): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     if (held?.state !== "held") return;
@@ -106,12 +108,12 @@ export function useSecondsLeft(held: Held | undefined): number {
 }
 
 function Countdown({ id, title }: { id: string; title: string }) {
-  const held = useHeld().find((one) => one.id === id);
+  const held = useDelayedApprovals().find((one) => one.id === id);
   const left = useSecondsLeft(held);
-  if (held?.state !== "held") return <Told title={title} words="On its way …" />;
+  if (held?.state !== "held") return <OutcomeMessage title={title} words="On its way …" />;
   return (
     <Stack gap={8}>
-      <Text size="sm" fw={600} className="wrap-anywhere">{visible(short(title))}</Text>
+      <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(short(title))}</Text>
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm" className="numbers">Leaves in {left} s</Text>
         <Button size="compact-sm" variant="default" onClick={() => undo(id)}>Undo</Button>

@@ -3,18 +3,18 @@
 import { Alert, Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { CheckCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { useMay, useWho } from "../../api/session";
-import { sayDone } from "../../kit/useAction";
-import { count } from "../../kit/format";
+import { useHasRole, useSession } from "../../api/session";
+import { notifyDone } from "../../kit/useAction";
+import { formatCount } from "../../kit/format";
 import { confirmAll, discardAll, MOST_AT_ONCE } from "./answers";
-import { useDeeds } from "./keyActions";
-import { Discarding } from "./DiscardForm";
-import { DraftPane, Leaving } from "./DraftPane";
+import { useKeyActions } from "./keyActions";
+import { DiscardForm } from "./DiscardForm";
+import { DraftPane, SendingNote } from "./DraftPane";
 import { approve } from "./ApprovalUndo";
-import { useHeld } from "./delayedApprovals";
+import { useDelayedApprovals } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
-import { type Seen, seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
+import { type ReadDrafts, seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 
@@ -54,22 +54,22 @@ function Pane({ id, drafts, onAnswered }: Props) {
   );
 }
 
-function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: Seen }) {
-  const may = useMay("operator");
-  const who = useWho();
+function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts }) {
+  const may = useHasRole("operator");
+  const who = useSession();
   const [discarding, setDiscarding] = useState(false);
-  const all = useHeld();
-  const held = all.find((one) => one.state !== "told" && one.id === id);
-  const busy = new Set(all.filter((one) => one.state !== "told").flatMap((one) => one.drafts));
+  const all = useDelayedApprovals();
+  const held = all.find((one) => one.state !== "finished" && one.id === id);
+  const busy = new Set(all.filter((one) => one.state !== "finished").flatMap((one) => one.drafts));
   const set = drafts.filter((one) => !busy.has(one.id)).slice(0, MOST_AT_ONCE);
   const unread = unreadOf(seen, set).length;
   const agree = () => {
     if (!set.length || unread) return;
     const send = () => confirmAll(set);
-    const title = count(set.length, "draft");
+    const title = formatCount(set.length, "draft");
     if (approve({ id, drafts: set.map((one) => one.id), title, send })) onAnswered();
   };
-  useDeeds(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
+  useKeyActions(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
   if (!may) {
     return (
       <Text size="sm" c="dimmed">
@@ -77,7 +77,7 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: Seen }) {
       </Text>
     );
   }
-  if (held) return <Leaving held={held} />;
+  if (held) return <SendingNote held={held} />;
   return (
     <Group gap="xs">
       {unread ? <Alert color="yellow" role="status" w="100%">{unreadWords(unread)}</Alert> : null}
@@ -103,13 +103,13 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: Seen }) {
           </Text>
         )
         : null}
-      <Discarding
+      <DiscardForm
         opened={discarding}
         onClose={() => setDiscarding(false)}
-        title={`Discard ${count(set.length, "draft")}?`}
+        title={`Discard ${formatCount(set.length, "draft")}?`}
         words="Nothing of this set is sent. Each can be drafted again afterwards."
         work={async (reason) => {
-          sayDone(await discardAll(set, reason));
+          notifyDone(await discardAll(set, reason));
           onAnswered();
         }}
       />

@@ -3,7 +3,7 @@
 import { Button, Stack } from "@mantine/core";
 import { CheckCheck, Hourglass } from "lucide-react";
 import { useState } from "react";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { useDone, useExpired } from "./queries";
 import { ItemList } from "./ItemList";
@@ -12,9 +12,9 @@ import { Panes } from "./Panes";
 import { Chosen, Elsewhere } from "./WaitingItems";
 
 type Props = { chosen: string | undefined };
-type OverProps = Props & { items: Item[]; tab: string; label: string };
+type ClosedListProps = Props & { items: Item[]; tab: string; label: string };
 
-function Over({ items, chosen, tab, label }: OverProps) {
+function ClosedList({ items, chosen, tab, label }: ClosedListProps) {
   const item = itemOf(items, chosen) ?? (chosen ? undefined : items[0]);
   return (
     <Panes
@@ -30,16 +30,16 @@ function Over({ items, chosen, tab, label }: OverProps) {
 export function Expired(props: Props) {
   const asked = useExpired(true);
   return (
-    <Asked of={asked as never}>
+    <QueryResult of={asked as never}>
       {(items: Item[]) =>
         items.length || props.chosen
-          ? <Over {...props} items={items} tab="expired" label="Expired" />
+          ? <ClosedList {...props} items={items} tab="expired" label="Expired" />
           : (
             <Empty icon={Hourglass} title="Nothing ran out">
               A draft that nobody answers in time is not sent; it can be drafted again from here.
             </Empty>
           )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -50,12 +50,12 @@ export function Done(props: Props) {
   const [limit, setLimit] = useState(STEP);
   const asked = useDone(true, limit);
   return (
-    <Asked of={asked as never}>
+    <QueryResult of={asked as never}>
       {(items: Item[]) =>
         items.length || props.chosen
           ? (
             <Stack>
-              <Over {...props} items={items} tab="done" label="Answered" />
+              <ClosedList {...props} items={items} tab="done" label="Answered" />
               {asked.more && limit < MOST
                 ? (
                   <div>
@@ -76,6 +76,6 @@ export function Done(props: Props) {
               What was approved or discarded stays here, with who answered and what came of it.
             </Empty>
           )}
-    </Asked>
+    </QueryResult>
   );
 }

@@ -18,15 +18,15 @@ import {
   Wrench,
 } from "lucide-react";
 import { useState } from "react";
-import { useMay, useWho } from "../../api/session";
+import { useHasRole, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone } from "../../kit/useAction";
+import { notifyDone } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
-import { Moment } from "../../kit/Timestamp";
-import { count, visible } from "../../kit/format";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { answerConsent, look } from "./answers";
-import { useDeeds } from "./keyActions";
+import { useKeyActions } from "./keyActions";
 import type { Consent } from "./items";
 
 const ORIGINS: Record<Consent["origin"], string> = {
@@ -67,7 +67,7 @@ export function ConsentPane(props: Props) {
           {consent.run_id ? "wants to repeat an earlier run" : "waits for your consent"}
         </Title>
         <Badge variant="light" color="yellow" tt="none" radius="sm">
-          {count(consent.additions.length, "addition")}
+          {formatCount(consent.additions.length, "addition")}
         </Badge>
       </Group>
       <Text size="sm" c="dimmed">
@@ -95,7 +95,7 @@ export function ConsentPane(props: Props) {
                 </ThemeIcon>
               }
             >
-              <Text size="sm" className="wrap-anywhere">{visible(one.says)}</Text>
+              <Text size="sm" className="wrap-anywhere">{escapeInvisible(one.says)}</Text>
               <Text size="xs" c="dimmed" className="wrap-anywhere">
                 <span className="mono">{one.capability || one.pointer}</span>
               </Text>
@@ -103,13 +103,13 @@ export function ConsentPane(props: Props) {
           );
         })}
       </List>
-      <Ways consent={consent} />
+      <ConsentChoices consent={consent} />
       <ConsentAnswers key={consent.digest} {...props} />
     </Stack>
   );
 }
 
-function Ways({ consent }: { consent: Consent }) {
+function ConsentChoices({ consent }: { consent: Consent }) {
   return (
     <Group gap="lg">
       {consent.automation_id
@@ -155,12 +155,12 @@ function Ways({ consent }: { consent: Consent }) {
 
 function ConsentAnswers({ consent, onAnswered }: Props) {
   const ask = useConfirm();
-  const who = useWho();
+  const who = useSession();
   const ofAutomation = consent.automation_id !== null;
   // A run is repeated without activating anything.
   const activates = ofAutomation && !consent.run_id;
   const needed = ofAutomation ? "editor" : "admin";
-  const may = useMay(needed);
+  const may = useHasRole(needed);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   // The additions are on the screen, so one confirmation is enough.
@@ -174,7 +174,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
     setBusy(true);
     setProblem(null);
     try {
-      sayDone(await answerConsent(consent, agree, activate));
+      notifyDone(await answerConsent(consent, agree, activate));
       onAnswered();
     } catch (refusal) {
       setProblem(refusal);
@@ -183,7 +183,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       setBusy(false);
     }
   };
-  useDeeds(
+  useKeyActions(
     may
       ? { approve: () => void answer(true, activates), discard: () => void answer(false) }
       : null,

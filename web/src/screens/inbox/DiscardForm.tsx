@@ -3,7 +3,7 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ProblemNote } from "../../kit/QueryResult";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type Props = {
   opened: boolean;
@@ -13,7 +13,7 @@ type Props = {
   work: (reason: string) => Promise<void>;
 };
 
-export function Discarding({ opened, onClose, title, words: text, work }: Props) {
+export function DiscardForm({ opened, onClose, title, words: text, work }: Props) {
   return (
     <Modal
       opened={opened}
@@ -51,7 +51,7 @@ function Reason({ words: text, work, onClose }: Pick<Props, "words" | "work" | "
       }}
     >
       <Stack>
-        <Text size="sm" className="wrap-anywhere">{visible(text)}</Text>
+        <Text size="sm" className="wrap-anywhere">{escapeInvisible(text)}</Text>
         <TextInput
           label="Why"
           description="Kept with it, for whoever asks later. It may be left out."

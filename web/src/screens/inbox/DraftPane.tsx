@@ -3,20 +3,20 @@
 import { Alert, Badge, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
 import { Check, Pencil, Trash2, Undo2 } from "lucide-react";
 import { useRef, useState } from "react";
-import { useMay, useWho } from "../../api/session";
-import { sayDone } from "../../kit/useAction";
-import { visible } from "../../kit/format";
-import { Delivered } from "../../previews/DraftPreview";
+import { useHasRole, useSession } from "../../api/session";
+import { notifyDone } from "../../kit/useAction";
+import { escapeInvisible } from "../../kit/format";
+import { DraftPreview } from "../../previews/DraftPreview";
 import { confirm, discard } from "./answers";
-import { Became } from "./ItemOutcome";
-import { useDeeds } from "./keyActions";
-import { Discarding } from "./DiscardForm";
+import { ItemOutcome } from "./ItemOutcome";
+import { useKeyActions } from "./keyActions";
+import { DiscardForm } from "./DiscardForm";
 import { EditForm } from "./EditForm";
-import { Edited } from "./RevisionDiff";
+import { RevisionDiff } from "./RevisionDiff";
 import { differences } from "./edits";
 import { ExactBytes } from "./ExactBytes";
 import { approve, undo, useSecondsLeft } from "./ApprovalUndo";
-import { type Held, refusedWords, useHeld } from "./delayedApprovals";
+import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
 import type { Shown } from "./readDrafts";
@@ -40,13 +40,13 @@ function Pane({ draft, onAnswered, inBatch: batch }: Props) {
   const [seen, setSeen] = useState(draft);
   const [ownHash, setOwnHash] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
-  const desk = useHeld();
-  const held = desk.find((one) => one.state !== "told" && one.drafts.includes(draft.id));
+  const delayed = useDelayedApprovals();
+  const held = delayed.find((one) => one.state !== "finished" && one.drafts.includes(draft.id));
   const waits = draft.status === "pending";
   // A revision that arrived while the draft was open must be read before it can be approved.
   const changed = waits && !editing && draft.hash !== seen.hash;
   const own = changed && draft.hash === ownHash;
-  const refused = waits && !held ? refusedWords(draft, desk) : null;
+  const refused = waits && !held ? describeRejection(draft, delayed) : null;
   // Keyboard users continue at the draft, not at the top of the page.
   const leave = () => {
     setEditing(false);
@@ -64,18 +64,18 @@ function Pane({ draft, onAnswered, inBatch: batch }: Props) {
   return (
     <Stack gap="md" ref={place} tabIndex={-1}>
       <Head draft={draft} inBatch={inBatch} />
-      {changed ? <Changed before={seen} now={draft} own={own} read={read} /> : null}
-      {batch?.isNew && !changed ? <Came read={read} /> : null}
-      {held ? <Leaving held={held} /> : null}
+      {changed ? <RevisionNote before={seen} now={draft} own={own} read={read} /> : null}
+      {batch?.isNew && !changed ? <OriginLine read={read} /> : null}
+      {held ? <SendingNote held={held} /> : null}
       {editing
         ? <EditForm draft={draft} onKept={kept} onLeave={leave} />
-        : <Delivered draft={draft} />}
+        : <DraftPreview draft={draft} />}
       {inBatch ? null : <Origin draft={draft} />}
       <ExactBytes draft={draft} />
       {refused
         ? (
           <Alert color="red" title="Could not be sent" className="wrap-anywhere">
-            {visible(refused)}
+            {escapeInvisible(refused)}
           </Alert>
         )
         : null}
@@ -90,7 +90,7 @@ function Pane({ draft, onAnswered, inBatch: batch }: Props) {
             onAnswered={onAnswered}
           />
         )
-        : <Became draft={draft} />}
+        : <ItemOutcome draft={draft} />}
     </Stack>
   );
 }
@@ -109,20 +109,20 @@ function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
         order={inBatch ? 3 : 2}
         size={inBatch ? "sm" : "h5"}
         lineClamp={2}
-        title={visible(draft.preview)}
+        title={escapeInvisible(draft.preview)}
         className="wrap-anywhere"
         style={{ flex: "1 1 16rem" }}
       >
-        {visible(draft.preview)}
+        {escapeInvisible(draft.preview)}
       </Title>
       {edited}
     </Group>
   );
 }
 
-type ChangedProps = { before: Draft; now: Draft; own: boolean; read: () => void };
+type RevisionNoteProps = { before: Draft; now: Draft; own: boolean; read: () => void };
 
-function Changed({ before, now, own, read }: ChangedProps) {
+function RevisionNote({ before, now, own, read }: RevisionNoteProps) {
   return (
     <Alert
       color={own ? "teal" : "yellow"}
@@ -130,7 +130,7 @@ function Changed({ before, now, own, read }: ChangedProps) {
       role="status"
     >
       <Stack gap="sm">
-        <Edited changes={differences(before, now)} />
+        <RevisionDiff changes={differences(before, now)} />
         <Group>
           <Button size="compact-sm" variant="default" onClick={read}>
             {own ? "Hide the difference" : "I have read it"}
@@ -141,7 +141,7 @@ function Changed({ before, now, own, read }: ChangedProps) {
   );
 }
 
-function Came({ read }: { read: () => void }) {
+function OriginLine({ read }: { read: () => void }) {
   return (
     <Alert color="yellow" title="This one came while you looked" role="status">
       <Button size="compact-sm" variant="default" onClick={read}>I have read it</Button>
@@ -149,7 +149,7 @@ function Came({ read }: { read: () => void }) {
   );
 }
 
-export function Leaving({ held }: { held: Held }) {
+export function SendingNote({ held }: { held: DelayedApproval }) {
   const left = useSecondsLeft(held);
   const isHeld = held.state === "held";
   return (
@@ -187,8 +187,8 @@ type AnswersProps = {
 };
 
 function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: AnswersProps) {
-  const may = useMay("operator");
-  const who = useWho();
+  const may = useHasRole("operator");
+  const who = useSession();
   const [discarding, setDiscarding] = useState(false);
   const mayEdit = may && draft.editable.length > 0;
   const agree = () => {
@@ -196,7 +196,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
     const { id, preview: title } = draft;
     if (approve({ id, drafts: [id], title, send: () => confirm(draft) })) onAnswered();
   };
-  useDeeds(
+  useKeyActions(
     inBatch || !may ? null : {
       approve: agree,
       edit: mayEdit && !hidden ? onEdit : undefined,
@@ -245,14 +245,14 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
       >
         Discard{key("D")}
       </Button>
-      <Discarding
+      <DiscardForm
         opened={discarding}
         onClose={() => setDiscarding(false)}
         title="Discard this draft?"
         words={draft.preview}
         work={async (reason) => {
           await discard(draft, reason);
-          sayDone("Discarded. Nothing was sent.");
+          notifyDone("Discarded. Nothing was sent.");
           onAnswered();
         }}
       />

@@ -6,10 +6,10 @@ import { useMemo, useState } from "react";
 import { client } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
-import { capital, plain } from "../../kit/format";
+import { capitalize, humanize } from "../../kit/format";
 import { fieldsOf } from "../../previews/shape";
 import { look } from "./answers";
-import { Edited } from "./RevisionDiff";
+import { RevisionDiff } from "./RevisionDiff";
 import { type Change, changesOf, differences, editsOf, writtenOf } from "./edits";
 import type { Draft } from "./items";
 
@@ -67,11 +67,11 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
       }}
     >
       <Stack gap="sm">
-        {overtaken ? <Overtaken before={base} now={draft} begin={begin} /> : null}
+        {overtaken ? <RevisionConflict before={base} now={draft} begin={begin} /> : null}
         {draft.editable.map((name, at) => (
           <Textarea
             key={name}
-            label={capital(plain(name))}
+            label={capitalize(humanize(name))}
             value={written[name] ?? ""}
             onChange={(event) => {
               const text = event.currentTarget.value;
@@ -112,14 +112,16 @@ function Difference({ changes }: { changes: Change[] | null }) {
     );
   }
   if (!changes.length) return <Text size="sm" c="dimmed">Nothing is different yet.</Text>;
-  return <Edited changes={changes} />;
+  return <RevisionDiff changes={changes} />;
 }
 
-function Overtaken({ before, now, begin }: { before: Draft; now: Draft; begin: () => void }) {
+function RevisionConflict(
+  { before, now, begin }: { before: Draft; now: Draft; begin: () => void },
+) {
   return (
     <Alert color="yellow" title="Somebody changed it while you were writing" role="alert">
       <Stack gap="sm">
-        <Edited changes={differences(before, now)} />
+        <RevisionDiff changes={differences(before, now)} />
         <Text size="sm">
           What you wrote is still here. It is not kept over their words unless you have seen them.
         </Text>

@@ -2,23 +2,23 @@
 
 import { Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { useWritten } from "../../api/rawResponse";
+import { useRawResponse } from "../../api/rawResponse";
 import { CopyIcon } from "../../kit/Copy";
-import { indented, partOf } from "../../kit/exactJson";
+import { indentJson, rawValue } from "../../kit/exactJson";
 import { Json } from "../../kit/Json";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import type { Draft } from "./items";
 
 /** The raw values, if they still belong to this draft. */
-function exactly(draft: Draft, text: string | undefined): string | null {
-  const isThis = text && partOf(text, "hash") === JSON.stringify(draft.hash);
-  const part = isThis ? partOf(text, "arguments") : null;
-  return part && indented(part);
+function rawArguments(draft: Draft, text: string | undefined): string | null {
+  const isThis = text && rawValue(text, "hash") === JSON.stringify(draft.hash);
+  const part = isThis ? rawValue(text, "arguments") : null;
+  return part && indentJson(part);
 }
 
 export function ExactBytes({ draft }: { draft: Draft }) {
   const [open, setOpen] = useState(false);
-  const written = useWritten(`/api/v1/drafts/${draft.id}`, { enabled: open });
+  const written = useRawResponse(`/api/v1/drafts/${draft.id}`, { enabled: open });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -33,8 +33,11 @@ export function ExactBytes({ draft }: { draft: Draft }) {
         </Text>
       </summary>
       <Stack gap="xs" mt="xs">
-        <Text size="sm" className="wrap-anywhere">{visible(draft.preview)}</Text>
-        <Json value={exactly(draft, written.data) ?? draft.arguments} label="What would be sent" />
+        <Text size="sm" className="wrap-anywhere">{escapeInvisible(draft.preview)}</Text>
+        <Json
+          value={rawArguments(draft, written.data) ?? draft.arguments}
+          label="What would be sent"
+        />
         {draft.hash
           ? (
             <Group gap={4} wrap="nowrap">

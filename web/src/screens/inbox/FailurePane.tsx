@@ -4,14 +4,14 @@ import { Alert, Anchor, Button, Group, Stack, Text, Title } from "@mantine/core"
 import { Link } from "@tanstack/react-router";
 import { Check, Play } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole, useSession } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { CopyButton } from "../../kit/Copy";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { visible } from "../../kit/format";
-import { useDeeds } from "./keyActions";
+import { escapeInvisible } from "../../kit/format";
+import { useKeyActions } from "./keyActions";
 import { type Failing, type Item, titleOf } from "./items";
 
 type Props = { failing: Failing; onAnswered: () => void };
@@ -23,7 +23,7 @@ export function FailurePane({ failing, onAnswered }: Props) {
     <Stack gap="md">
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
-          {visible(titleOf(item))}
+          {escapeInvisible(titleOf(item))}
         </Title>
         <Status
           value={paused ? "paused" : failing.state}
@@ -39,7 +39,7 @@ export function FailurePane({ failing, onAnswered }: Props) {
           : "It is still active. After five in a row it is paused."}
       </Text>
       {failing.last_run ? <LastFailure runId={failing.last_run.id} /> : null}
-      <Deeds failing={failing} paused={paused} onAnswered={onAnswered} />
+      <FailureActions failing={failing} paused={paused} onAnswered={onAnswered} />
     </Stack>
   );
 }
@@ -51,7 +51,7 @@ function LastFailure({ runId }: { runId: string }) {
     params: { path: { run_id: runId } },
   });
   return (
-    <Asked of={run} lines={2}>
+    <QueryResult of={run} lines={2}>
       {(found) => {
         const error = found.error as RunError;
         return (
@@ -61,16 +61,16 @@ function LastFailure({ runId }: { runId: string }) {
               <Anchor component={Link} to={`/runs/${found.id}`} size="sm">
                 Its latest run
               </Anchor>
-              <Moment at={found.finished_at ?? found.created_at} />
+              <Timestamp at={found.finished_at ?? found.created_at} />
             </Group>
             {error?.detail
               ? (
                 <Alert color="red" role="note">
                   <Text size="sm" className="wrap-anywhere">
-                    {visible(error.detail)}
+                    {escapeInvisible(error.detail)}
                   </Text>
                   {error.suggestion
-                    ? <Text size="sm" mt={4}>{visible(error.suggestion)}</Text>
+                    ? <Text size="sm" mt={4}>{escapeInvisible(error.suggestion)}</Text>
                     : null}
                 </Alert>
               )
@@ -88,15 +88,15 @@ function LastFailure({ runId }: { runId: string }) {
           </Stack>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }
 
-function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
-  const who = useWho();
-  const mayKnow = useMay("operator");
-  const mayActivate = useMay("editor");
-  const { busy, act } = useAct();
+function FailureActions({ failing, paused, onAnswered }: Props & { paused: boolean }) {
+  const who = useSession();
+  const mayKnow = useHasRole("operator");
+  const mayActivate = useHasRole("editor");
+  const { busy, act } = useAction();
   const path = { automation_id: failing.id };
   const done = async () => {
     await refresh("/api/v1/automations");
@@ -119,9 +119,9 @@ function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
         "Active again. Its triggers start it.",
         ...data!.warnings.map((one) => one.detail),
       ];
-      sayDone(text.join(" "));
+      notifyDone(text.join(" "));
     });
-  useDeeds(mayKnow ? { approve: () => void know() } : null);
+  useKeyActions(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {
     return (
       <Text size="sm" c="dimmed">

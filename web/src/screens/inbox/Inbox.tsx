@@ -7,7 +7,7 @@ import { Keyboard } from "lucide-react";
 import { useState } from "react";
 import { useLive } from "../../api/live";
 import { refresh } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
+import { useUrlState } from "../../kit/urlState";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { useCounts, useWaitingItems } from "./queries";
@@ -15,7 +15,7 @@ import { Done, Expired } from "./ClosedItems";
 import { KEYS } from "./keys";
 import { Messages } from "./Messages";
 import { Rules } from "./Rules";
-import { Waiting } from "./WaitingItems";
+import { WaitingItems } from "./WaitingItems";
 
 const TABS = ["waiting", "messages", "expired", "done", "rules"] as const;
 type Tab = (typeof TABS)[number];
@@ -30,7 +30,7 @@ const LABELS: Record<Tab, string> = {
 const tabOf = (given: string | undefined): Tab => TABS.find((one) => one === given) ?? "waiting";
 
 export default function Inbox() {
-  const [address] = useAddress();
+  const [address] = useUrlState();
   const navigate = useNavigate();
   const tab = tabOf(address.tab);
   const chosen = address.item ?? address.draft;
@@ -78,7 +78,7 @@ export default function Inbox() {
           ))}
         </Tabs.List>
         <Tabs.Panel value="waiting">
-          <Waiting asked={waiting} chosen={chosen} onKeys={() => setKeys(true)} />
+          <WaitingItems asked={waiting} chosen={chosen} onKeys={() => setKeys(true)} />
         </Tabs.Panel>
         <Tabs.Panel value="messages">
           <Messages chosen={address.item} />

@@ -10,11 +10,11 @@ import {
   ShieldQuestion,
   TriangleAlert,
 } from "lucide-react";
-import { Moment } from "../../kit/Timestamp";
-import { visible } from "../../kit/format";
-import { type Held, refusedWords, useHeld } from "./delayedApprovals";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible } from "../../kit/format";
+import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./delayedApprovals";
 import { useSecondsLeft } from "./ApprovalUndo";
-import { becameWords, type Draft, type Item, KIND_WORDS, nameOf, titleOf } from "./items";
+import { describeDraftOutcome, type Draft, type Item, KIND_WORDS, nameOf, titleOf } from "./items";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
   draft: MailOpen,
@@ -32,7 +32,7 @@ type Props = {
 };
 
 export function ItemList({ items, chosen, tab, label }: Props) {
-  const held = useHeld();
+  const held = useDelayedApprovals();
   return (
     <Card withBorder radius="lg" p={0} className="list" component="nav" aria-label={label}>
       {items.map((item) => (
@@ -43,10 +43,10 @@ export function ItemList({ items, chosen, tab, label }: Props) {
           isChosen={item.id === chosen}
           from={nameOf(item)}
           held={held.find((one) =>
-            one.state !== "told" && draftsOf(item).some(({ id }) => one.drafts.includes(id))
+            one.state !== "finished" && draftsOf(item).some(({ id }) => one.drafts.includes(id))
           )}
           isRefused={draftsOf(item).some((one) =>
-            one.status === "pending" && refusedWords(one, held) !== null
+            one.status === "pending" && describeRejection(one, held) !== null
           )}
         />
       ))}
@@ -62,7 +62,7 @@ type RowProps = {
   tab: string | undefined;
   isChosen: boolean;
   from: string | null | undefined;
-  held: Held | undefined;
+  held: DelayedApproval | undefined;
   isRefused: boolean;
 };
 
@@ -82,22 +82,22 @@ function Row({ item, tab, isChosen, from, held, isRefused }: RowProps) {
           <Icon size={14} aria-hidden style={{ flex: "none" }} />
           <Text size="xs" c="dimmed" truncate>
             {KIND_WORDS[item.kind]}
-            {from ? ` · ${visible(from)}` : ""}
+            {from ? ` · ${escapeInvisible(from)}` : ""}
           </Text>
         </Group>
         <Text size="xs" c="dimmed" component="div" style={{ flex: "none" }}>
-          <Moment at={item.at} size="xs" />
+          <Timestamp at={item.at} size="xs" />
         </Text>
       </Group>
       <Text size="sm" fw={550} lineClamp={2} className="wrap-anywhere">
-        {visible(titleOf(item))}
+        {escapeInvisible(titleOf(item))}
       </Text>
-      {held ? <Going held={held} /> : <Answered item={item} isRefused={isRefused} />}
+      {held ? <DelayedBadge held={held} /> : <AnsweredNote item={item} isRefused={isRefused} />}
     </Link>
   );
 }
 
-function Going({ held }: { held: Held }) {
+function DelayedBadge({ held }: { held: DelayedApproval }) {
   const left = useSecondsLeft(held);
   return (
     <Badge variant="light" color="teal" tt="none" radius="sm" mt={6} className="numbers">
@@ -106,11 +106,11 @@ function Going({ held }: { held: Held }) {
   );
 }
 
-function Answered({ item, isRefused }: Pick<RowProps, "item" | "isRefused">) {
+function AnsweredNote({ item, isRefused }: Pick<RowProps, "item" | "isRefused">) {
   const word = isRefused
     ? "could not be sent"
     : item.kind === "draft" && item.draft.status !== "pending"
-    ? becameWords(item.draft)
+    ? describeDraftOutcome(item.draft)
     : item.kind === "question" && item.question.status !== "pending"
     ? item.question.status
     : null;

@@ -3,14 +3,14 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { RotateCcw } from "lucide-react";
 import { api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { useAddress } from "../../kit/urlState";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { useUrlState } from "../../kit/urlState";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
-import { away, moment, visible } from "../../kit/format";
+import { escapeInvisible, formatDateTime, formatRelative } from "../../kit/format";
 import { redraft } from "./answers";
-import { becameWords, type Draft } from "./items";
+import { describeDraftOutcome, type Draft } from "./items";
 
 /** The name of a member; former members have none. */
 export function useNameOf(): (id: string | null | undefined) => string {
@@ -24,14 +24,14 @@ export function useNameOf(): (id: string | null | undefined) => string {
 
 const MAY_AGAIN = new Set(["expired", "discarded", "failed"]);
 
-function story(draft: Draft, nameOf: (id: string | null) => string): string {
+function describeOutcome(draft: Draft, nameOf: (id: string | null) => string): string {
   if (draft.status === "expired") {
     return `Nobody answered in time; its time was over ${
-      away(draft.expires_at)
+      formatRelative(draft.expires_at)
     }. Nothing was sent.`;
   }
   if (!draft.answered_at) return "";
-  const when = `${away(draft.answered_at)} (${moment(draft.answered_at)})`;
+  const when = `${formatRelative(draft.answered_at)} (${formatDateTime(draft.answered_at)})`;
   if (draft.answered_kind === "step") return `Sent automatically, as was agreed, ${when}.`;
   if (draft.answered_kind === "rule") return `A standing rule let it go ${when}.`;
   const name = draft.answered_kind === "run" ? "its run" : nameOf(draft.answered_by);
@@ -40,25 +40,25 @@ function story(draft: Draft, nameOf: (id: string | null) => string): string {
   return `${verb === "discarded" ? "Discarded" : "Approved"} by ${name}${how} ${when}.`;
 }
 
-export function Became({ draft }: { draft: Draft }) {
+export function ItemOutcome({ draft }: { draft: Draft }) {
   const nameOf = useNameOf();
   const detail = (draft.error as { detail?: string } | null)?.detail;
-  const may = useMay("operator");
+  const may = useHasRole("operator");
   const mayAgain = may && MAY_AGAIN.has(draft.status) &&
     draft.outcome !== "unknown" && draft.outcome !== "sent";
   const tone = draft.status === "confirmed" ? "sent" : draft.status;
   return (
     <Stack gap="sm">
       <Group gap="xs">
-        <Status value={tone} words={becameWords(draft)} />
+        <Status value={tone} words={describeDraftOutcome(draft)} />
         <Text size="sm" className="wrap-anywhere" style={{ flex: "1 1 14rem" }}>
-          {visible(story(draft, nameOf))}
+          {escapeInvisible(describeOutcome(draft, nameOf))}
         </Text>
       </Group>
       {draft.reason
-        ? <Text size="sm" className="wrap-anywhere">Because: {visible(draft.reason)}</Text>
+        ? <Text size="sm" className="wrap-anywhere">Because: {escapeInvisible(draft.reason)}</Text>
         : null}
-      {detail ? <Alert color="red">{visible(detail)}</Alert> : null}
+      {detail ? <Alert color="red">{escapeInvisible(detail)}</Alert> : null}
       {draft.outcome === "unknown"
         ? (
           <Text size="sm">
@@ -82,8 +82,8 @@ export function Became({ draft }: { draft: Draft }) {
 }
 
 function DraftAgain({ draft }: { draft: Draft }) {
-  const { busy, act } = useAct();
-  const [, change] = useAddress();
+  const { busy, act } = useAction();
+  const [, change] = useUrlState();
   const again = () =>
     act(async () => {
       const made = await redraft(draft);

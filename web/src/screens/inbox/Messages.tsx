@@ -5,13 +5,13 @@ import { Link } from "@tanstack/react-router";
 import { MessageSquare } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
-import { visible } from "../../kit/format";
-import { Words } from "../../previews/Value";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible } from "../../kit/format";
+import { TextLines } from "../../previews/Value";
 import { Panes } from "./Panes";
 
 type Message = Schemas["MessageShape"];
@@ -25,7 +25,7 @@ export function Messages({ chosen }: { chosen: string | undefined }) {
     placeholderData: (before: unknown) => before as never,
   });
   return (
-    <Asked of={asked} lines={6}>
+    <QueryResult of={asked} lines={6}>
       {(page) =>
         page.items.length
           ? (
@@ -54,15 +54,15 @@ export function Messages({ chosen }: { chosen: string | undefined }) {
               Failures of runs, and what automations want to tell people, stand here.
             </Empty>
           )}
-    </Asked>
+    </QueryResult>
   );
 }
 
 type ListProps = { messages: Message[]; chosen: string; more: (() => void) | null };
 
 function List({ messages, chosen, more }: ListProps) {
-  const may = useMay("operator");
-  const { busy, act } = useAct();
+  const may = useHasRole("operator");
+  const { busy, act } = useAction();
   const readAll = () =>
     act(async () => {
       await client.POST("/api/v1/inbox/read-all", {
@@ -124,7 +124,7 @@ function Line({ message, isChosen }: { message: Message; isChosen: boolean }) {
           )}
         </Group>
         <Text size="xs" c="dimmed" component="div">
-          <Moment at={message.created_at} size="xs" />
+          <Timestamp at={message.created_at} size="xs" />
         </Text>
       </Group>
       <Text
@@ -133,15 +133,15 @@ function Line({ message, isChosen }: { message: Message; isChosen: boolean }) {
         lineClamp={2}
         className="wrap-anywhere"
       >
-        {visible(message.title)}
+        {escapeInvisible(message.title)}
       </Text>
     </Link>
   );
 }
 
 function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
-  const may = useMay("operator");
-  const { busy, act } = useAct();
+  const may = useHasRole("operator");
+  const { busy, act } = useAction();
   const unread = !message.read_at;
   const read = async () => {
     await client.POST("/api/v1/inbox/{notification_id}/read", {
@@ -157,20 +157,20 @@ function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
     <Stack gap="md">
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
-          {visible(message.title)}
+          {escapeInvisible(message.title)}
         </Title>
         <Badge variant="light" tt="none" radius="sm" color={LEVELS[message.level]}>
           {message.level}
         </Badge>
       </Group>
-      <Moment at={message.created_at} />
+      <Timestamp at={message.created_at} />
       {message.level === "error"
         ? (
           <Alert color="red" role="note">
-            <Words text={message.message} />
+            <TextLines text={message.message} />
           </Alert>
         )
-        : <Words text={message.message} />}
+        : <TextLines text={message.message} />}
       <Group gap="lg">
         {message.automation_id
           ? (

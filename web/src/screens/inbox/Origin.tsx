@@ -4,9 +4,9 @@ import { Anchor, Group, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../../api/client";
-import { useWho } from "../../api/session";
-import { Moment } from "../../kit/Timestamp";
-import { count, span, visible } from "../../kit/format";
+import { useSession } from "../../api/session";
+import { Timestamp } from "../../kit/Timestamp";
+import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
 import { Lines } from "../../previews/Value";
 import type { Draft } from "./items";
 
@@ -22,7 +22,7 @@ export function Until({ at, over }: { at: string; over: string }) {
   const left = (new Date(at).getTime() - now) / ONE_SECOND;
   return (
     <Text span size="sm" display="block" className="numbers">
-      {left > 0 ? `in ${span(left)}` : over}
+      {left > 0 ? `in ${formatDuration(left)}` : over}
     </Text>
   );
 }
@@ -43,7 +43,7 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
             to={`/automations/${run.data.automation_id}`}
             size="sm"
           >
-            {visible(run.data.automation)}
+            {escapeInvisible(run.data.automation)}
           </Anchor>
         )
         : "An automation"}
@@ -52,7 +52,7 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
       {step
         ? (
           <>
-            , step <span className="mono">{visible(step)}</span>
+            , step <span className="mono">{escapeInvisible(step)}</span>
           </>
         )
         : null}
@@ -61,7 +61,7 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
 }
 
 function useAsker(draft: Draft): string {
-  const who = useWho();
+  const who = useSession();
   const own = draft.actor_id === who.user.id;
   if (draft.actor_kind === "client") {
     return own ? "A program of yours" : "A program of another member";
@@ -77,7 +77,7 @@ export function useApprovers(draft: Draft): string {
   const whom = policy?.roles.length ? `People who are ${policy.roles.join(" or ")}` : ROLES_OR_MORE;
   const own = !draft.run_id ? "The person who asked for it" : whom;
   const several = policy && policy.approvers > 1
-    ? `; ${count(policy.approvers, "person", "people")} must agree, ${draft.approvals} have`
+    ? `; ${formatCount(policy.approvers, "person", "people")} must agree, ${draft.approvals} have`
     : draft.approvals
     ? `; ${draft.approvals} agreed to these words`
     : "";
@@ -99,7 +99,7 @@ export function Origin({ draft }: { draft: Draft }) {
         <Group gap={6}>
           {draft.run_id ? <RunLinks runId={draft.run_id} step={draft.step} /> : text(asker)}
           <Text span size="sm" c="dimmed">
-            <Moment at={draft.created_at} />
+            <Timestamp at={draft.created_at} />
           </Text>
         </Group>
       ),
@@ -109,7 +109,7 @@ export function Origin({ draft }: { draft: Draft }) {
       value: text(
         <>
           <span className="mono">{draft.action}</span>
-          {draft.account ? ` as ${visible(draft.account)}` : ""}
+          {draft.account ? ` as ${escapeInvisible(draft.account)}` : ""}
         </>,
       ),
     },

@@ -13,39 +13,39 @@ import {
 } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
-import { sayDone } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
+import { notifyDone } from "../../kit/useAction";
 import { CopyAs } from "../../kit/Copy";
-import { count, span } from "../../kit/format";
+import { formatCount, formatDuration } from "../../kit/format";
 
-type Kept = Answer<"get_approval_policy">;
+type StoredPolicy = Answer<"get_approval_policy">;
 const ROLES = ["operator", "editor", "admin", "owner"] as const;
 const MINUTE = 60;
 const HOUR = 3600;
 const MOST_SECONDS = 2592000;
 const MOST_MINUTES = MOST_SECONDS / MINUTE;
 
-export function policyWords(policy: Kept): string {
+export function describePolicy(policy: StoredPolicy): string {
   const whom = policy.roles.length ? policy.roles.join(" or ") : "operator or more";
   const who = policy.approvers === 1
     ? `one person who is ${whom}`
-    : `${count(policy.approvers, "person", "people")} who are ${whom}`;
+    : `${formatCount(policy.approvers, "person", "people")} who are ${whom}`;
   const author = policy.author_may_approve
     ? "Whoever wrote it may be one of them."
     : "Whoever wrote it may not.";
   const time = policy.draft_seconds
-    ? `It waits for ${span(policy.draft_seconds)}.`
+    ? `It waits for ${formatDuration(policy.draft_seconds)}.`
     : "It waits as long as the installation says.";
   const held = policy.held_seconds
-    ? `A write of a run waits for ${span(policy.held_seconds)}.`
+    ? `A write of a run waits for ${formatDuration(policy.held_seconds)}.`
     : "A write of a run waits for 72 hours, unless its step or the installation says otherwise.";
   return `A draft leaves when ${who} agreed to the same words. ${author} ${time} ${held}`;
 }
 
 export function Policy() {
   const asked = api.useQuery("get", "/api/v1/approval-policy");
-  const may = useMay("owner");
+  const may = useHasRole("owner");
   const [changing, setChanging] = useState(false);
   return (
     <Stack gap="sm">
@@ -62,11 +62,11 @@ export function Policy() {
           }]}
         />
       </Group>
-      <Asked of={asked} lines={2}>
+      <QueryResult of={asked} lines={2}>
         {(policy) => (
           <Card withBorder radius="lg" p="lg">
             <Stack gap="md">
-              <Text size="sm">{policyWords(policy)}</Text>
+              <Text size="sm">{describePolicy(policy)}</Text>
               {may && !changing
                 ? (
                   <Group>
@@ -81,23 +81,23 @@ export function Policy() {
             </Stack>
           </Card>
         )}
-      </Asked>
+      </QueryResult>
     </Stack>
   );
 }
 
-function PolicyForm({ policy, onDone }: { policy: Kept; onDone: () => void }) {
+function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => void }) {
   const [asked, setAsked] = useState(policy);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const put = (more: Partial<Kept>) => setAsked((before) => ({ ...before, ...more }));
+  const put = (more: Partial<StoredPolicy>) => setAsked((before) => ({ ...before, ...more }));
   const keep = async () => {
     setBusy(true);
     setProblem(null);
     try {
       await client.PUT("/api/v1/approval-policy", { body: asked });
       await refresh("/api/v1/approval-policy");
-      sayDone("Kept. It holds for every draft that waits.");
+      notifyDone("Kept. It holds for every draft that waits.");
       onDone();
     } catch (refusal) {
       setProblem(refusal);
@@ -124,7 +124,7 @@ function PolicyForm({ policy, onDone }: { policy: Kept; onDone: () => void }) {
           label="Whose agreement counts"
           description="None chosen: everybody who may answer the inbox."
           value={asked.roles}
-          onChange={(roles) => put({ roles: roles as Kept["roles"] })}
+          onChange={(roles) => put({ roles: roles as StoredPolicy["roles"] })}
         >
           <Group mt="xs">
             {ROLES.map((role) => <Checkbox key={role} value={role} label={role} />)}

@@ -5,22 +5,22 @@ import { Link } from "@tanstack/react-router";
 import { Check, X } from "lucide-react";
 import { useState } from "react";
 import { Problem, sentence } from "../../api/problem";
-import { isAtLeast, useWho, type Who } from "../../api/session";
+import { isAtLeast, type Session, useSession } from "../../api/session";
 import { type Finding, type Schema, SchemaForm } from "../../form";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone } from "../../kit/useAction";
+import { notifyDone } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { visible } from "../../kit/format";
-import { Lines, Words } from "../../previews/Value";
+import { escapeInvisible } from "../../kit/format";
+import { Lines, TextLines } from "../../previews/Value";
 import { answerQuestion } from "./answers";
-import { begun } from "./initialAnswer";
-import { useDeeds } from "./keyActions";
-import { Leaving } from "./DraftPane";
+import { initialAnswer } from "./initialAnswer";
+import { useKeyActions } from "./keyActions";
+import { SendingNote } from "./DraftPane";
 import { approve } from "./ApprovalUndo";
-import { useHeld } from "./delayedApprovals";
+import { useDelayedApprovals } from "./delayedApprovals";
 import { useNameOf } from "./ItemOutcome";
 import type { Question } from "./items";
 import { Until } from "./Origin";
@@ -31,11 +31,11 @@ export function QuestionPane(props: Props) {
   const { question } = props;
   return (
     <Stack gap="md" key={question.approval_id}>
-      <Title order={2} size="h4" className="wrap-anywhere">{visible(question.title)}</Title>
+      <Title order={2} size="h4" className="wrap-anywhere">{escapeInvisible(question.title)}</Title>
       {question.message
         ? (
           <div className="delivered asked">
-            <Words text={question.message} />
+            <TextLines text={question.message} />
           </div>
         )
         : null}
@@ -47,10 +47,10 @@ export function QuestionPane(props: Props) {
   );
 }
 
-function otherwise(usual: unknown): string {
+function describeTimeout(usual: unknown): string {
   if (usual === null || usual === undefined) return "Its step fails.";
   return `The answer is ${
-    visible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))
+    escapeInvisible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))
   }.`;
 }
 
@@ -65,7 +65,7 @@ function Facts({ question }: { question: Question }) {
             to={`/automations/${question.automation_id}`}
             size="sm"
           >
-            {visible(question.automation ?? "An automation")}
+            {escapeInvisible(question.automation ?? "An automation")}
           </Anchor>
           {", in "}
           <Anchor component={Link} to={`/runs/${question.run_id}`} size="sm">
@@ -74,10 +74,10 @@ function Facts({ question }: { question: Question }) {
           {question.step
             ? (
               <>
-                , step <span className="mono">{visible(question.step)}</span>
+                , step <span className="mono">{escapeInvisible(question.step)}</span>
               </>
             )
-            : null} <Moment at={question.created_at} />
+            : null} <Timestamp at={question.created_at} />
         </Text>
       ),
     },
@@ -94,23 +94,25 @@ function Facts({ question }: { question: Question }) {
     { name: "expires", value: <Until at={question.expires_at} over="expired" /> },
     {
       name: "otherwise",
-      value: <Text size="sm" className="wrap-anywhere">{otherwise(question.default)}</Text>,
+      value: <Text size="sm" className="wrap-anywhere">{describeTimeout(question.default)}</Text>,
     },
   ];
   return <Lines lines={question.status === "pending" ? [...lines, ...waits] : lines} />;
 }
 
-const mayAnswer = (who: Who, question: Question) =>
+const mayAnswer = (who: Session, question: Question) =>
   isAtLeast(who, "operator") && (!question.roles || question.roles.includes(who.role));
 
 function Answering({ question, onAnswered }: Props) {
-  const who = useWho();
+  const who = useSession();
   const ask = useConfirm();
   const form = question.form as Schema | null;
-  const [answer, setAnswer] = useState<unknown>(() => form ? begun(form) : undefined);
+  const [answer, setAnswer] = useState<unknown>(() => form ? initialAnswer(form) : undefined);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const held = useHeld().find((one) => one.state !== "told" && one.id === question.approval_id);
+  const held = useDelayedApprovals().find((one) =>
+    one.state !== "finished" && one.id === question.approval_id
+  );
   const may = mayAnswer(who, question);
   const say = async (decision: "approved" | "declined") => {
     setBusy(true);
@@ -121,7 +123,7 @@ function Answering({ question, onAnswered }: Props) {
         decision,
         decision === "approved" && form ? answer : undefined,
       );
-      sayDone(
+      notifyDone(
         decision === "approved"
           ? "Approved. The run goes on with your answer."
           : "Declined. The run has your answer.",
@@ -142,12 +144,12 @@ function Answering({ question, onAnswered }: Props) {
   const agree = () => {
     if (form) return void say("approved");
     const { approval_id: id, title } = question;
-    if (approve({ id, drafts: [id], title, send: () => said(question) })) onAnswered();
+    if (approve({ id, drafts: [id], title, send: () => fetchAnswer(question) })) onAnswered();
   };
-  useDeeds(
+  useKeyActions(
     may && !held ? { approve: form ? undefined : agree, discard: () => void decline() } : null,
   );
-  if (held) return <Leaving held={held} />;
+  if (held) return <SendingNote held={held} />;
   if (!may) {
     const whom = question.roles ? question.roles.join(" or ") : "operator or more";
     return (
@@ -195,7 +197,7 @@ function Answering({ question, onAnswered }: Props) {
   );
 }
 
-async function said(question: Question) {
+async function fetchAnswer(question: Question) {
   try {
     await answerQuestion(question, "approved");
     return { tone: "good", words: "Approved. The run goes on." } as const;
@@ -218,14 +220,14 @@ function findingsOf(problem: unknown): Finding[] {
 function Answered({ question }: { question: Question }) {
   const nameOf = useNameOf();
   const story = question.status === "expired"
-    ? `Nobody answered in time. ${otherwise(question.default)}`
+    ? `Nobody answered in time. ${describeTimeout(question.default)}`
     : `By ${nameOf(question.answered_by)}.`;
   return (
     <Stack gap="sm">
       <Group gap="xs">
         <Status value={question.status} />
         <Text size="sm">
-          {story} <Moment at={question.answered_at ?? question.expires_at} />
+          {story} <Timestamp at={question.answered_at ?? question.expires_at} />
         </Text>
       </Group>
       {question.answer !== null && question.answer !== undefined

@@ -1,11 +1,11 @@
 // The diff of two draft revisions, field by field and word by word.
 
 import { Box, Stack, Text } from "@mantine/core";
-import { capital, plain, visible } from "../../kit/format";
-import { type Change, pieces, spelt } from "./edits";
+import { capitalize, escapeInvisible, humanize } from "../../kit/format";
+import { type Change, formatValue, pieces } from "./edits";
 import "./inbox.css";
 
-export function Edited({ changes }: { changes: Change[] }) {
+export function RevisionDiff({ changes }: { changes: Change[] }) {
   return (
     <Stack
       gap="sm"
@@ -17,7 +17,7 @@ export function Edited({ changes }: { changes: Change[] }) {
     >
       {changes.map(({ name, before, after }) => (
         <Box component="li" key={name}>
-          <Text size="xs" c="dimmed" fw={600} mb={2}>{capital(plain(name))}</Text>
+          <Text size="xs" c="dimmed" fw={600} mb={2}>{capitalize(humanize(name))}</Text>
           <Text
             size="sm"
             className="wrap-anywhere"
@@ -25,12 +25,12 @@ export function Edited({ changes }: { changes: Change[] }) {
             component="div"
             dir="auto"
           >
-            {pieces(spelt(before), spelt(after)).map(({ text, side }, at) =>
+            {pieces(formatValue(before), formatValue(after)).map(({ text, side }, at) =>
               side === "same"
-                ? <span key={at}>{visible(text)}</span>
+                ? <span key={at}>{escapeInvisible(text)}</span>
                 : side === "out"
-                ? <del key={at} className="was">{visible(text)}</del>
-                : <ins key={at} className="is">{visible(text)}</ins>
+                ? <del key={at} className="was">{escapeInvisible(text)}</del>
+                : <ins key={at} className="is">{escapeInvisible(text)}</ins>
             )}
           </Text>
         </Box>

@@ -4,16 +4,16 @@ import { Anchor, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Repeat } from "lucide-react";
 import { type Answer, api, client } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { useHasRole, useSession } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { Empty } from "../../kit/Empty";
 import { Status } from "../../kit/Status";
-import { away, visible } from "../../kit/format";
+import { escapeInvisible, formatRelative } from "../../kit/format";
 import { Lines } from "../../previews/Value";
 import { look } from "./answers";
 import { Policy } from "./Policy";
-import { patternWords } from "./ruleText";
+import { describePattern } from "./ruleText";
 
 type Rule = Answer<"list_standing_rules">["rules"][number];
 const SHOWN = ["proposed", "active"] as const;
@@ -26,7 +26,7 @@ export function Rules() {
     <Stack gap="xl">
       <Stack gap="sm">
         <Title order={2} size="h4">What may go by itself</Title>
-        <Asked of={asked}>
+        <QueryResult of={asked}>
           {({ rules }) => {
             const standing = SHOWN.flatMap((status) =>
               rules.filter((one) => one.status === status)
@@ -41,7 +41,7 @@ export function Rules() {
                       rule={one}
                     />
                   ))}
-                  {ended.length ? <Ended rules={ended} /> : null}
+                  {ended.length ? <EndedRules rules={ended} /> : null}
                 </>
               )
               : (
@@ -52,7 +52,7 @@ export function Rules() {
                 </Empty>
               );
           }}
-        </Asked>
+        </QueryResult>
       </Stack>
       <Policy />
     </Stack>
@@ -63,11 +63,11 @@ const story = (rule: Rule) =>
   rule.status === "proposed"
     ? `${rule.seen} drafts of this shape were approved one after another, and none was changed.`
     : `Somebody let these go ${
-      rule.decided_at ? away(rule.decided_at) : "before"
+      rule.decided_at ? formatRelative(rule.decided_at) : "before"
     }. An edit or a discard of one like it ends this, and so does another version.`;
 
 function facts(rule: Rule) {
-  const { goes, always } = patternWords(rule.pattern as Record<string, unknown>);
+  const { goes, always } = describePattern(rule.pattern as Record<string, unknown>);
   const text = (message: string) => <Text size="sm" className="wrap-anywhere">{message}</Text>;
   return [
     { name: "only to", value: text(goes) },
@@ -84,7 +84,7 @@ function Name({ rule }: { rule: Rule }) {
     <Title order={3} size="sm" className="wrap-anywhere">
       <span className="mono">{rule.capability}</span> of{" "}
       <Anchor component={Link} to={`/automations/${rule.automation_id}`} fw={650} size="sm">
-        {visible(rule.automation ?? "an automation")}
+        {escapeInvisible(rule.automation ?? "an automation")}
       </Anchor>
     </Title>
   );
@@ -103,17 +103,17 @@ function RuleCard({ rule }: { rule: Rule }) {
         </Group>
         <Text size="sm" c="dimmed">{story(rule)}</Text>
         <Lines lines={facts(rule)} />
-        <RuleDeeds rule={rule} />
+        <RuleActions rule={rule} />
       </Stack>
     </Card>
   );
 }
 
-function RuleDeeds({ rule }: { rule: Rule }) {
-  const who = useWho();
-  const mayDecide = useMay("editor");
-  const mayWithdraw = useMay("operator");
-  const { busy, act } = useAct();
+function RuleActions({ rule }: { rule: Rule }) {
+  const who = useSession();
+  const mayDecide = useHasRole("editor");
+  const mayWithdraw = useHasRole("operator");
+  const { busy, act } = useAction();
   const params = { path: { rule_id: rule.rule_id } };
   const decide = (decision: "accept" | "decline", done: string) =>
     act(async () => {
@@ -168,7 +168,7 @@ function RuleDeeds({ rule }: { rule: Rule }) {
   );
 }
 
-function Ended({ rules }: { rules: Rule[] }) {
+function EndedRules({ rules }: { rules: Rule[] }) {
   return (
     <details>
       <summary>
@@ -180,7 +180,7 @@ function Ended({ rules }: { rules: Rule[] }) {
             <Name rule={rule} />
             <Status value={rule.status} />
             <Text size="sm" c="dimmed">
-              {rule.ended_reason ? visible(rule.ended_reason) : ""}
+              {rule.ended_reason ? escapeInvisible(rule.ended_reason) : ""}
             </Text>
           </Group>
         ))}

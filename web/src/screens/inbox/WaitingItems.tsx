@@ -6,19 +6,19 @@ import { Inbox as InboxIcon } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useAddress } from "../../kit/urlState";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import type { useWaitingItems } from "./queries";
 import { BatchPane } from "./BatchPane";
 import { ConsentPane } from "./ConsentPane";
-import { type Deeds, DeedsProvider } from "./keyActions";
+import { DeedsProvider, type KeyActions } from "./keyActions";
 import { DraftPane } from "./DraftPane";
 import { FailurePane } from "./FailurePane";
-import { desk, useHeld } from "./delayedApprovals";
+import { approvalQueue, useDelayedApprovals } from "./delayedApprovals";
 import { ItemList } from "./ItemList";
-import { after, type Item, itemOf, moved } from "./items";
-import { deedOf, isAnswer, READ_MS } from "./keys";
+import { type Item, itemAfter, itemOf, moveSelection } from "./items";
+import { isAnswer, keyAction, READ_MS } from "./keys";
 import { Panes } from "./Panes";
 import { QuestionPane } from "./QuestionPane";
 
@@ -28,50 +28,50 @@ type Props = {
   onKeys: () => void;
 };
 
-export function Waiting({ asked, chosen, onKeys }: Props) {
+export function WaitingItems({ asked, chosen, onKeys }: Props) {
   return (
-    <Asked of={asked as never} lines={6}>
+    <QueryResult of={asked as never} lines={6}>
       {(items: Item[]) => (
-        <Whole
+        <ItemPanes
           items={items}
           isFresh={asked.isFresh}
           chosen={chosen}
           onKeys={onKeys}
         />
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
-type WholeProps = {
+type ItemPanesProps = {
   items: Item[];
   isFresh: boolean;
   chosen: string | undefined;
   onKeys: () => void;
 };
 
-function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
-  const [, change] = useAddress();
+function ItemPanes({ items, isFresh, chosen, onKeys }: ItemPanesProps) {
+  const [, change] = useUrlState();
   const named = itemOf(items, chosen);
   // Items answered here are about to leave the list, and are not selected again.
   const left = useRef(new Set<string>());
   const first = items.find((one) => !left.current.has(one.id) && !isLeaving(one));
   const item = named ?? (chosen ? undefined : first ?? items[0]);
-  const deeds = useRef<Deeds>({});
+  const actions = useRef<KeyActions>({});
   const choose = (id: string | undefined) => {
     if (id) left.current.delete(id);
     change({ item: id, draft: undefined });
   };
   const isRead = useRead(item?.id);
   useReturn(choose);
-  useKeys({ items, current: item?.id, isRead, choose, deeds, onKeys });
+  useKeys({ items, current: item?.id, isRead, choose, actions, onKeys });
   // The first item is selected explicitly: the selection must not change under the user.
   useEffect(() => {
     if (isFresh && !chosen && first && isInSight()) choose(first.id);
   }, [isFresh, chosen, first?.id]);
   if (!items.length && !chosen) return <Nothing />;
   return (
-    <DeedsProvider value={deeds}>
+    <DeedsProvider value={actions}>
       <Panes
         isOpen={chosen !== undefined}
         tab={undefined}
@@ -91,7 +91,7 @@ function Whole({ items, isFresh, chosen, onKeys }: WholeProps) {
               item={item}
               onAnswered={() => {
                 left.current.add(item.id);
-                choose(named ? after(items, item.id) : undefined);
+                choose(named ? itemAfter(items, item.id) : undefined);
               }}
             />
           )
@@ -135,13 +135,17 @@ export function Elsewhere({ id }: { id: string }) {
       </>
     );
   }
-  return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
+  return (
+    <QueryResult of={draft}>
+      {(found) => <DraftPane draft={found} onAnswered={() => {}} />}
+    </QueryResult>
+  );
 }
 
 const isLeaving = (item: Item) =>
   item.kind === "draft"
-    ? desk.of(item.id) !== undefined
-    : item.kind === "batch" && item.drafts.every(({ id }) => desk.of(id));
+    ? approvalQueue.of(item.id) !== undefined
+    : item.kind === "batch" && item.drafts.every(({ id }) => approvalQueue.of(id));
 
 // On a phone only the list is shown until an item is opened.
 const isInSight = () => document.getElementById("chosen")?.checkVisibility() ?? false;
@@ -161,7 +165,7 @@ function useRead(id: string | undefined): boolean {
 
 /** A cancelled approval is selected again. */
 function useReturn(choose: (id: string) => void): void {
-  const held = useHeld();
+  const held = useDelayedApprovals();
   const before = useRef(held);
   useEffect(() => {
     const gone = before.current.find((one) =>
@@ -177,7 +181,7 @@ type Keys = {
   current: string | undefined;
   isRead: boolean;
   choose: (id: string | undefined) => void;
-  deeds: React.RefObject<Deeds>;
+  actions: React.RefObject<KeyActions>;
   onKeys: () => void;
 };
 
@@ -188,13 +192,13 @@ function useKeys(given: Keys): void {
   });
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const deed = deedOf(event);
-      const { items, current, isRead, choose, deeds, onKeys } = latest.current;
-      if (!deed || deed === "undo" || document.querySelector("[role='dialog']")) return;
+      const key = keyAction(event);
+      const { items, current, isRead, choose, actions: deeds, onKeys } = latest.current;
+      if (!key || key === "undo" || document.querySelector("[role='dialog']")) return;
       event.preventDefault();
-      if (deed === "keys") return onKeys();
-      if (deed === "next" || deed === "previous") {
-        const id = moved(items, current, deed === "next" ? 1 : -1);
+      if (key === "keys") return onKeys();
+      if (key === "next" || key === "previous") {
+        const id = moveSelection(items, current, key === "next" ? 1 : -1);
         choose(id);
         if (id) {
           document.querySelector(`[data-item="${CSS.escape(id)}"]`)?.scrollIntoView({
@@ -203,12 +207,12 @@ function useKeys(given: Keys): void {
         }
         return;
       }
-      if (deed === "open") {
+      if (key === "open") {
         choose(current);
         return document.getElementById("chosen")?.focus();
       }
-      if (isAnswer(deed) && !isRead) return;
-      if (isInSight()) deeds.current[deed]?.();
+      if (isAnswer(key) && !isRead) return;
+      if (isInSight()) deeds.current[key]?.();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);

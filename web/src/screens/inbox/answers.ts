@@ -3,7 +3,7 @@
 
 import { type Answer, client, refresh } from "../../api/client";
 import { sentence } from "../../api/problem";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import type { Outcome } from "./delayedApprovals";
 import type { Consent, Draft, Question } from "./items";
 
@@ -36,7 +36,7 @@ const detailOf = (error: unknown) => {
 };
 
 /** The outcome of one approval as text. */
-export function confirmedWords(
+export function describeConfirmation(
   answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
 ): Outcome {
   if (answer.status === "approved") {
@@ -59,11 +59,13 @@ export function confirmedWords(
 }
 
 /** The outcome of several as text. */
-export function batchWords(results: Results): Outcome {
+export function describeBatch(results: Results): Outcome {
   const of = (status: string) => results.filter((one) => one.status === status);
   const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
   const text = [`${sent.length} of ${results.length} were sent.`];
-  if (agreed.length) text.push(`${count(agreed.length, "waits", "wait")} for others to agree.`);
+  if (agreed.length) {
+    text.push(`${formatCount(agreed.length, "waits", "wait")} for others to agree.`);
+  }
   const doubtful = failed.filter((one) => one.outcome === "unknown").length;
   if (doubtful) text.push(`Of ${doubtful} it is not known whether they left.`);
   if (failed.length) text.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
@@ -78,7 +80,7 @@ export async function confirm(draft: Draft): Promise<Outcome> {
       body: draft.hash ? { hash: draft.hash } : {},
     });
     acknowledge(draft.id, "approved");
-    return confirmedWords(data!);
+    return describeConfirmation(data!);
   } catch (problem) {
     return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
   } finally {
@@ -101,10 +103,10 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
     }
     const each = results.map((one) => {
       const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
-      const { tone, words: text } = confirmedWords({ outcome: "not_sent", ...one });
+      const { tone, words: text } = describeConfirmation({ outcome: "not_sent", ...one });
       return { draft: one.draft_id, title, tone, words: text };
     });
-    return { ...batchWords(results), each };
+    return { ...describeBatch(results), each };
   } catch (problem) {
     return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
   } finally {

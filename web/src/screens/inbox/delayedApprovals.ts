@@ -11,17 +11,22 @@ export type Outcome = {
   /** For a batch: each outcome. */
   each?: { draft: string; title: string; words: string; tone: Outcome["tone"] }[];
 };
-export type Held = {
+export type DelayedApproval = {
   id: string;
   /** The drafts concerned. */
   drafts: string[];
   title: string;
   until: number;
-  state: "held" | "sending" | "told";
+  state: "held" | "sending" | "finished";
   outcome: Outcome | null;
 };
 
-export type Sending = { id: string; drafts: string[]; title: string; send: () => Promise<Outcome> };
+export type ApprovalRequest = {
+  id: string;
+  drafts: string[];
+  title: string;
+  send: () => Promise<Outcome>;
+};
 
 export type Clock = {
   now: () => number;
@@ -29,7 +34,7 @@ export type Clock = {
   stop: (timer: number) => void;
 };
 
-export type FormContext = ReturnType<typeof openDesk>;
+export type ApprovalQueue = ReturnType<typeof createApprovalQueue>;
 
 const real: Clock = {
   now: () => Date.now(),
@@ -40,18 +45,18 @@ const real: Clock = {
 /**
  * The queue of delayed approvals; the page has one, and tests create their own with a fake clock.
  */
-export function openDesk(clock: Clock = real) {
-  let held: readonly Held[] = [];
+export function createApprovalQueue(clock: Clock = real) {
+  let held: readonly DelayedApproval[] = [];
   const timers = new Map<string, number>();
   const watchers = new Set<() => void>();
-  const set = (next: readonly Held[]) => {
+  const set = (next: readonly DelayedApproval[]) => {
     held = next;
     for (const watcher of [...watchers]) watcher();
   };
-  const change = (id: string, more: Partial<Held>) =>
+  const change = (id: string, more: Partial<DelayedApproval>) =>
     set(held.map((one) => one.id === id ? { ...one, ...more } : one));
 
-  async function leave({ id, send }: Sending) {
+  async function sendNow({ id, send }: ApprovalRequest) {
     timers.delete(id);
     change(id, { state: "sending" });
     let outcome: Outcome;
@@ -63,17 +68,17 @@ export function openDesk(clock: Clock = real) {
         words: problem instanceof Error ? problem.message : "It was not sent.",
       };
     }
-    change(id, { state: "told", outcome });
+    change(id, { state: "finished", outcome });
   }
 
   return {
     /** Delays an approval; false: one of its drafts is already in progress. */
-    hold(sending: Sending): boolean {
+    hold(request: ApprovalRequest): boolean {
       const busy = held.some((one) =>
-        one.state !== "told" && one.drafts.some((draft) => sending.drafts.includes(draft))
+        one.state !== "finished" && one.drafts.some((draft) => request.drafts.includes(draft))
       );
       if (busy) return false;
-      const { id, drafts, title } = sending;
+      const { id, drafts, title } = request;
       const until = clock.now() + HOLD_MS;
       set([...held.filter((one) => one.id !== id), {
         id,
@@ -83,11 +88,11 @@ export function openDesk(clock: Clock = real) {
         state: "held",
         outcome: null,
       }]);
-      timers.set(id, clock.later(() => void leave(sending), HOLD_MS));
+      timers.set(id, clock.later(() => void sendNow(request), HOLD_MS));
       return true;
     },
     /** Cancels one, the latest if none is named; returns it unless it was too late. */
-    undo(id?: string): Held | null {
+    undo(id?: string): DelayedApproval | null {
       const found = held.filter((one) => one.state === "held" && (!id || one.id === id)).at(
         -1,
       );
@@ -99,10 +104,10 @@ export function openDesk(clock: Clock = real) {
     },
     /** Removes a finished entry; a rejection stays with its drafts until they are retried. */
     forget(id: string) {
-      const isOver = (one: Held) => one.state === "told" && one.outcome?.tone !== "bad";
+      const isOver = (one: DelayedApproval) => one.state === "finished" && one.outcome?.tone !== "bad";
       set(held.filter((one) => one.id !== id || !isOver(one)));
     },
-    of: (draft: string) => held.find((one) => one.state !== "told" && one.drafts.includes(draft)),
+    of: (draft: string) => held.find((one) => one.state !== "finished" && one.drafts.includes(draft)),
     all: () => held,
     watch(watcher: () => void) {
       watchers.add(watcher);
@@ -111,11 +116,14 @@ export function openDesk(clock: Clock = real) {
   };
 }
 
-type Refusable = { id: string; error: Record<string, unknown> | null };
+type WaitingDraft = { id: string; error: Record<string, unknown> | null };
 
 /** Why approving a waiting draft failed: in this tab, or as recorded. */
-export function refusedWords({ id, error }: Refusable, held: readonly Held[]): string | null {
-  const last = held.filter((one) => one.state === "told" && one.drafts.includes(id)).at(-1)
+export function describeRejection(
+  { id, error }: WaitingDraft,
+  held: readonly DelayedApproval[],
+): string | null {
+  const last = held.filter((one) => one.state === "finished" && one.drafts.includes(id)).at(-1)
     ?.outcome;
   const answer = last?.each?.find(({ draft }) => draft === id) ?? last;
   if (answer) return answer.tone === "bad" ? answer.words : null;
@@ -123,14 +131,15 @@ export function refusedWords({ id, error }: Refusable, held: readonly Held[]): s
   return [detail, suggestion].filter((one) => typeof one === "string" && one).join(" ") || null;
 }
 
-export const desk = openDesk();
-export const useHeld = () => useSyncExternalStore(desk.watch, desk.all);
+export const approvalQueue = createApprovalQueue();
+export const useDelayedApprovals = () =>
+  useSyncExternalStore(approvalQueue.watch, approvalQueue.all);
 export const secondsLeft = (until: number, now: number) =>
   Math.max(0, Math.ceil((until - now) / 1000));
 
 /** Warns before the page is closed while an approval is delayed or in progress. */
-export function guardLeaving(at: Window, from: FormContext = desk): void {
+export function warnBeforeUnload(at: Window, from: ApprovalQueue = approvalQueue): void {
   at.addEventListener("beforeunload", (event) => {
-    if (from.all().some((one) => one.state !== "told")) event.preventDefault();
+    if (from.all().some((one) => one.state !== "finished")) event.preventDefault();
   });
 }

@@ -1,6 +1,6 @@
 // Editing a draft: the field texts, the changes, and the diff.
 
-import { readJson } from "../../form/text";
+import { parseJson } from "../../form/text";
 import { type Fields, fieldsOf } from "../../previews/shape";
 import type { Draft } from "./items";
 
@@ -12,7 +12,7 @@ const isPlain = (given: unknown) =>
   given === undefined || given === null || typeof given === "string";
 
 /** A value as field text. */
-export function spelt(given: unknown): string {
+export function formatValue(given: unknown): string {
   if (isPlain(given)) return String(given ?? "");
   return isList(given) ? given.join(", ") : JSON.stringify(given, null, 2);
 }
@@ -21,13 +21,13 @@ export function spelt(given: unknown): string {
 const LISTS = new Set(["to", "cc", "bcc", "attendees", "labels", "assignees"]);
 
 /** The input in the type of the field; an empty field is removed. */
-export function read(text: string, before: unknown, name = ""): unknown {
+export function parseValue(text: string, before: unknown, name = ""): unknown {
   if (text.trim() === "") return null;
   if (isList(before) || (isPlain(before) && typeof before !== "string" && LISTS.has(name))) {
     return text.split(/[,\n]/).map((one) => one.trim()).filter(Boolean);
   }
   if (isPlain(before)) return text;
-  const found = readJson(text);
+  const found = parseJson(text);
   if ("problem" in found) throw new Error(found.problem);
   return found.value;
 }
@@ -35,11 +35,11 @@ export function read(text: string, before: unknown, name = ""): unknown {
 /** The changed fields; throws if one of them is no longer JSON. */
 export function changesOf(before: Fields, written: Record<string, string>): Change[] {
   return Object.entries(written)
-    .filter(([name, text]) => text !== spelt(before[name]))
+    .filter(([name, text]) => text !== formatValue(before[name]))
     .map(([name, text]) => ({
       name,
       before: before[name],
-      after: read(text, before[name], name),
+      after: parseValue(text, before[name], name),
     }));
 }
 
@@ -48,11 +48,11 @@ export const editsOf = (changes: Change[]): Record<string, unknown> =>
 
 export function writtenOf(draft: Draft): Record<string, string> {
   const fields = fieldsOf(draft);
-  return Object.fromEntries(draft.editable.map((name) => [name, spelt(fields[name])]));
+  return Object.fromEntries(draft.editable.map((name) => [name, formatValue(fields[name])]));
 }
 
 /** The draft with these changes. */
-export function edited(draft: Draft, changes: Change[]): Draft {
+export function applyChanges(draft: Draft, changes: Change[]): Draft {
   const fields: Fields = { ...fieldsOf(draft), ...editsOf(changes) };
   for (const { name, after } of changes) if (after === null) delete fields[name];
   const all = draft.within && fieldsOf(draft) !== draft.arguments

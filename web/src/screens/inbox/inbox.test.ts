@@ -1,25 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { changesOf, edited, pieces } from "./edits";
+import { applyChanges, changesOf, pieces } from "./edits";
 import {
   type Clock,
-  type Held,
+  createApprovalQueue,
+  type DelayedApproval,
+  describeRejection,
   HOLD_MS,
-  openDesk,
   type Outcome,
-  refusedWords,
   secondsLeft,
 } from "./delayedApprovals";
 import {
-  after,
   type Draft,
   type Failing,
+  itemAfter,
   itemOf,
-  moved,
+  moveSelection,
   nameOf,
   type Question,
   waitingItems,
 } from "./items";
-import { deedOf, isAnswer, type Pressed } from "./keys";
+import { isAnswer, keyAction, type Pressed } from "./keys";
 import { seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
 
 const draft = (id: string, at: string, batch: string | null = null) =>
@@ -82,11 +82,11 @@ describe("the list", () => {
       automations: [],
     });
     expect([itemOf(last, "b")?.id, itemOf(last, undefined)]).toEqual(["d3", undefined]);
-    expect(moved(items, "q", 1)).toBe("b");
-    expect(moved(items, "f", 1)).toBe("f");
-    expect(moved(items, undefined, 1)).toBe("d1");
-    expect(after(items, "f")).toBe("b");
-    expect(after(items, "d1")).toBe("q");
+    expect(moveSelection(items, "q", 1)).toBe("b");
+    expect(moveSelection(items, "f", 1)).toBe("f");
+    expect(moveSelection(items, undefined, 1)).toBe("d1");
+    expect(itemAfter(items, "f")).toBe("b");
+    expect(itemAfter(items, "d1")).toBe("q");
   });
 });
 
@@ -111,7 +111,7 @@ function fakeClock() {
 describe("an approval that is held", () => {
   it("asks nobody before its time, and nobody at all once it is undone", () => {
     const { clock, pass } = fakeClock();
-    const place = openDesk(clock);
+    const place = createApprovalQueue(clock);
     let sent = 0;
     const send = () => (sent += 1, Promise.resolve<Outcome>({ tone: "good", words: "Sent." }));
     expect(place.hold({ id: "a", drafts: ["a"], title: "a", send })).toBe(true);
@@ -126,7 +126,7 @@ describe("an approval that is held", () => {
 
   it("is called sent only when the server has said so, and cannot be undone on its way", async () => {
     const { clock, pass } = fakeClock();
-    const place = openDesk(clock);
+    const place = createApprovalQueue(clock);
     let say: (outcome: Outcome) => void = () => {};
     const send = () => new Promise<Outcome>((resolve) => (say = resolve));
     place.hold({ id: "a", drafts: ["a"], title: "a", send });
@@ -169,17 +169,17 @@ describe("a set", () => {
 });
 
 describe("a refusal", () => {
-  const answer = (drafts: string[], outcome: Outcome, id = drafts[0]!): Held => ({
+  const answer = (drafts: string[], outcome: Outcome, id = drafts[0]!): DelayedApproval => ({
     id,
     drafts,
     title: "",
     until: 0,
-    state: "told",
+    state: "finished",
     outcome,
   });
   const no: Outcome = { tone: "bad", words: "No." };
-  const at = (id: string, held: Held[], error: Record<string, unknown> | null = null) =>
-    refusedWords({ id, error }, held);
+  const at = (id: string, held: DelayedApproval[], error: Record<string, unknown> | null = null) =>
+    describeRejection({ id, error }, held);
 
   it("stands at its draft, from this page or from the record, until it is tried again", () => {
     expect(at("a", [])).toBeNull();
@@ -200,7 +200,7 @@ describe("a refusal", () => {
 
   it("is not forgotten with the note that told of it", async () => {
     const { clock, pass } = fakeClock();
-    const place = openDesk(clock);
+    const place = createApprovalQueue(clock);
     place.hold({ id: "a", drafts: ["a"], title: "a", send: () => Promise.resolve(no) });
     pass(HOLD_MS);
     await new Promise((resolve) => setTimeout(resolve));
@@ -215,7 +215,7 @@ describe("keys", () => {
       closest: (asked: string) => asked.split(", ").includes(where) ? {} : null,
     }) as unknown as EventTarget;
   const press = (key: string, more: Partial<Pressed> = {}) =>
-    deedOf({ key, ctrlKey: false, metaKey: false, altKey: false, target: at("main"), ...more });
+    keyAction({ key, ctrlKey: false, metaKey: false, altKey: false, target: at("main"), ...more });
 
   it("mean something on the page, and nothing while somebody writes or calls the browser", () => {
     expect(["j", "k", "a", "e", "d", "u", "?", "x"].map((key) => press(key))).toEqual(
@@ -255,7 +255,7 @@ describe("edits", () => {
 
   it("are drawn as they will leave, wherever the fields stand", () => {
     const within = { ...draft("d", ""), within: "input", arguments: { input: before, id: 1 } };
-    const now = edited(within, [{ name: "subject", before: "Friday", after: null }]);
+    const now = applyChanges(within, [{ name: "subject", before: "Friday", after: null }]);
     expect(now.arguments).toEqual({ id: 1, input: { to: before.to, data: before.data } });
   });
 

@@ -1,7 +1,7 @@
 // All inbox items as one list: the longest waiting first, and the drafts of one turn together.
 
 import type { Answer, Schemas } from "../../api/client";
-import { plain } from "../../kit/format";
+import { humanize } from "../../kit/format";
 
 export type Draft = Schemas["DraftShape"];
 export type Question = Answer<"list_approvals">["approvals"][number];
@@ -27,7 +27,7 @@ export const failingOf = (automations: Failing[]) =>
   automations.filter((one) => one.failures > 0 && one.state !== "archived");
 
 /** Groups the drafts of one turn; a single one stays a draft. */
-export function grouped(drafts: Draft[]): Item[] {
+export function groupDrafts(drafts: Draft[]): Item[] {
   const sets = new Map<string, Draft[]>();
   for (const draft of drafts) {
     const key = draft.batch_id ?? draft.id;
@@ -44,7 +44,7 @@ export function grouped(drafts: Draft[]): Item[] {
 
 export function waitingItems({ drafts, questions, consents, automations }: Parts): Item[] {
   const items: Item[] = [
-    ...grouped(drafts),
+    ...groupDrafts(drafts),
     ...questions.map((question): Item => ({
       kind: "question",
       id: question.approval_id,
@@ -79,7 +79,11 @@ export const itemOf = (items: Item[], id: string | undefined) =>
     items.find((one) => id && one.kind === "draft" && one.draft.batch_id === id);
 
 /** The item a number of positions away, clamped to the list. */
-export function moved(items: Item[], from: string | undefined, by: number): string | undefined {
+export function moveSelection(
+  items: Item[],
+  from: string | undefined,
+  by: number,
+): string | undefined {
   if (!items.length) return undefined;
   const at = items.findIndex((one) => one.id === from);
   if (at < 0) return items[0]!.id;
@@ -87,7 +91,7 @@ export function moved(items: Item[], from: string | undefined, by: number): stri
 }
 
 /** The item to select after this one is answered: the next, otherwise the previous one. */
-export function after(items: Item[], id: string): string | undefined {
+export function itemAfter(items: Item[], id: string): string | undefined {
   const at = items.findIndex((one) => one.id === id);
   return (items[at + 1] ?? items[at - 1])?.id;
 }
@@ -123,11 +127,11 @@ export const KIND_WORDS: Record<Item["kind"], string> = {
 };
 
 /** The outcome of a discarded, sent or doubtful draft as badge text and tone. */
-export function becameWords(draft: Pick<Draft, "status" | "outcome">): string {
+export function describeDraftOutcome(draft: Pick<Draft, "status" | "outcome">): string {
   if (draft.status === "confirmed") return "sent";
   if (draft.outcome === "unknown") return "may have left";
   if (draft.status === "failed") return "not sent";
-  return plain(draft.status);
+  return humanize(draft.status);
 }
 
 /** The automation it comes from. */

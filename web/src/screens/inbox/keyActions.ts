@@ -2,19 +2,19 @@
 
 import { createContext, type RefObject, useContext, useEffect } from "react";
 
-export type Deeds = { approve?: () => void; edit?: () => void; discard?: () => void };
+export type KeyActions = { approve?: () => void; edit?: () => void; discard?: () => void };
 
-const Context = createContext<RefObject<Deeds> | null>(null);
+const Context = createContext<RefObject<KeyActions> | null>(null);
 export const DeedsProvider = Context.Provider;
 
 /** Registers the keyboard actions while mounted; null: none. */
-export function useDeeds(deeds: Deeds | null): void {
+export function useKeyActions(actions: KeyActions | null): void {
   const place = useContext(Context);
   useEffect(() => {
-    if (!place || !deeds) return;
-    place.current = deeds;
+    if (!place || !actions) return;
+    place.current = actions;
     return () => {
-      if (place.current === deeds) place.current = {};
+      if (place.current === actions) place.current = {};
     };
   });
 }

@@ -1,8 +1,16 @@
 // Keyboard shortcuts of the inbox, disabled while typing.
 
-export type Deed = "next" | "previous" | "approve" | "edit" | "discard" | "undo" | "open" | "keys";
+export type KeyAction =
+  | "next"
+  | "previous"
+  | "approve"
+  | "edit"
+  | "discard"
+  | "undo"
+  | "open"
+  | "keys";
 
-const DEEDS: Record<string, Deed> = {
+const KEY_ACTIONS: Record<string, KeyAction> = {
   j: "next",
   ArrowDown: "next",
   k: "previous",
@@ -17,7 +25,7 @@ const DEEDS: Record<string, Deed> = {
 
 /** How long an item must be visible before a key answers it: a new item was not read yet. */
 export const READ_MS = 700;
-export const isAnswer = (deed: Deed) => deed === "approve" || deed === "discard";
+export const isAnswer = (action: KeyAction) => action === "approve" || action === "discard";
 
 /** The shortcuts as help text. */
 export const KEYS: { keys: string[]; words: string }[] = [
@@ -51,14 +59,14 @@ const within = (target: EventTarget | null, where: string) =>
   (target as Element).closest(where) !== null;
 
 /** The action of a key on this target; null: none. */
-export function deedOf(event: Pressed): Deed | null {
+export function keyAction(event: Pressed): KeyAction | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return null;
-  const deed = DEEDS[event.key];
-  if (!deed || within(event.target, WRITES) || within(event.target, "[role='dialog']")) {
+  const action = KEY_ACTIONS[event.key];
+  if (!action || within(event.target, WRITES) || within(event.target, "[role='dialog']")) {
     return null;
   }
   // Key repeat only moves the selection; it never repeats an action.
-  if (event.repeat && deed !== "next" && deed !== "previous") return null;
+  if (event.repeat && action !== "next" && action !== "previous") return null;
   const isNative = event.key === "Enter" || event.key.startsWith("Arrow");
-  return isNative && within(event.target, OWN) ? null : deed;
+  return isNative && within(event.target, OWN) ? null : action;
 }

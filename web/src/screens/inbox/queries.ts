@@ -2,7 +2,7 @@
 
 import { useMemo } from "react";
 import { api } from "../../api/client";
-import { type Draft, grouped, type Item, waitingItems } from "./items";
+import { type Draft, groupDrafts, type Item, waitingItems } from "./items";
 
 const MOST = 100;
 const DONE = 30;
@@ -72,7 +72,7 @@ export function useExpired(enabled: boolean) {
   const left = api.useQuery("get", "/api/v1/drafts", drafts("expired", MOST), { enabled });
   const asked = api.useQuery("get", "/api/v1/approvals", questions("expired"), { enabled });
   const data = left.data && asked.data
-    ? newestFirst([...grouped(left.data.items).flatMap(flat), ...questionsOf(asked)])
+    ? newestFirst([...groupDrafts(left.data.items).flatMap(flat), ...questionsOf(asked)])
     : undefined;
   return { data, error: left.error ?? asked.error, refetch: left.refetch };
 }

@@ -3,14 +3,16 @@
 import type { Draft } from "./items";
 
 export type Shown = Pick<Draft, "id" | "hash">;
-export type Seen = ReadonlyMap<string, string | null>;
+export type ReadDrafts = ReadonlyMap<string, string | null>;
 
-export const seenOf = (drafts: Shown[]): Seen => new Map(drafts.map((one) => [one.id, one.hash]));
+export const seenOf = (drafts: Shown[]): ReadDrafts =>
+  new Map(drafts.map((one) => [one.id, one.hash]));
 
-export const withRead = (seen: Seen, { id, hash }: Shown): Seen => new Map([...seen, [id, hash]]);
+export const withRead = (seen: ReadDrafts, { id, hash }: Shown): ReadDrafts =>
+  new Map([...seen, [id, hash]]);
 
 /** The drafts that changed since they were shown, and new ones. */
-export const unreadOf = <One extends Shown>(seen: Seen, drafts: One[]): One[] =>
+export const unreadOf = <One extends Shown>(seen: ReadDrafts, drafts: One[]): One[] =>
   drafts.filter(({ id, hash }) => !seen.has(id) || seen.get(id) !== hash);
 
 export const unreadWords = (many: number) =>

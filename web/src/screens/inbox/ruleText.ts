@@ -1,6 +1,6 @@
 // What an auto-approval rule fixes: the recipients and the constant arguments.
 
-import { plain, visible } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 
 // Arguments that name recipients or destinations, in display order.
 const RECEIVERS = [
@@ -29,21 +29,25 @@ const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === "" ||
   (Array.isArray(value) && !value.length);
 
-function spelt(value: unknown): string {
+function formatValue(value: unknown): string {
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) {
     return value.map(String).join(", ");
   }
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export function patternWords(pattern: Record<string, unknown>): { goes: string; always: string[] } {
+export function describePattern(
+  pattern: Record<string, unknown>,
+): { goes: string; always: string[] } {
   const names = Object.keys(pattern).filter((name) => !isEmpty(pattern[name]));
   const one = (name: string) =>
-    (SIMPLE.has(name) ? "" : `${plain(name)} `) + visible(spelt(pattern[name]));
+    (SIMPLE.has(name) ? "" : `${humanize(name)} `) + escapeInvisible(formatValue(pattern[name]));
   const towards = RECEIVERS.filter((name) => names.includes(name));
   const fixed = names.filter((name) => !RECEIVERS.includes(name));
   return {
     goes: towards.map(one).join("; ") || "where the action itself decides",
-    always: fixed.map((name) => `${plain(name)}: ${visible(spelt(pattern[name]))}`),
+    always: fixed.map((name) =>
+      `${humanize(name)}: ${escapeInvisible(formatValue(pattern[name]))}`
+    ),
   };
 }

@@ -3,11 +3,11 @@
 import { Button, Code, Group, List, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
-import { sayDone } from "../../kit/useAction";
+import { notifyDone } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
+import { useSubmit } from "../../kit/formErrors";
 import { CopyIcon } from "../../kit/Copy";
-import { capital } from "../../kit/format";
+import { capitalize } from "../../kit/format";
 import { Part } from "./Part";
 import type { Integration } from "./states";
 
@@ -15,10 +15,10 @@ type Provider = Answer<"list_oauth_clients">["providers"][number];
 
 export function ClientPart({ one, provider }: { one: Integration; provider: Provider }) {
   const also = provider.integrations.filter((name) => name !== one.name);
-  const there = also.length ? capital(provider.provider) : one.label;
+  const there = also.length ? capitalize(provider.provider) : one.label;
   const [id, setId] = useState("");
   const [secret, setSecret] = useState("");
-  const { busy, refusal, send } = useSending("client_id", "client_secret");
+  const { busy, refusal, send } = useSubmit("client_id", "client_secret");
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     const done = await send(async () => {
@@ -29,7 +29,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
       await refresh("/api/v1/oauth-clients", "/api/v1/integrations");
     });
     if (!done) return;
-    sayDone(`Everybody here can sign in at ${there} now.`);
+    notifyDone(`Everybody here can sign in at ${there} now.`);
     setSecret("");
   };
   return (

@@ -13,8 +13,8 @@ import {
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { byPointer, Problem } from "../../api/problem";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Part } from "./Part";
 import type { Integration } from "./states";
@@ -22,8 +22,8 @@ import type { Integration } from "./states";
 type Field = Integration["fields"][number];
 type Value = string | number | boolean;
 
-export function Connecting({ one }: { one: Integration }) {
-  const may = useMay("editor");
+export function ConnectAccount({ one }: { one: Integration }) {
+  const may = useHasRole("editor");
   const [open, setOpen] = useState(false);
   if (one.auth !== "oauth" && one.auth !== "token") {
     return one.state === "ready" ? null : (
@@ -81,7 +81,7 @@ export function Connecting({ one }: { one: Integration }) {
 }
 
 function SignIn({ one }: { one: Integration }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const go = () =>
     act(async () => {
       const { data } = await client.POST("/api/v1/integrations/{integration}/sign-in", {
@@ -124,10 +124,10 @@ function Fields({ one, done, words: text }: { one: Integration; done: string; wo
     try {
       await client.POST("/api/v1/integrations/{integration}/connect", {
         params: { path: { integration: one.name } },
-        body: { fields: given(one, values) },
+        body: { fields: requestBody(one, values) },
       });
       await refresh("/api/v1/integrations");
-      sayDone(done);
+      notifyDone(done);
     } catch (refusal) {
       setProblem(refusal);
     } finally {
@@ -163,7 +163,10 @@ function Fields({ one, done, words: text }: { one: Integration; done: string; wo
 /**
  * The request body: empty fields are omitted, except where empty means that nothing is followed.
  */
-export function given(one: Pick<Integration, "auth" | "fields">, values: Record<string, Value>) {
+export function requestBody(
+  one: Pick<Integration, "auth" | "fields">,
+  values: Record<string, Value>,
+) {
   const kept: Record<string, Value> = {};
   for (const { name, type } of one.fields) {
     const value = values[name] ?? "";

@@ -13,8 +13,8 @@ import {
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
-import { sayDone } from "../../kit/useAction";
+import { useSubmit } from "../../kit/formErrors";
+import { notifyDone } from "../../kit/useAction";
 
 type Auth = "none" | "bearer" | "oauth";
 const WAYS = [
@@ -28,7 +28,7 @@ type Props = { opened: boolean; onClose: () => void; onMade: (id: string) => voi
 
 export function ConnectServer({ opened, onClose, onMade }: Props) {
   const [given, setGiven] = useState(EMPTY);
-  const { busy, refusal, send } = useSending("alias", "server_url", "token");
+  const { busy, refusal, send } = useSubmit("alias", "server_url", "token");
   const change = (more: Partial<typeof EMPTY>) => setGiven((before) => ({ ...before, ...more }));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
@@ -41,7 +41,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
       const address = data?.sign_in_url;
       if (address && /^https?:\/\//.test(address)) location.assign(address);
       if (data) onMade(data.connection.id);
-      sayDone(`${given.alias} is connected.`);
+      notifyDone(`${given.alias} is connected.`);
       setGiven(EMPTY);
       onClose();
     });

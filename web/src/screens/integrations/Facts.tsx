@@ -2,7 +2,7 @@
 
 import { Grid, Text } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Part } from "./Part";
 import { abilities, healthWords, type Integration } from "./states";
 
@@ -19,9 +19,9 @@ export function Facts({ one }: { one: Integration }) {
       health.owner === "workspace" ? "the workspace: every member's automations may use it" : "you",
     ]);
     pairs.push(["Health", healthWords(one)]);
-    pairs.push(["Last worked", <Moment key="ok" at={health.last_ok_at} />]);
+    pairs.push(["Last worked", <Timestamp key="ok" at={health.last_ok_at} />]);
     if (health.last_failed_at) {
-      pairs.push(["Last failed", <Moment key="bad" at={health.last_failed_at} />]);
+      pairs.push(["Last failed", <Timestamp key="bad" at={health.last_failed_at} />]);
     }
     if (health.scopes.length) pairs.push(["Agreed to", health.scopes.join(", ")]);
     const settings = health.settings as Record<string, unknown>;

@@ -4,19 +4,19 @@ import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Compass, TriangleAlert } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { sayDone, sayProblem, useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole, useSession } from "../../api/session";
+import { notifyDone, notifyProblem, useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { ClientPart } from "./ClientPart";
-import { Connecting } from "./ConnectAccount";
+import { ConnectAccount } from "./ConnectAccount";
 import { Facts } from "./Facts";
 import { Part } from "./Part";
-import { ChatPart, ReadingPart } from "./Polling";
+import { ChatPart, PollingPart } from "./Polling";
 import { SlackLink } from "./SlackLink";
 import { type Integration as One, stateOf } from "./states";
 
@@ -26,7 +26,7 @@ export default function Integration() {
   const { source } = useParams({ strict: false }) as { source: string };
   const integrations = api.useQuery("get", "/api/v1/integrations");
   return (
-    <Asked of={integrations} lines={5}>
+    <QueryResult of={integrations} lines={5}>
       {({ integrations: all }) => {
         const one = all.find((found) => found.name === source);
         if (one) return <Found one={one} />;
@@ -39,14 +39,14 @@ export default function Integration() {
           </>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }
 
 function Found({ one }: { one: One }) {
-  const mayConnect = useMay("editor");
-  const mayAdmit = useMay("admin");
-  const who = useWho();
+  const mayConnect = useHasRole("editor");
+  const mayAdmit = useHasRole("admin");
+  const who = useSession();
   const own = one.connection?.held_by === who.user.id;
   const clients = api.useQuery("get", "/api/v1/oauth-clients", {}, {
     enabled: mayAdmit && one.auth === "oauth",
@@ -74,15 +74,15 @@ function Found({ one }: { one: One }) {
               }]}
             />
             {one.connection && mayAdmit ? <Sharing one={one} own={own} /> : null}
-            {own && mayConnect ? <Deeds one={one} /> : null}
+            {own && mayConnect ? <IntegrationActions one={one} /> : null}
           </>
         }
       />
       <Stack gap="lg">
-        <Trouble one={one} />
+        <ConnectionProblem one={one} />
         <Facts one={one} />
-        {provider && !provider.has_client ? null : <Connecting one={one} />}
-        {mayConnect && own ? <ReadingPart one={one} /> : null}
+        {provider && !provider.has_client ? null : <ConnectAccount one={one} />}
+        {mayConnect && own ? <PollingPart one={one} /> : null}
         {mayConnect && own && one.prompts_over === "chat" ? <ChatPart one={one} /> : null}
         {one.prompts_over === "account" && one.connection
           ? (
@@ -98,7 +98,7 @@ function Found({ one }: { one: One }) {
 }
 
 /** Why it fails, and which connection is affected. */
-function Trouble({ one }: { one: One }) {
+function ConnectionProblem({ one }: { one: One }) {
   const error = one.connection?.last_error;
   if (one.state !== "reconnect" && !(error && one.connection?.health !== "ok")) return null;
   const named = one.account ? `${one.label} (${one.account})` : one.label;
@@ -114,7 +114,7 @@ function Trouble({ one }: { one: One }) {
 
 /** Sharing the account with the workspace, and withdrawing it. */
 function Sharing({ one, own }: { one: One; own: boolean }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const path = { params: { path: { integration: one.name } } };
   const shared = one.connection?.owner === "workspace";
@@ -151,8 +151,8 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
   );
 }
 
-function Deeds({ one }: { one: One }) {
-  const { busy, act } = useAct();
+function IntegrationActions({ one }: { one: One }) {
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const path = { params: { path: { integration: one.name } } };
   const test = () =>
@@ -162,8 +162,8 @@ function Deeds({ one }: { one: One }) {
         body: {},
       });
       await refresh("/api/v1/integrations");
-      if (data?.works) sayDone(`${one.label} works.`);
-      else sayProblem(new Error(data?.problem?.detail ?? "It did not answer."));
+      if (data?.works) notifyDone(`${one.label} works.`);
+      else notifyProblem(new Error(data?.problem?.detail ?? "It did not answer."));
     });
   const end = async () => {
     const sure = await confirm({

@@ -4,19 +4,19 @@ import { Anchor, Box, Card, Group, SimpleGrid, Stack, Text, TextInput } from "@m
 import { Link } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { Servers } from "./Servers";
-import { abilities, healthWords, type Integration, shelves, stateOf } from "./states";
-import { visible } from "../../kit/format";
+import { abilities, groupByState, healthWords, type Integration, stateOf } from "./states";
+import { escapeInvisible } from "../../kit/format";
 
 export default function Integrations() {
   const integrations = api.useQuery("get", "/api/v1/integrations");
-  const [{ search = "" }, change] = useAddress();
+  const [{ search = "" }, change] = useUrlState();
   return (
     <>
       <PageHead
@@ -44,9 +44,9 @@ export default function Integrations() {
         value={search}
         onChange={(event) => change({ search: event.currentTarget.value })}
       />
-      <Asked of={integrations} lines={6}>
+      <QueryResult of={integrations} lines={6}>
         {({ integrations: all }) => {
-          const found = shelves(all, search);
+          const found = groupByState(all, search);
           return (
             <Stack gap="xl">
               {found.length ? null : <Text c="dimmed">No integration is called so.</Text>}
@@ -63,7 +63,7 @@ export default function Integrations() {
             </Stack>
           );
         }}
-      </Asked>
+      </QueryResult>
       <Servers />
     </>
   );
@@ -81,7 +81,7 @@ function Entry({ one }: { one: Integration }) {
             params={{ source: one.name } as never}
             fw={650}
           >
-            {visible(one.label)}
+            {escapeInvisible(one.label)}
           </Anchor>
           <Status value={status} words={text} />
         </Group>
@@ -92,7 +92,7 @@ function Entry({ one }: { one: Integration }) {
             ? (
               <>
                 {" "}
-                · last worked <Moment at={one.connection.last_ok_at} size="xs" />
+                · last worked <Timestamp at={one.connection.last_ok_at} size="xs" />
               </>
             )
             : null}

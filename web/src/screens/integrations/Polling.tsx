@@ -4,9 +4,9 @@ import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, client, refresh } from "../../api/client";
-import { sayDone, sayHint, useAct } from "../../kit/useAction";
+import { notifyDone, notifyHint, useAction } from "../../kit/useAction";
 import { Status } from "../../kit/Status";
-import { capital, moment, triggerWords, visible } from "../../kit/format";
+import { capitalize, describeTrigger, escapeInvisible, formatDateTime } from "../../kit/format";
 import { Part } from "./Part";
 import type { Integration } from "./states";
 
@@ -17,7 +17,7 @@ const call = (capability_id: string, body: Record<string, unknown>) =>
   });
 
 /** The automation that polls a connection; null if there is none or it was archived. */
-function useReader(one: Integration) {
+function usePollingAutomation(one: Integration) {
   const id = one.connection?.automation_id ?? "";
   const found = api.useQuery(
     "get",
@@ -28,17 +28,17 @@ function useReader(one: Integration) {
   return found.data && found.data.state !== "archived" ? found.data : null;
 }
 
-export function ReadingPart({ one }: { one: Integration }) {
-  const reader = useReader(one);
-  const { busy, act } = useAct();
+export function PollingPart({ one }: { one: Integration }) {
+  const reader = usePollingAutomation(one);
+  const { busy, act } = useAction();
   if (!one.polls) return null;
   const turn = (capability: string, text: string) =>
     act(async () => {
       const { data } = await call(capability, { source: one.name });
       const { hint } = data as { hint?: string };
       await refresh("/api/v1/integrations", "/api/v1/automations");
-      if (hint) sayHint(hint);
-      else sayDone(text);
+      if (hint) notifyHint(hint);
+      else notifyDone(text);
     });
   const active = reader?.state === "active";
   return (
@@ -48,13 +48,13 @@ export function ReadingPart({ one }: { one: Integration }) {
           ? (
             <Group gap="xs">
               <Anchor component={Link} to={`/automations/${reader.id}`} fw={600}>
-                {visible(reader.name)}
+                {escapeInvisible(reader.name)}
               </Anchor>
               <Status value={reader.state} />
               <Text size="sm" c="dimmed">
                 {active
                   ? `${
-                    capital(reader.triggers.map(triggerWords).join(", and "))
+                    capitalize(reader.triggers.map(describeTrigger).join(", and "))
                   }. What is new is kept as pages.`
                   : "It does not read at the moment."}
               </Text>
@@ -62,7 +62,7 @@ export function ReadingPart({ one }: { one: Integration }) {
           )
           : (
             <Text size="sm" c="dimmed" maw={620}>
-              Nothing is read from {visible(one.label)}{" "}
+              Nothing is read from {escapeInvisible(one.label)}{" "}
               by itself. Kept reading, what is new there comes in as pages, and automations can
               begin with it. An automation of yours does that; you can pause or change it like any
               other.
@@ -104,9 +104,9 @@ export function ReadingPart({ one }: { one: Integration }) {
 
 /** A chat is linked by its owner, who sends a code to the bot. */
 export function ChatPart({ one }: { one: Integration }) {
-  const reader = useReader(one);
+  const reader = usePollingAutomation(one);
   const hears = reader?.state === "active";
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [made, setMade] = useState<{ url: string; expires_at: string } | null>(null);
   const linked =
     (one.connection?.settings as Record<string, unknown> | undefined)?.chat_id !== undefined;
@@ -145,7 +145,7 @@ export function ChatPart({ one }: { one: Integration }) {
               <Anchor href={made.url} target="_blank" rel="noopener noreferrer">
                 Open Telegram and press Start
               </Anchor>{" "}
-              where you are signed in to it. It works once, until {moment(made.expires_at)}.
+              where you are signed in to it. It works once, until {formatDateTime(made.expires_at)}.
             </Text>
           )
           : null}

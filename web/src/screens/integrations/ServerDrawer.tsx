@@ -2,16 +2,16 @@
 
 import { Accordion, Badge, Button, Drawer, Group, Select, Stack, Text } from "@mantine/core";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
-type Told = Answer<"get_connection">;
-type Tool = Told["tools"][number];
+type Connection = Answer<"get_connection">;
+type Tool = Connection["tools"][number];
 
 const STATUS: Record<Tool["state"], string> = {
   agreed: "ok",
@@ -40,16 +40,18 @@ export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose:
       size="lg"
       title={problem.data?.connection.alias ?? "Tool server"}
     >
-      <Asked of={problem}>{(found) => <Inside told={found} onClose={onClose} />}</Asked>
+      <QueryResult of={problem}>
+        {(found) => <Inside connection={found} onClose={onClose} />}
+      </QueryResult>
     </Drawer>
   );
 }
 
-function Inside({ told: problem, onClose }: { told: Told; onClose: () => void }) {
+function Inside({ connection: problem, onClose }: { connection: Connection; onClose: () => void }) {
   const { connection, tools } = problem;
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const at = { params: { path: { connection_id: connection.id } } };
   const again = () => refresh("/api/v1/connections", "/api/v1/consents");
   const harvest = () =>
@@ -131,7 +133,7 @@ function Inside({ told: problem, onClose }: { told: Told; onClose: () => void })
           <Accordion.Item key={tool.name} value={tool.name}>
             <Accordion.Control>
               <Group gap="xs">
-                <Text fw={600} className="mono">{visible(tool.name)}</Text>
+                <Text fw={600} className="mono">{escapeInvisible(tool.name)}</Text>
                 <Status value={STATUS[tool.state]} words={tool.state} />
                 <Badge variant="light" color="gray" tt="none">
                   {tool.effect === "read" ? "reads" : "changes"}

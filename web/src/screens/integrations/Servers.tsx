@@ -4,11 +4,11 @@ import { Box, Button, Card, Group, Stack, Text, UnstyledButton } from "@mantine/
 import { useDisclosure } from "@mantine/hooks";
 import { Plus } from "lucide-react";
 import { type Answer, api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import { ConnectServer } from "./ConnectServer";
 import { ServerDrawer } from "./ServerDrawer";
 
@@ -23,10 +23,10 @@ const HEALTH = {
 const STATUS = { ok: "ok", failing: "failed", sign_in: "waiting", unknown: "quiet" };
 
 export function Servers() {
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   const servers = api.useQuery("get", "/api/v1/connections");
   const refusal: unknown = servers.error;
-  const [{ server }, change] = useAddress();
+  const [{ server }, change] = useUrlState();
   const [open, { open: show, close }] = useDisclosure(false);
   return (
     <Box component="section" mt="xl" aria-label="Tool servers">
@@ -72,7 +72,7 @@ export function Servers() {
                   </Stack>
                   <Group gap="xs">
                     <Text size="sm" c="dimmed">
-                      {count(one.tools.agreed, "tool")} agreed to
+                      {formatCount(one.tools.agreed, "tool")} agreed to
                     </Text>
                     {one.tools.waiting
                       ? (

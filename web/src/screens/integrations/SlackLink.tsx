@@ -5,10 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { client } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { CopyButton, CopyIcon } from "../../kit/Copy";
-import { moment } from "../../kit/format";
+import { formatDateTime } from "../../kit/format";
 
 type SlackState = {
   linked: boolean;
@@ -38,7 +38,7 @@ export function SlackLink() {
     refetchInterval: begun ? 3_000 : false,
   });
   return (
-    <Asked of={state} lines={2}>
+    <QueryResult of={state} lines={2}>
       {(found) => (
         <Found
           state={found}
@@ -47,7 +47,7 @@ export function SlackLink() {
           refetch={() => state.refetch()}
         />
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -59,7 +59,7 @@ type Props = {
 };
 
 function Found({ state, begun, onBegin, refetch }: Props) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const begin = () => act(async () => onBegin(await call<Begun>("link_slack")));
   const end = () =>
     act(async () => {
@@ -72,7 +72,7 @@ function Found({ state, begun, onBegin, refetch }: Props) {
       <Text size="sm" c="dimmed" role="status">
         {state.linked && state.linked_at
           ? `The Slack account ${state.user_id} of the team ${state.team_id} has been linked since ${
-            moment(state.linked_at)
+            formatDateTime(state.linked_at)
           }. Drafts and questions that you may answer are shown there, with buttons.`
           : "No Slack account is linked with you. Once it is, you can approve drafts and answer questions in Slack."}
       </Text>
@@ -100,7 +100,7 @@ function Found({ state, begun, onBegin, refetch }: Props) {
             <Text size="sm">
               Send this in any conversation in Slack, where you are signed in. It works once, until
               {" "}
-              {moment(begun.expires_at)}.
+              {formatDateTime(begun.expires_at)}.
             </Text>
             <Group gap="xs">
               <Code>{begun.command}</Code>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { abilities, type Integration, shelves } from "./states";
+import { abilities, groupByState, type Integration } from "./states";
 
 const one = (name: string, more: Partial<Integration>): Integration => ({
   name,
@@ -29,15 +29,17 @@ test("what wants somebody comes first, and a shelf without entries is none", () 
     one("files", { state: "reconnect" }),
   ];
   expect(
-    shelves(all, "").map((catalog) => [catalog.label, catalog.entries.map((each) => each.name)]),
+    groupByState(all, "").map((
+      catalog,
+    ) => [catalog.label, catalog.entries.map((each) => each.name)]),
   )
     .toEqual([
       ["Connect again", ["files"]],
       ["Connected", ["chat"]],
       ["To connect", ["mail"]],
     ]);
-  expect(shelves(all, " CHA").map((catalog) => catalog.label)).toEqual(["Connected"]);
-  expect(shelves(all, "nothing")).toEqual([]);
+  expect(groupByState(all, " CHA").map((catalog) => catalog.label)).toEqual(["Connected"]);
+  expect(groupByState(all, "nothing")).toEqual([]);
 });
 
 test("what an integration can do is said in words", () => {

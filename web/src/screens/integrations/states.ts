@@ -33,13 +33,13 @@ export function abilities({ supports, polls }: Integration): string {
   return text.join(", ") || "sign-in only";
 }
 
-export type Shelf = { label: string; entries: Integration[] };
+export type IntegrationGroup = { label: string; entries: Integration[] };
 
 /** Three groups: needs attention, connected, available. */
-export function shelves(all: Integration[], search: string): Shelf[] {
-  const wanted = search.trim().toLowerCase();
+export function groupByState(all: Integration[], search: string): IntegrationGroup[] {
+  const needle = search.trim().toLowerCase();
   const fits = (one: Integration) =>
-    `${one.label} ${one.description} ${one.name}`.toLowerCase().includes(wanted);
+    `${one.label} ${one.description} ${one.name}`.toLowerCase().includes(needle);
   const of = (...states: Integration["state"][]) =>
     all.filter((one) => states.includes(one.state) && fits(one));
   return [

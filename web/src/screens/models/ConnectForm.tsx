@@ -16,7 +16,7 @@ import { useEffect, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { byPointer, Problem, sentence } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
-import { shareOut } from "../../kit/formErrors";
+import { distributeErrors } from "../../kit/formErrors";
 import type { Connection } from "./Models";
 
 const KINDS = [
@@ -25,7 +25,7 @@ const KINDS = [
   { value: "groq", label: "Groq" },
   { value: "compatible", label: "A server that speaks OpenAI's language (Ollama, vLLM …)" },
 ];
-type Given = {
+type ConnectInput = {
   name: string;
   kind: string;
   base_url: string;
@@ -33,7 +33,7 @@ type Given = {
   models: string[];
   usual_model: string;
 };
-const EMPTY: Given = {
+const EMPTY: ConnectInput = {
   name: "anthropic",
   kind: "anthropic",
   base_url: "",
@@ -54,9 +54,9 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
     setTested(null);
     setGiven(changed ? asGiven(changed) : EMPTY);
   }, [opened, changed]);
-  const change = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
+  const change = (more: Partial<ConnectInput>) => setGiven((before) => ({ ...before, ...more }));
   const errors = problem instanceof Problem ? byPointer(problem.findings) : {};
-  const { rest } = shareOut(problem, ["name", "base_url", "key", "usual_model"]);
+  const { rest } = distributeErrors(problem, ["name", "base_url", "key", "usual_model"]);
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -164,7 +164,7 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
   );
 }
 
-const asGiven = (one: Connection): Given => ({
+const asGiven = (one: Connection): ConnectInput => ({
   name: one.name,
   kind: one.kind,
   base_url: one.base_url ?? "",
@@ -173,7 +173,9 @@ const asGiven = (one: Connection): Given => ({
   usual_model: one.usual_model ?? "",
 });
 
-async function connect({ name, kind, base_url, key, models, usual_model }: Given): Promise<void> {
+async function connect(
+  { name, kind, base_url, key, models, usual_model }: ConnectInput,
+): Promise<void> {
   await client.PUT("/api/v1/models/connections/{name}", {
     params: { path: { name } },
     body: {

@@ -3,20 +3,20 @@
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type Answer, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Status } from "../../kit/Status";
-import { capital } from "../../kit/format";
+import { capitalize } from "../../kit/format";
 import type { Connection } from "./Models";
 
 type Props = { connection: Connection; onChange: (() => void) | null };
 
 export function ConnectionCard({ connection, onChange }: Props) {
   const { name } = connection;
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [tested, setTested] = useState<Answer<"test_model"> | null>(null);
   const test = () =>
     act(async () => {
@@ -62,7 +62,7 @@ export function ConnectionCard({ connection, onChange }: Props) {
           </Group>
         </Group>
         <Text size="sm" c="dimmed" className="wrap-anywhere">
-          {capital(connection.kind)}
+          {capitalize(connection.kind)}
           {connection.base_url ? ` at ${connection.base_url}` : ""}
           {connection.scope === "installation" ? ", for the whole installation" : ""}
         </Text>

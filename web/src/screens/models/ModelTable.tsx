@@ -2,7 +2,7 @@
 
 import { Badge, Card, Group, Table, Text } from "@mantine/core";
 import type { Answer } from "../../api/client";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type Model = Answer<"list_models">["models"][number];
 
@@ -27,7 +27,7 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
               <Table.Tr key={one.name}>
                 <Table.Td>
                   <Group gap="xs">
-                    <Text size="sm" className="mono">{visible(one.name)}</Text>
+                    <Text size="sm" className="mono">{escapeInvisible(one.name)}</Text>
                     {one.name === usual
                       ? (
                         <Badge size="sm" variant="light" tt="none">

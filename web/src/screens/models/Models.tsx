@@ -5,8 +5,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { Cpu, Info, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
@@ -17,7 +17,7 @@ import { ModelTable } from "./ModelTable";
 export type Connection = Answer<"list_models">["connections"][number];
 
 export default function Models() {
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   const models = api.useQuery("get", "/api/v1/models");
   const [open, { open: show, close }] = useDisclosure(false);
   const [changed, setChanged] = useState<Connection | null>(null);
@@ -53,7 +53,7 @@ export default function Models() {
           </>
         }
       />
-      <Asked of={models}>
+      <QueryResult of={models}>
         {({ connections, models: known, usual_model, note }) =>
           connections.length
             ? (
@@ -88,7 +88,7 @@ export default function Models() {
                 before it is made.
               </Empty>
             )}
-      </Asked>
+      </QueryResult>
       <ConnectForm opened={open} onClose={close} changed={changed} />
     </>
   );

@@ -6,7 +6,7 @@ import type { Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
 
-export function Changed({ automation }: { automation: Schemas["AutomationDetail"] }) {
+export function ChangedAutomation({ automation }: { automation: Schemas["AutomationDetail"] }) {
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label="As it is now">
       <Stack gap="sm">

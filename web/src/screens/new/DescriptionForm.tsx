@@ -5,8 +5,8 @@ import { Sparkles } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, type Ref, useState } from "react";
 import { api } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
-import { knownZone, type Wanted } from "./usePropose";
-import { Writing } from "./ProposalProgress";
+import { knownZone, type ProposalRequest } from "./usePropose";
+import { ProposalProgress } from "./ProposalProgress";
 
 const RULES = "rules alone";
 
@@ -17,7 +17,7 @@ type Props = {
   placeholder: string;
   busy: boolean;
   problem: unknown;
-  propose: (wanted: Wanted) => void;
+  propose: (request: ProposalRequest) => void;
   box: Ref<HTMLTextAreaElement>;
 };
 
@@ -29,7 +29,9 @@ function useMakers() {
   return { usual, makers, isKnown: data !== undefined };
 }
 
-export function Words({ text, onText, label, placeholder, busy, problem, propose, box }: Props) {
+export function DescriptionForm(
+  { text, onText, label, placeholder, busy, problem, propose, box }: Props,
+) {
   const { usual, makers, isKnown } = useMakers();
   const [picked, setPicked] = useState<string | null>(null);
   const maker = picked ?? usual;
@@ -75,7 +77,7 @@ export function Words({ text, onText, label, placeholder, busy, problem, propose
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="space-between" align="flex-end" gap="sm">
-          {busy ? <Writing byModel={byModel} /> : makers.length
+          {busy ? <ProposalProgress byModel={byModel} /> : makers.length
             ? (
               <Select
                 label="Written by"

@@ -3,24 +3,24 @@
 import { Alert, Box, Grid, Stack } from "@mantine/core";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
+import { useHasRole, useSession } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
 import { ProblemNote } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
-import { keeping } from "../../kit/unsentInput";
+import { openStorage } from "../../kit/unsentInput";
 import { PageHead } from "../../kit/PageHead";
-import { Beginnings } from "./OtherSources";
-import { Changed } from "./ChangedAutomation";
+import { OtherSources } from "./OtherSources";
+import { ChangedAutomation } from "./ChangedAutomation";
 import { bodyOf, knownZone, usePropose } from "./usePropose";
-import { KeepWords, Starters } from "./Starters";
-import { Waiting } from "./OpenProposals";
-import { Words } from "./DescriptionForm";
+import { SaveStarter, Starters } from "./Starters";
+import { OpenProposals } from "./OpenProposals";
+import { DescriptionForm } from "./DescriptionForm";
 
 const KEPT = "new.words";
 
 /** An unsent description survives a reload. */
-function useWords(given: string | undefined, key: string) {
-  const place = useMemo(() => keeping(key), [key]);
+function useDescription(given: string | undefined, key: string) {
+  const place = useMemo(() => openStorage(key), [key]);
   const [text, setText] = useState(() => given ?? place.kept() ?? "");
   useEffect(() => {
     if (text) place.keep(text);
@@ -37,21 +37,21 @@ function useAutomation(id: string | undefined) {
 
 // Memoized, so that a key press in the text box does not rerender it.
 const Examples = memo(Starters);
-const Others = memo(Beginnings);
-const Open = memo(Waiting);
+const Others = memo(OtherSources);
+const Open = memo(OpenProposals);
 
 const EXAMPLE = "Every weekday at 9 Berlin time remind me to plan the day";
 const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well";
 
 export default function New() {
-  const [{ automation, words: message, go }, change] = useAddress();
+  const [{ automation, words: message, go }, change] = useUrlState();
   const key = automation ? `${KEPT}.${automation}` : KEPT;
-  const [text, setText] = useWords(message, key);
+  const [text, setText] = useDescription(message, key);
   const box = useRef<HTMLTextAreaElement>(null);
   const { busy, problem, propose } = usePropose();
   const found = useAutomation(automation);
-  const may = useMay("editor");
-  const { role } = useWho();
+  const may = useHasRole("editor");
+  const { role } = useSession();
   const pick = useCallback((picked: string) => {
     setText(picked);
     box.current?.focus();
@@ -61,7 +61,7 @@ export default function New() {
   useEffect(() => {
     if (!go || !message || !may) return;
     change({ go: undefined });
-    void propose({ text: message }).then((done) => done && keeping(KEPT).forget());
+    void propose({ text: message }).then((done) => done && openStorage(KEPT).forget());
   }, []);
   const unknown: unknown = found.error;
   const name = found.data?.name;
@@ -103,7 +103,7 @@ export default function New() {
               disabled={!may}
               style={{ border: 0, padding: 0, margin: 0, minWidth: 0 }}
             >
-              <Words
+              <DescriptionForm
                 text={text}
                 onText={setText}
                 label={automation
@@ -113,19 +113,21 @@ export default function New() {
                 busy={busy}
                 problem={problem}
                 box={box}
-                propose={(wanted) =>
-                  void propose({ ...wanted, automation }).then((done) => {
-                    if (done) keeping(key).forget();
+                propose={(request) =>
+                  void propose({ ...request, automation }).then((done) => {
+                    if (done) openStorage(key).forget();
                   })}
               />
             </fieldset>
-            {may && !automation ? <KeepWords text={text} /> : null}
+            {may && !automation ? <SaveStarter text={text} /> : null}
             {automation ? null : <Examples pick={pick} />}
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: automation ? 5 : 4 }}>
           <Stack gap="lg">
-            {automation ? (found.data ? <Changed automation={found.data} /> : null) : <Others />}
+            {automation
+              ? (found.data ? <ChangedAutomation automation={found.data} /> : null)
+              : <Others />}
             <Open />
           </Stack>
         </Grid.Col>

@@ -5,12 +5,12 @@ import { Link } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { day } from "../../kit/format";
+import { formatDate } from "../../kit/format";
 import { discard } from "../proposal/requests";
 
 type One = Answer<"list_proposals">["proposals"][number];
@@ -33,9 +33,9 @@ export const Stands = ({ status }: { status: One["status"] }) => (
 );
 
 function Row({ one }: { one: One }) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const name = one.name ?? one.request;
   const throwAway = async () => {
     const words = "Nothing of it was saved.";
@@ -74,7 +74,7 @@ function Row({ one }: { one: One }) {
           <Stands status={one.status} />
           <Text size="xs" c="dimmed" component="div">
             {one.automation_id ? "a change, " : ""}
-            <Moment at={one.created_at} size="xs" />, kept until {day(one.expires_at)}
+            <Timestamp at={one.created_at} size="xs" />, kept until {formatDate(one.expires_at)}
           </Text>
         </Group>
       </Box>
@@ -97,7 +97,7 @@ function Row({ one }: { one: One }) {
 
 const STEP = 10;
 
-export function Waiting() {
+export function OpenProposals() {
   const [limit, setLimit] = useState(STEP);
   const { data } = api.useQuery("get", "/api/v1/proposals", { params: { query: { limit } } });
   if (!data?.proposals.length) return null;

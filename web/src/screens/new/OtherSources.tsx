@@ -35,7 +35,7 @@ const WAYS: Way[] = [
   },
 ];
 
-export function Beginnings() {
+export function OtherSources() {
   return (
     <SimpleGrid
       cols={{ base: 1, sm: 3, lg: 1 }}

@@ -1,19 +1,19 @@
 // The progress of a proposal: elapsed time and current stage.
 
 import { Box, Group, Loader, Text } from "@mantine/core";
-import { span } from "../../kit/format";
+import { formatDuration } from "../../kit/format";
 import { useSeconds } from "./usePropose";
 
 const A_WHILE = 20;
 
 /** An accurate message for the elapsed time: rules are quick, a model has up to three attempts. */
-export function writingWords(byModel: boolean, seconds: number): string {
+export function describeProgress(byModel: boolean, seconds: number): string {
   if (!byModel) return "Rules read your words, and the result is judged and reviewed.";
   if (seconds < A_WHILE) return "The model writes a definition. It can take a minute.";
   return "What the model hands in is judged like every definition; it may try three times.";
 }
 
-export function Writing(
+export function ProposalProgress(
   { byModel, what = "Writing a proposal" }: { byModel: boolean; what?: string },
 ) {
   const seconds = useSeconds();
@@ -24,10 +24,10 @@ export function Writing(
         <Text size="sm" fw={600}>
           {what} …{" "}
           <Text span inherit fw={400} c="dimmed" className="numbers" aria-hidden>
-            {seconds ? span(seconds) : ""}
+            {seconds ? formatDuration(seconds) : ""}
           </Text>
         </Text>
-        <Text size="xs" c="dimmed">{writingWords(byModel, seconds)}</Text>
+        <Text size="xs" c="dimmed">{describeProgress(byModel, seconds)}</Text>
       </Box>
     </Group>
   );

@@ -15,10 +15,10 @@ import {
 import { BookmarkPlus, Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type One = { name: string; text: string };
 type Pick = (text: string) => void;
@@ -34,7 +34,7 @@ function Starter({ one, pick, forget }: { one: One; pick: Pick; forget?: () => v
         className="row-link"
         onClick={() => pick(one.text)}
       >
-        <Text size="sm" fw={600} component="span" display="block">{visible(one.name)}</Text>
+        <Text size="sm" fw={600} component="span" display="block">{escapeInvisible(one.name)}</Text>
         <Text size="sm" c="dimmed" component="span" display="block">{one.text}</Text>
       </UnstyledButton>
       {forget
@@ -75,9 +75,9 @@ function Several({ title, children }: { title: string; children: React.ReactNode
 }
 
 /** Saves the description under a name, for the whole workspace. */
-export function KeepWords({ text }: { text: string }) {
+export function SaveStarter({ text }: { text: string }) {
   const [name, setName] = useState<string | null>(null);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const keep = async (event: FormEvent) => {
     event.preventDefault();
     const kept = await act(async () => {
@@ -88,7 +88,7 @@ export function KeepWords({ text }: { text: string }) {
       await refresh("/api/v1/prompts");
     });
     if (!kept) return;
-    sayDone("They are kept, for everybody here.");
+    notifyDone("They are kept, for everybody here.");
     setName(null);
   };
   if (!text.trim()) return null;
@@ -129,9 +129,9 @@ export function KeepWords({ text }: { text: string }) {
 
 export function Starters({ pick }: { pick: Pick }) {
   const { data } = api.useQuery("get", "/api/v1/prompts");
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const confirm = useConfirm();
-  const { act } = useAct();
+  const { act } = useAction();
   const forget = async (id: string, name: string) => {
     const words = "They go for everybody here. Automations made of them stay.";
     if (

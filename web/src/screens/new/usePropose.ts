@@ -6,7 +6,12 @@ import { client, refresh } from "../../api/client";
 import type { Proposal } from "../../review/reviewText";
 import { keepProposal } from "../proposal/requests";
 
-export type Wanted = { text: string; automation?: string; by?: "auto" | "rules"; model?: string };
+export type ProposalRequest = {
+  text: string;
+  automation?: string;
+  by?: "auto" | "rules";
+  model?: string;
+};
 
 /** The browser's time zone; undefined if unknown. */
 export function browserZone(): string | null {
@@ -23,7 +28,7 @@ export function knownZone(): string | null {
   return zone === "UTC" || zone === "Etc/UTC" ? null : zone;
 }
 
-export function bodyOf({ text, automation, by, model }: Wanted, zone: string | null) {
+export function bodyOf({ text, automation, by, model }: ProposalRequest, zone: string | null) {
   return {
     text: text.trim(),
     ...(automation ? { automation_id: automation } : {}),
@@ -37,12 +42,12 @@ export function usePropose() {
   const navigate = useNavigate();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const propose = useCallback(async (wanted: Wanted): Promise<boolean> => {
+  const propose = useCallback(async (request: ProposalRequest): Promise<boolean> => {
     setBusy(true);
     setProblem(null);
     try {
       const { data } = await client.POST("/api/v1/proposals", {
-        body: bodyOf(wanted, knownZone()),
+        body: bodyOf(request, knownZone()),
       });
       const made = data as Proposal;
       keepProposal(made);

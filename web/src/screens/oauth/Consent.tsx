@@ -6,12 +6,12 @@ import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { api, queries, setCsrf, setWorkspace, whenSignedOut } from "../../api/client";
 import { Problem } from "../../api/problem";
-import type { Who } from "../../api/session";
-import { ProblemNote, Slow } from "../../kit/QueryResult";
+import type { Session } from "../../api/session";
+import { ProblemNote, SlowNote } from "../../kit/QueryResult";
 import { Mark } from "../../shell/Mark";
-import { noteWanted, wantedPlace } from "../../shell/signInRedirect";
+import { readDestination, storeDestination } from "../../shell/signInRedirect";
 import { PasswordForm } from "../sign-in/PasswordForm";
-import { Question } from "./Question";
+import { ConsentForm } from "./Question";
 
 export default function Consent() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 0 });
@@ -24,7 +24,7 @@ export default function Consent() {
   if (unknown) {
     return (
       <Frame>
-        <Door onIn={() => queries.resetQueries()} />
+        <SignInFirst onIn={() => queries.resetQueries()} />
       </Frame>
     );
   }
@@ -34,13 +34,15 @@ export default function Consent() {
     setWorkspace(null);
     return (
       <Frame>
-        <Asking who={session.data} />
+        <ConsentRequest who={session.data} />
       </Frame>
     );
   }
   return (
     <Frame>
-      {refusal ? <Over problem={refusal} again={() => void session.refetch()} /> : <Waiting />}
+      {refusal
+        ? <ExpiredNote problem={refusal} again={() => void session.refetch()} />
+        : <Waiting />}
     </Frame>
   );
 }
@@ -50,16 +52,16 @@ export default function Consent() {
  *
  * A sign-in link opens in another tab, which shows this request too.
  */
-function Door({ onIn }: { onIn: () => Promise<void> }) {
-  useEffect(noteWanted, []);
+function SignInFirst({ onIn }: { onIn: () => Promise<void> }) {
+  useEffect(storeDestination, []);
   const arrived = async () => {
-    wantedPlace();
+    readDestination();
     await onIn();
   };
   return <PasswordForm words="A client asks to be let in. Sign in to answer it." onIn={arrived} />;
 }
 
-function Asking({ who }: { who: Who }) {
+function ConsentRequest({ who }: { who: Session }) {
   const { requestId } = useParams({ strict: false }) as { requestId: string };
   const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
     params: { path: { request_id: requestId } },
@@ -68,10 +70,12 @@ function Asking({ who }: { who: Who }) {
   const [chosen, setChosen] = useState(false);
   const refusal: unknown = asked.error;
   if (!asked.data) {
-    return refusal ? <Over problem={refusal} again={() => void asked.refetch()} /> : <Waiting />;
+    return refusal
+      ? <ExpiredNote problem={refusal} again={() => void asked.refetch()} />
+      : <Waiting />;
   }
   return (
-    <Question
+    <ConsentForm
       key={asked.data.workspace.id}
       requestId={requestId}
       asking={asked.data}
@@ -85,7 +89,7 @@ function Asking({ who }: { who: Who }) {
   );
 }
 
-function Over({ problem, again }: { problem: unknown; again: () => void }) {
+function ExpiredNote({ problem, again }: { problem: unknown; again: () => void }) {
   const over = problem instanceof Problem && problem.status === 410;
   return (
     <Stack>
@@ -105,7 +109,7 @@ function Waiting() {
     <Stack align="center" gap="sm" py="lg">
       <Title order={1} size="h4">One moment …</Title>
       <Loader size="sm" aria-label="Loading" />
-      <Slow />
+      <SlowNote />
     </Stack>
   );
 }

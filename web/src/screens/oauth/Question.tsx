@@ -4,30 +4,36 @@ import { Alert, Anchor, Button, Group, Loader, Select, Stack, Text, Title } from
 import { History, ShieldQuestion } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { client, queries, setCsrf } from "../../api/client";
-import type { Role, Who } from "../../api/session";
+import type { Role, Session } from "../../api/session";
 import { isUnnamed } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { day, visible } from "../../kit/format";
+import { escapeInvisible, formatDate } from "../../kit/format";
 import { Choices } from "./Choices";
-import { useSettled } from "./useClickGuard";
+import { useClickGuard } from "./useClickGuard";
 import { Tools } from "./Tools";
-import { type Asking, careWords, mayGoTo, placeWords, titleOf } from "./consentText";
+import {
+  type ClientRequest,
+  describeCautions,
+  describeDestination,
+  mayGoTo,
+  titleOf,
+} from "./consentText";
 
 type Props = {
   requestId: string;
-  asking: Asking;
-  who: Who;
+  asking: ClientRequest;
+  who: Session;
   /** Consent is skipped: the same access was granted before. */
   passes: boolean;
   again: () => Promise<unknown>;
 };
 type State = { kind: "asking" | "busy" } | { kind: "gone"; redirect: string; agreed: boolean };
 
-export function Question({ requestId, asking, who, passes, again }: Props) {
+export function ConsentForm({ requestId, asking, who, passes, again }: Props) {
   const [role, setRole] = useState<Role>(asking.suggested);
   const [state, setState] = useState<State>({ kind: "asking" });
   const [problem, setProblem] = useState<unknown>(null);
-  const settled = useSettled();
+  const settled = useClickGuard();
 
   const answer = async (agree: boolean) => {
     setState({ kind: "busy" });
@@ -54,14 +60,14 @@ export function Question({ requestId, asking, who, passes, again }: Props) {
     void answer(true);
   }, []);
 
-  if (state.kind === "gone") return <Gone asking={asking} {...state} />;
-  if (passes && !problem) return <Passing asking={asking} />;
+  if (state.kind === "gone") return <RedirectNote asking={asking} {...state} />;
+  if (passes && !problem) return <SkippedNote asking={asking} />;
   const busy = state.kind === "busy";
   return (
     <Stack gap="lg">
       <Head asking={asking} />
       <Where asking={asking} who={who} again={again} />
-      {asking.agreed ? <Before asking={asking} /> : null}
+      {asking.agreed ? <PreviousConsent asking={asking} /> : null}
       <Choices
         choices={asking.choices}
         asked={asking.asked}
@@ -97,20 +103,20 @@ export function Question({ requestId, asking, who, passes, again }: Props) {
   );
 }
 
-function Head({ asking }: { asking: Asking }) {
-  const place = placeWords(asking.redirect);
+function Head({ asking }: { asking: ClientRequest }) {
+  const place = describeDestination(asking.redirect);
   return (
     <Stack gap={6}>
       <Title order={1} size="h3" className="wrap-anywhere">
-        Let “{visible(asking.client.name)}” connect?
+        Let “{escapeInvisible(asking.client.name)}” connect?
       </Title>
       <Text className="wrap-anywhere">
         {place.lead}
-        <Text span fw={650}>{visible(place.name)}</Text>
+        <Text span fw={650}>{escapeInvisible(place.name)}</Text>
         {place.rest}
       </Text>
       <Alert variant="light" color="yellow" icon={<ShieldQuestion size={16} />} mt={4} p="sm">
-        <Text size="sm">{careWords(asking.redirect)}</Text>
+        <Text size="sm">{describeCautions(asking.redirect)}</Text>
       </Alert>
     </Stack>
   );
@@ -139,7 +145,7 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
   if (who.workspaces.length < 2) {
     return (
       <Text size="sm">
-        It will act as <b>{me}</b> in the workspace <b>{visible(asking.workspace.name)}</b>.
+        It will act as <b>{me}</b> in the workspace <b>{escapeInvisible(asking.workspace.name)}</b>.
       </Text>
     );
   }
@@ -159,36 +165,36 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
   );
 }
 
-function Before({ asking }: { asking: Asking }) {
+function PreviousConsent({ asking }: { asking: ClientRequest }) {
   const { role, at } = asking.agreed!;
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <History size={16} aria-hidden style={{ marginTop: 3, flexShrink: 0 }} />
       <Text size="sm" c="dimmed">
-        You agreed to “{titleOf(role)}” for this client on {day(at)}.
+        You agreed to “{titleOf(role)}” for this client on {formatDate(at)}.
       </Text>
     </Group>
   );
 }
 
-function Passing({ asking }: { asking: Asking }) {
+function SkippedNote({ asking }: { asking: ClientRequest }) {
   return (
     <Stack align="center" gap="sm" py="md" ta="center">
       <Title order={1} size="h4" className="wrap-anywhere">
-        Going back to {visible(asking.redirect.name)} …
+        Going back to {escapeInvisible(asking.redirect.name)} …
       </Title>
       <Loader size="sm" aria-label="Loading" />
       <Text size="sm" c="dimmed">
-        “{visible(asking.client.name)}” asks for no more than you agreed to before, in{" "}
-        {visible(asking.workspace.name)}.
+        “{escapeInvisible(asking.client.name)}” asks for no more than you agreed to before, in{" "}
+        {escapeInvisible(asking.workspace.name)}.
       </Text>
     </Stack>
   );
 }
 
-type Left = { asking: Asking; redirect: string; agreed: boolean };
+type LeftProps = { asking: ClientRequest; redirect: string; agreed: boolean };
 
-function Gone({ asking, redirect, agreed }: Left) {
+function RedirectNote({ asking, redirect, agreed }: LeftProps) {
   return (
     <Stack gap="sm">
       <Title order={1} size="h3" className="wrap-anywhere">

@@ -4,7 +4,7 @@ import { Badge, Box, Button, Collapse, Group, ScrollArea, Stack, Text } from "@m
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown } from "lucide-react";
 import type { Role } from "../../api/session";
-import { count, visible } from "../../kit/format";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { type Tool, toolsFor } from "./consentText";
 
 export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
@@ -26,7 +26,7 @@ export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
           />
         }
       >
-        {count(offered.length, "tool")}
+        {formatCount(offered.length, "tool")}
         {changing ? `, ${changing} of which change something` : ", none of which changes anything"}
       </Button>
       <Collapse expanded={open}>
@@ -41,7 +41,7 @@ export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
                 justify="space-between"
               >
                 <Text size="sm" className="wrap-anywhere">
-                  {visible(tool.label)} <span className="mono">{tool.id}</span>
+                  {escapeInvisible(tool.label)} <span className="mono">{tool.id}</span>
                 </Text>
                 <Mark tool={tool} />
               </Group>

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { additions, type Choice, mayGoTo, placeWords, type Tool, toolsFor } from "./consentText";
+import {
+  additions,
+  type Choice,
+  describeDestination,
+  mayGoTo,
+  type Tool,
+  toolsFor,
+} from "./consentText";
 
 const choices: Choice[] = [
   { role: "viewer", scope: "read", allows: ["See."] },
@@ -25,9 +32,11 @@ test("a smaller choice offers fewer tools", () => {
 });
 
 test("a person is told where the answer goes, whatever kind of place it is", () => {
-  expect(placeWords({ kind: "web", name: "claude.ai" }).name).toBe("claude.ai");
-  expect(placeWords({ kind: "app", name: "cursor" }).name).toBe("cursor:");
-  expect(placeWords({ kind: "loopback", name: "127.0.0.1" }).name).toContain("this computer");
+  expect(describeDestination({ kind: "web", name: "claude.ai" }).name).toBe("claude.ai");
+  expect(describeDestination({ kind: "app", name: "cursor" }).name).toBe("cursor:");
+  expect(describeDestination({ kind: "loopback", name: "127.0.0.1" }).name).toContain(
+    "this computer",
+  );
 });
 
 test("no address is gone to that a browser would run", () => {

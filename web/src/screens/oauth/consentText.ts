@@ -2,10 +2,10 @@
 
 import type { Schemas } from "../../api/client";
 
-export type Asking = Schemas["ClientRequest"];
+export type ClientRequest = Schemas["ClientRequest"];
 export type Choice = Schemas["ChoiceShape"];
 export type Tool = Schemas["OfferedTool"];
-type Place = Schemas["RedirectShape"];
+type Destination = Schemas["RedirectShape"];
 type Role = Schemas["Role"];
 
 const TITLES: Partial<Record<Role, string>> = {
@@ -34,7 +34,9 @@ export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
   tools.filter((tool) => ORDER.indexOf(tool.role) <= ORDER.indexOf(role));
 
 /** Where the answer is sent: the one value that a client cannot forge. */
-export function placeWords(place: Place): { lead: string; name: string; rest: string } {
+export function describeDestination(
+  place: Destination,
+): { lead: string; name: string; rest: string } {
   if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
   if (place.kind === "loopback") {
     return { lead: "Your answer goes to ", name: "a program on this computer", rest: "." };
@@ -47,7 +49,7 @@ export function placeWords(place: Place): { lead: string; name: string; rest: st
 }
 
 /** What to check before agreeing. */
-export function careWords(place: Place): string {
+export function describeCautions(place: Destination): string {
   return place.kind === "web"
     ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
     : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";

@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 const MOMENT_MS = 500;
 
 /** Whether the page has been visible and focused for a moment. */
-export function useSettled(): boolean {
+export function useClickGuard(): boolean {
   const [settled, setSettled] = useState(false);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,10 +4,10 @@ import { ActionIcon, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { CalendarDays, ChevronLeft, ChevronRight } from "lucide-react";
 import { api } from "../../api/client";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { day, visible } from "../../kit/format";
+import { escapeInvisible, formatDate } from "../../kit/format";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {
@@ -17,7 +17,7 @@ const later = (text: string, days: number) => {
 };
 
 export function Calendar() {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const today = new Date().toISOString().slice(0, 10);
   const from = /^\d{4}-\d{2}-\d{2}$/.test(values.from ?? "") ? values.from! : today;
   const to = later(from, DAYS);
@@ -35,7 +35,7 @@ export function Calendar() {
           <ChevronLeft size={16} />
         </ActionIcon>
         <Text fw={600}>
-          {day(`${from}T12:00:00Z`)} to {day(`${later(to, -1)}T12:00:00Z`)}
+          {formatDate(`${from}T12:00:00Z`)} to {formatDate(`${later(to, -1)}T12:00:00Z`)}
         </Text>
         <ActionIcon
           variant="default"
@@ -45,7 +45,7 @@ export function Calendar() {
           <ChevronRight size={16} />
         </ActionIcon>
       </Group>
-      <Asked of={events}>
+      <QueryResult of={events}>
         {({ pages }) =>
           pages.length
             ? (
@@ -60,7 +60,7 @@ export function Calendar() {
                     className="row-link"
                     py="sm"
                   >
-                    <Title order={2} size="h6">{visible(event.title)}</Title>
+                    <Title order={2} size="h6">{escapeInvisible(event.title)}</Title>
                     <Text size="sm" c="dimmed" className="numbers">
                       {times(event.start, event.end)}
                     </Text>
@@ -73,7 +73,7 @@ export function Calendar() {
                 Events come in from calendars that are connected under Integrations.
               </Empty>
             )}
-      </Asked>
+      </QueryResult>
     </Stack>
   );
 }

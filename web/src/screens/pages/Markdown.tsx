@@ -12,11 +12,11 @@ import {
   type TitleOrder,
 } from "@mantine/core";
 import { Fragment, useMemo } from "react";
-import { visible } from "../../kit/format";
-import { type Block, blocksOf, type Inline, outlined } from "./markdown";
+import { escapeInvisible } from "../../kit/format";
+import { type Block, parseBlocks, type Inline, normalizeHeadings } from "./markdown";
 
 export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => outlined(blocksOf(text)), [text]);
+  const blocks = useMemo(() => normalizeHeadings(parseBlocks(text)), [text]);
   return <Blocks blocks={blocks} />;
 }
 
@@ -49,7 +49,7 @@ function One({ block }: { block: Block }) {
           role="region"
           aria-label={block.language ? `Code, ${block.language}` : "Code"}
         >
-          {visible(block.text)}
+          {escapeInvisible(block.text)}
         </Code>
       );
     case "quote":
@@ -137,9 +137,9 @@ function Line({ of }: { of: Inline[] }) {
 function Piece({ of: one }: { of: Inline }) {
   switch (one.kind) {
     case "text":
-      return visible(one.text);
+      return escapeInvisible(one.text);
     case "code":
-      return <Code>{visible(one.text)}</Code>;
+      return <Code>{escapeInvisible(one.text)}</Code>;
     case "strong":
       return (
         <strong>

@@ -18,14 +18,14 @@ import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { capital, plain, visible } from "../../kit/format";
+import { capitalize, escapeInvisible, humanize } from "../../kit/format";
 import { EditPage } from "./EditPage";
 import { Markdown } from "./Markdown";
 import { safeHref } from "./markdown";
@@ -47,13 +47,13 @@ function Named({ slug }: { slug: string }) {
   const page = api.useQuery("get", "/api/v1/pages/{slug}", {
     params: { path: { slug }, query: { include: ["body", "timeline"] } },
   });
-  if (page.data) return <Whole page={page.data} />;
+  if (page.data) return <PageContent page={page.data} />;
   const refusal: unknown = page.error;
   const gone = refusal instanceof Problem && refusal.status === 404;
   return (
     <>
       <PageHead title="Page" back={{ to: "/pages", label: "Pages" }} />
-      <Asked of={page} lines={6}>{() => null}</Asked>
+      <QueryResult of={page} lines={6}>{() => null}</QueryResult>
       {gone ? <Restore slug={slug} /> : null}
     </>
   );
@@ -61,8 +61,8 @@ function Named({ slug }: { slug: string }) {
 
 /** A deleted page returns 404 like an unknown one; the session that deleted it knows its name. */
 function Restore({ slug }: { slug: string }) {
-  const { busy, act } = useAct();
-  const may = useMay("editor");
+  const { busy, act } = useAction();
+  const may = useHasRole("editor");
   if (!may) return null;
   return (
     <Group mt="md">
@@ -71,7 +71,7 @@ function Restore({ slug }: { slug: string }) {
         variant="default"
         size="compact-sm"
         loading={busy}
-        onClick={() => void act(() => restored(slug), "The page is back.")}
+        onClick={() => void act(() => restorePage(slug), "The page is back.")}
       >
         Restore it
       </Button>
@@ -79,15 +79,15 @@ function Restore({ slug }: { slug: string }) {
   );
 }
 
-async function restored(slug: string) {
+async function restorePage(slug: string) {
   await client.POST("/api/v1/pages/{slug}/restore", { params: { path: { slug } } });
   await refresh(...ALL);
 }
 
-function Whole({ page }: { page: Shown }) {
+function PageContent({ page }: { page: Shown }) {
   const [editing, setEditing] = useState(false);
-  const may = useMay("editor");
-  const { busy, act } = useAct();
+  const may = useHasRole("editor");
+  const { busy, act } = useAction();
   const navigate = useNavigate();
   const remove = async () => {
     const done = await act(() =>
@@ -107,7 +107,7 @@ function Whole({ page }: { page: Shown }) {
             variant="default"
             onClick={() => {
               notifications.hide(id);
-              void act(() => restored(page.slug), "The page is back.");
+              void act(() => restorePage(page.slug), "The page is back.");
             }}
           >
             Undo
@@ -122,7 +122,7 @@ function Whole({ page }: { page: Shown }) {
       <PageHead
         title={page.title}
         back={{ to: "/pages", label: "Pages" }}
-        beside={<Badge variant="light" color="gray" tt="none">{plain(page.type)}</Badge>}
+        beside={<Badge variant="light" color="gray" tt="none">{humanize(page.type)}</Badge>}
         right={
           <>
             {may && !editing
@@ -170,7 +170,7 @@ function Whole({ page }: { page: Shown }) {
                 done={async () => {
                   await refresh(...ALL);
                   setEditing(false);
-                  sayDone("The page is kept.");
+                  notifyDone("The page is kept.");
                 }}
               />
             )
@@ -198,7 +198,7 @@ function Whole({ page }: { page: Shown }) {
         <Grid.Col span={{ base: 12, md: 4 }}>
           <Stack gap="md">
             <About page={page} />
-            <Happened entries={page.timeline ?? []} />
+            <PageHistory entries={page.timeline ?? []} />
           </Stack>
         </Grid.Col>
       </Grid>
@@ -213,7 +213,7 @@ function About({ page }: { page: Shown }) {
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h5" mb="sm">About</Title>
       <Stack gap="xs">
-        <Fact name="From">{plain(page.source)}</Fact>
+        <Fact name="From">{humanize(page.source)}</Fact>
         {page.source_ref
           ? (
             <Fact name="Source">
@@ -228,7 +228,7 @@ function About({ page }: { page: Shown }) {
                     {page.source_ref}
                   </Anchor>
                 )
-                : <span className="mono">{visible(page.source_ref)}</span>}
+                : <span className="mono">{escapeInvisible(page.source_ref)}</span>}
             </Fact>
           )
           : null}
@@ -242,18 +242,18 @@ function About({ page }: { page: Shown }) {
           )
           : null}
         <Fact name="Came in">
-          <Moment at={page.ingested_at} />
+          <Timestamp at={page.ingested_at} />
         </Fact>
         <Fact name="Changed">
-          <Moment at={page.updated_at} />
+          <Timestamp at={page.updated_at} />
         </Fact>
         {values.map(([name, value]) => (
           <Fact key={name} name={name}>
             {Array.isArray(value) && value.every((one) => typeof one !== "object")
-              ? value.map(String).map(visible).join(", ")
+              ? value.map(String).map(escapeInvisible).join(", ")
               : typeof value === "object" && value !== null
               ? <Json value={value} label={name} most={160} />
-              : visible(String(value))}
+              : escapeInvisible(String(value))}
           </Fact>
         ))}
       </Stack>
@@ -270,7 +270,7 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   );
 }
 
-function Happened({ entries }: { entries: Entry[] }) {
+function PageHistory({ entries }: { entries: Entry[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h5" mb="sm">What happened</Title>
@@ -278,16 +278,16 @@ function Happened({ entries }: { entries: Entry[] }) {
         {entries.map((entry) => (
           <Timeline.Item
             key={entry.id}
-            title={<Text size="sm" fw={600}>{capital(plain(entry.action))}</Text>}
+            title={<Text size="sm" fw={600}>{capitalize(humanize(entry.action))}</Text>}
           >
             <Text size="xs" c="dimmed" component="div">
-              <Moment at={entry.at} size="xs" /> by {entry.run_id
+              <Timestamp at={entry.at} size="xs" /> by {entry.run_id
                 ? (
                   <Anchor component={Link} to={`/runs/${entry.run_id}`} size="xs">
                     a run
                   </Anchor>
                 )
-                : `a ${plain(entry.actor_kind)}`}
+                : `a ${humanize(entry.actor_kind)}`}
             </Text>
           </Timeline.Item>
         ))}

@@ -17,16 +17,16 @@ import { Link } from "@tanstack/react-router";
 import { FileText, Plus, Search } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Answer, api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { count, plain, visible } from "../../kit/format";
+import { escapeInvisible, formatCount, humanize } from "../../kit/format";
 import { Calendar } from "./Calendar";
-import { parted } from "./highlights";
+import { splitAtMatches } from "./highlights";
 import { NewPage } from "./NewPage";
 import { WAYS } from "./searchModes";
 
@@ -50,10 +50,10 @@ const TIMES: Record<string, { label: string; days: number }> = {
 };
 
 export default function Pages() {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [text] = useDebouncedValue((values.q ?? "").trim(), 250);
   const [writing, setWriting] = useState(false);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const calendar = values.view === "calendar";
   const make = may
     ? (
@@ -84,7 +84,7 @@ export default function Pages() {
             label: "Calendar",
           }]}
         />
-        {calendar ? null : <Seek values={values} change={change} />}
+        {calendar ? null : <SearchForm values={values} change={change} />}
       </Group>
       {calendar ? <Calendar /> : text
         ? (
@@ -102,7 +102,7 @@ export default function Pages() {
 
 type Values = Record<string, string | undefined>;
 
-function Seek({ values, change }: { values: Values; change: (more: Values) => void }) {
+function SearchForm({ values, change }: { values: Values; change: (more: Values) => void }) {
   const types = values.type && !TYPES.includes(values.type) ? [...TYPES, values.type] : TYPES;
   return (
     <>
@@ -129,7 +129,7 @@ function Seek({ values, change }: { values: Values; change: (more: Values) => vo
         value={values.type ?? ""}
         data={[
           { value: "", label: "every type" },
-          ...types.map((one) => ({ value: one, label: plain(one) })),
+          ...types.map((one) => ({ value: one, label: humanize(one) })),
         ]}
         onChange={(event) => change({ type: event.currentTarget.value || undefined })}
       />
@@ -160,15 +160,15 @@ function Results(
   });
   if (by === "words") {
     return (
-      <Asked of={text}>
+      <QueryResult of={text}>
         {(answer) => <Hits pages={answer.pages} used={answer.used} note={null} />}
-      </Asked>
+      </QueryResult>
     );
   }
   return (
-    <Asked of={meaning}>
+    <QueryResult of={meaning}>
       {(answer) => <Hits pages={answer.pages} used={answer.used} note={answer.note} />}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -180,7 +180,7 @@ function Hits(
   return (
     <Stack gap="sm">
       <Group gap="xs" role="status">
-        <Text size="sm" c="dimmed">{count(pages.length, "page")} found by</Text>
+        <Text size="sm" c="dimmed">{formatCount(pages.length, "page")} found by</Text>
         {used.map((way) => <Badge key={way} variant="light" tt="none">{WAYS[way] ?? way}</Badge>)}
       </Group>
       {note ? <Text size="sm" c="dimmed">{note}</Text> : null}
@@ -192,7 +192,7 @@ function Hits(
       {pages.map((page) => (
         <PageCard key={page.id} page={page}>
           <Text size="sm" className="wrap-anywhere" lineClamp={3}>
-            {parted(page.snippet, page.highlights).map(({ text, marked }, at) =>
+            {splitAtMatches(page.snippet, page.highlights).map(({ text, marked }, at) =>
               marked ? <mark key={at}>{text}</mark> : <span key={at}>{text}</span>
             )}
           </Text>
@@ -227,7 +227,7 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
     },
   });
   return (
-    <Asked of={pages}>
+    <QueryResult of={pages}>
       {({ pages: all, next }) => (
         <Stack gap="sm">
           {all.length ? null : (
@@ -266,7 +266,7 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
           </Group>
         </Stack>
       )}
-    </Asked>
+    </QueryResult>
   );
 }
 
@@ -282,14 +282,14 @@ function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
       className="row-link"
     >
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        <Title order={2} size="h5" className="wrap-anywhere">{visible(page.title)}</Title>
+        <Title order={2} size="h5" className="wrap-anywhere">{escapeInvisible(page.title)}</Title>
         <Badge variant="light" color="gray" tt="none" style={{ flex: "none" }}>
-          {plain(page.type)}
+          {humanize(page.type)}
         </Badge>
       </Group>
       {children}
       <Text size="xs" c="dimmed" component="div" mt={2}>
-        from {plain(page.source)} · came in <Moment at={page.ingested_at} size="xs" />
+        from {humanize(page.source)} · came in <Timestamp at={page.ingested_at} size="xs" />
       </Text>
     </Card>
   );

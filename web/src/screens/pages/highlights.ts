@@ -3,7 +3,7 @@
 
 export type Part = { text: string; marked: boolean };
 
-export function parted(snippet: string, highlights: number[][]): Part[] {
+export function splitAtMatches(snippet: string, highlights: number[][]): Part[] {
   const signs = [...snippet];
   const parts: Part[] = [];
   let at = 0;

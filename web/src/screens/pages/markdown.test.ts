@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Block, blocksOf, inline, outlined, safeHref } from "./markdown";
+import { type Block, parseBlocks, parseInline, normalizeHeadings, safeHref } from "./markdown";
 
 const kinds = (blocks: Block[]) => blocks.map(({ kind }) => kind);
 
@@ -7,7 +7,7 @@ test("the usual pieces of a page are read", () => {
   const text =
     "# Title\n\nOne *two* **three**\nfour\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> said\n\n" +
     "```sh\n<b>run</b>\n```\n\n| A | B |\n| --- | :-: |\n| 1 | `2` |\n\n---\nend";
-  const blocks = blocksOf(text);
+  const blocks = parseBlocks(text);
   expect(kinds(blocks)).toEqual([
     "heading",
     "paragraph",
@@ -26,7 +26,7 @@ test("the usual pieces of a page are read", () => {
 });
 
 test("HTML stays text, and a link leads to the web or nowhere", () => {
-  expect(blocksOf("<script>alert(1)</script>")).toEqual([
+  expect(parseBlocks("<script>alert(1)</script>")).toEqual([
     { kind: "paragraph", children: [{ kind: "text", text: "<script>alert(1)</script>" }] },
   ]);
   for (
@@ -40,24 +40,24 @@ test("HTML stays text, and a link leads to the web or nowhere", () => {
     ]
   ) {
     expect(safeHref(bad)).toBeNull();
-    expect(inline(`[a](${bad})`).some(({ kind }) => kind === "link")).toBe(false);
+    expect(parseInline(`[a](${bad})`).some(({ kind }) => kind === "link")).toBe(false);
   }
-  expect(inline("[a](https://x.example/y)")[0]).toMatchObject({
+  expect(parseInline("[a](https://x.example/y)")[0]).toMatchObject({
     kind: "link",
     href: "https://x.example/y",
   });
-  expect(inline("see https://x.example/a_b_c now")[1]).toMatchObject({ kind: "link" });
-  expect(inline("snake_case_name")).toEqual([{ kind: "text", text: "snake_case_name" }]);
+  expect(parseInline("see https://x.example/a_b_c now")[1]).toMatchObject({ kind: "link" });
+  expect(parseInline("snake_case_name")).toEqual([{ kind: "text", text: "snake_case_name" }]);
 });
 
 test("hostile text ends: deep quotes, lists and endless marks", () => {
-  expect(blocksOf(">".repeat(5000) + " x").length).toBe(1);
-  expect(blocksOf("- ".repeat(5000)).length).toBe(1);
+  expect(parseBlocks(">".repeat(5000) + " x").length).toBe(1);
+  expect(parseBlocks("- ".repeat(5000)).length).toBe(1);
   for (const mark of ["*", "_", "[", "`", "**a", "![", "~~"]) {
-    expect(inline(mark.repeat(20_000)).length).toBeGreaterThan(0);
+    expect(parseInline(mark.repeat(20_000)).length).toBeGreaterThan(0);
   }
-  expect(kinds(blocksOf("```\nnever closed"))).toEqual(["code"]);
-  expect(kinds(blocksOf("|".repeat(3000) + "\n" + "-|".repeat(3000)))).toEqual(["table"]);
+  expect(kinds(parseBlocks("```\nnever closed"))).toEqual(["code"]);
+  expect(kinds(parseBlocks("|".repeat(3000) + "\n" + "-|".repeat(3000)))).toEqual(["table"]);
 });
 
 test("headings follow one another without a gap below the title of the screen", () => {
@@ -65,5 +65,5 @@ test("headings follow one another without a gap below the title of the screen", 
     blocks.flatMap((block) =>
       block.kind === "heading" ? [block.level] : block.kind === "quote" ? levels(block.blocks) : []
     );
-  expect(levels(outlined(blocksOf("## a\n#### b\n# c\n> ### d")))).toEqual([2, 3, 2, 3]);
+  expect(levels(normalizeHeadings(parseBlocks("## a\n#### b\n# c\n> ### d")))).toEqual([2, 3, 2, 3]);
 });

@@ -23,7 +23,7 @@ const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const DIVIDER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-export function blocksOf(text: string, depth = 0): Block[] {
+export function parseBlocks(text: string, depth = 0): Block[] {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const blocks: Block[] = [];
   let at = 0;
@@ -36,15 +36,15 @@ export function blocksOf(text: string, depth = 0): Block[] {
 }
 
 /** Heading levels without gaps, for screen readers; the first is level 2. */
-export function outlined(blocks: Block[], above = { level: 1 }): Block[] {
+export function normalizeHeadings(blocks: Block[], above = { level: 1 }): Block[] {
   return blocks.map((block) => {
     if (block.kind === "heading") {
       above.level = Math.min(6, block.level + 1, above.level + 1);
       return { ...block, level: above.level };
     }
-    if (block.kind === "quote") return { ...block, blocks: outlined(block.blocks, above) };
+    if (block.kind === "quote") return { ...block, blocks: normalizeHeadings(block.blocks, above) };
     if (block.kind === "list") {
-      return { ...block, items: block.items.map((item) => outlined(item, above)) };
+      return { ...block, items: block.items.map((item) => normalizeHeadings(item, above)) };
     }
     return block;
   });
@@ -54,24 +54,24 @@ function blockAt(lines: string[], at: number, depth: number): [Block | null, num
   const line = lines[at]!;
   if (!line.trim()) return [null, at + 1];
   const fence = FENCE.exec(line);
-  if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
+  if (fence) return parseFence(lines, at, fence[1]!, fence[2]!);
   const heading = HEADING.exec(line);
   if (heading) {
     return [
-      { kind: "heading", level: heading[1]!.length, children: inline(heading[2]!) },
+      { kind: "heading", level: heading[1]!.length, children: parseInline(heading[2]!) },
       at + 1,
     ];
   }
   if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
-  if (depth < DEEPEST && QUOTE.test(line)) return quoted(lines, at, depth);
-  if (depth < DEEPEST && ITEM.test(line)) return listed(lines, at, depth);
+  if (depth < DEEPEST && QUOTE.test(line)) return parseQuote(lines, at, depth);
+  if (depth < DEEPEST && ITEM.test(line)) return parseList(lines, at, depth);
   if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && lines[at + 1]!.includes("-")) {
-    return tabled(lines, at);
+    return parseTable(lines, at);
   }
-  return paragraph(lines, at, depth);
+  return parseParagraph(lines, at, depth);
 }
 
-function fenced(lines: string[], at: number, fence: string, language: string): [Block, number] {
+function parseFence(lines: string[], at: number, fence: string, language: string): [Block, number] {
   let end = at + 1;
   while (end < lines.length && !closes(lines[end]!, fence)) end++;
   return [{ kind: "code", text: lines.slice(at + 1, end).join("\n"), language }, end + 1];
@@ -82,14 +82,14 @@ const closes = (line: string, fence: string) => {
   return trimmed.startsWith(fence) && trimmed.replaceAll(fence[0]!, "") === "";
 };
 
-function quoted(lines: string[], at: number, depth: number): [Block, number] {
+function parseQuote(lines: string[], at: number, depth: number): [Block, number] {
   let end = at;
   while (end < lines.length && QUOTE.test(lines[end]!)) end++;
   const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, "")).join("\n");
-  return [{ kind: "quote", blocks: blocksOf(inner, depth + 1) }, end];
+  return [{ kind: "quote", blocks: parseBlocks(inner, depth + 1) }, end];
 }
 
-function listed(lines: string[], at: number, depth: number): [Block, number] {
+function parseList(lines: string[], at: number, depth: number): [Block, number] {
   const mark = ITEM.exec(lines[at]!)![2]!;
   const ordered = /\d/.test(mark);
   const items: Block[][] = [];
@@ -108,7 +108,7 @@ function listed(lines: string[], at: number, depth: number): [Block, number] {
       own.push(line.slice(Math.min(indent, width)));
       next++;
     }
-    items.push(blocksOf(own.join("\n"), depth + 1));
+    items.push(parseBlocks(own.join("\n"), depth + 1));
     while (next < lines.length && !lines[next]!.trim() && ITEM.test(lines[next + 1] ?? "")) {
       next++;
     }
@@ -118,10 +118,10 @@ function listed(lines: string[], at: number, depth: number): [Block, number] {
 
 const cellsOf = (line: string) =>
   line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) =>
-    inline(cell.trim().replaceAll("\\|", "|"))
+    parseInline(cell.trim().replaceAll("\\|", "|"))
   );
 
-function tabled(lines: string[], at: number): [Block, number] {
+function parseTable(lines: string[], at: number): [Block, number] {
   const head = cellsOf(lines[at]!);
   const rows: Inline[][][] = [];
   let next = at + 2;
@@ -132,11 +132,11 @@ function tabled(lines: string[], at: number): [Block, number] {
   return [{ kind: "table", head, rows }, next];
 }
 
-function paragraph(lines: string[], at: number, depth: number): [Block, number] {
+function parseParagraph(lines: string[], at: number, depth: number): [Block, number] {
   let end = at + 1;
   while (end < lines.length && continues(lines[end]!, depth)) end++;
   const text = lines.slice(at, end).map((line) => line.trim()).join("\n");
-  return [{ kind: "paragraph", children: inline(text) }, end];
+  return [{ kind: "paragraph", children: parseInline(text) }, end];
 }
 
 const continues = (line: string, depth: number) =>
@@ -158,7 +158,7 @@ export function safeHref(text: string): string | null {
 const PIECE =
   /(`{1,3})([^`]{1,400})\1|!?\[([^\][]{0,500})\]\(\s*<?([^\s()<>]{1,1000})>?(?:\s+"[^"]{0,200}")?\s*\)|<?(https?:\/\/[^\s<>"')\]]{1,1000})>?|\*\*([^*]{1,400})\*\*|~~([^~]{1,400})~~|\*([^*\s][^*]{0,400})\*|(?<![\p{L}\p{N}])_([^_\s][^_]{0,400})_(?![\p{L}\p{N}])/gu;
 
-export function inline(text: string, depth = 0): Inline[] {
+export function parseInline(text: string, depth = 0): Inline[] {
   const found: Inline[] = [];
   let last = 0;
   const plain = (until: number) => {
@@ -182,7 +182,9 @@ function piece(match: RegExpExecArray, depth: number): Inline {
   if (code !== undefined) return { kind: "code", text: code };
   if (target !== undefined) {
     const href = safeHref(target);
-    const children = label ? inline(label, depth + 1) : [{ kind: "text" as const, text: target }];
+    const children = label
+      ? parseInline(label, depth + 1)
+      : [{ kind: "text" as const, text: target }];
     return href ? { kind: "link", href, children } : { kind: "text", text: whole };
   }
   if (bare !== undefined) {
@@ -191,7 +193,7 @@ function piece(match: RegExpExecArray, depth: number): Inline {
       ? { kind: "link", href, children: [{ kind: "text", text: bare }] }
       : { kind: "text", text: whole };
   }
-  if (strong !== undefined) return { kind: "strong", children: inline(strong, depth + 1) };
-  if (strike !== undefined) return { kind: "strike", children: inline(strike, depth + 1) };
-  return { kind: "em", children: inline(star ?? under ?? "", depth + 1) };
+  if (strong !== undefined) return { kind: "strong", children: parseInline(strong, depth + 1) };
+  if (strike !== undefined) return { kind: "strike", children: parseInline(strike, depth + 1) };
+  return { kind: "em", children: parseInline(star ?? under ?? "", depth + 1) };
 }

@@ -3,16 +3,16 @@
 
 import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
 import { GitMerge } from "lucide-react";
-import { placeWords } from "../../form/pointers";
-import { visible } from "../../kit/format";
+import { describePointer } from "../../form/pointers";
+import { escapeInvisible } from "../../kit/format";
 import type { Edit } from "../../review/edits";
 
 const LONGEST = 160;
 
-function valueWords({ value, remove }: Edit): string {
+function formatValue({ value, remove }: Edit): string {
   if (remove) return "taken out";
   const spelled = typeof value === "string" ? value : JSON.stringify(value) ?? "";
-  return visible(spelled.length > LONGEST ? `${spelled.slice(0, LONGEST)}…` : spelled);
+  return escapeInvisible(spelled.length > LONGEST ? `${spelled.slice(0, LONGEST)}…` : spelled);
 }
 
 export function EditList({ edits, definition }: { edits: Edit[]; definition: unknown }) {
@@ -20,7 +20,8 @@ export function EditList({ edits, definition }: { edits: Edit[]; definition: unk
     <List size="sm" spacing={4} className="wrap-anywhere">
       {edits.map((one) => (
         <List.Item key={one.pointer}>
-          {placeWords(definition, one.pointer)}: <span className="mono">{valueWords(one)}</span>
+          {describePointer(definition, one.pointer)}:{" "}
+          <span className="mono">{formatValue(one)}</span>
         </List.Item>
       ))}
     </List>
@@ -29,7 +30,7 @@ export function EditList({ edits, definition }: { edits: Edit[]; definition: unk
 
 type Props = { parked: Edit[]; definition: unknown; onMine: () => void; onTheirs: () => void };
 
-export function Moved({ parked, definition, onMine, onTheirs }: Props) {
+export function Conflict({ parked, definition, onMine, onTheirs }: Props) {
   return (
     <Alert
       color="yellow"

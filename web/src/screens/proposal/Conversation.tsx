@@ -3,7 +3,7 @@
 import { Box, Button, Card, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import type { FormEvent, KeyboardEvent } from "react";
 import type { Proposal } from "../../review/reviewText";
-import { Writing } from "../new/ProposalProgress";
+import { ProposalProgress } from "../new/ProposalProgress";
 
 type Props = {
   proposal: Proposal;
@@ -15,9 +15,9 @@ type Props = {
   onSend: () => void;
 };
 
-function Said({ talk }: { talk: Proposal["talk"] }) {
-  const said = talk.filter((one) => one.text);
-  if (said.length < 2) return null;
+function MessageList({ talk }: { talk: Proposal["talk"] }) {
+  const messages = talk.filter((one) => one.text);
+  if (messages.length < 2) return null;
   return (
     <Stack
       gap="xs"
@@ -27,7 +27,7 @@ function Said({ talk }: { talk: Proposal["talk"] }) {
       style={{ listStyle: "none" }}
       aria-label="What was said so far"
     >
-      {said.map((one, at) => (
+      {messages.map((one, at) => (
         <Box
           component="li"
           key={at}
@@ -50,7 +50,7 @@ function Said({ talk }: { talk: Proposal["talk"] }) {
   );
 }
 
-export function Talk({ proposal, text, error, busy, disabled, onText, onSend }: Props) {
+export function Conversation({ proposal, text, error, busy, disabled, onText, onSend }: Props) {
   const send = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim()) onSend();
@@ -62,7 +62,7 @@ export function Talk({ proposal, text, error, busy, disabled, onText, onSend }: 
     <Card withBorder radius="lg" p="lg" component="section" aria-label="Change it in words">
       <Title order={2} size="h4" mb="sm">Change it in words</Title>
       <Stack gap="sm">
-        <Said talk={proposal.talk} />
+        <MessageList talk={proposal.talk} />
         <form onSubmit={send}>
           <Stack gap="sm">
             <Textarea
@@ -81,7 +81,7 @@ export function Talk({ proposal, text, error, busy, disabled, onText, onSend }: 
             <Group justify="space-between">
               {busy
                 ? (
-                  <Writing
+                  <ProposalProgress
                     byModel={proposal.made_by.by === "model"}
                     what="Writing it anew"
                   />

@@ -7,7 +7,7 @@ import { api, client } from "../../api/client";
 import { useLive } from "../../api/live";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { capital, isOver, outcomeWords, runStatus } from "../../kit/format";
+import { capitalize, describeOutcome, isOver, runStatus } from "../../kit/format";
 
 const LOOK_AGAIN_MS = 1500;
 
@@ -32,7 +32,7 @@ function Watched({ runId }: { runId: string }) {
         </Text>
         <Status value={run.data ? runStatus(run.data) : status} />
         {isOver(status) && run.data?.outcome
-          ? <Text size="sm">{capital(outcomeWords(run.data.outcome))}.</Text>
+          ? <Text size="sm">{capitalize(describeOutcome(run.data.outcome))}.</Text>
           : null}
         <Anchor component={Link} to="/runs/$runId" params={{ runId } as never} size="sm">
           See what it would have done

@@ -6,7 +6,7 @@ import { Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
 import type { Proposal } from "../../review/reviewText";
 
-export function Versions({ problem, proposal }: { problem: unknown; proposal: Proposal }) {
+export function ErrorNotice({ problem, proposal }: { problem: unknown; proposal: Proposal }) {
   const moved = problem instanceof Problem && problem.code === "version_changed";
   const id = proposal.automation_id;
   return (

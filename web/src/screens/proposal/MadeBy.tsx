@@ -3,7 +3,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";
 import { Part } from "../../review";
-import { madeByWords, type Proposal } from "../../review/reviewText";
+import { describeAuthor, type Proposal } from "../../review/reviewText";
 
 const SHORT = 12;
 
@@ -12,7 +12,7 @@ export function MadeBy({ proposal }: { proposal: Proposal }) {
   return (
     <Part title="Who made it">
       <Stack gap="xs">
-        <Text size="sm">{madeByWords(proposal)}</Text>
+        <Text size="sm">{describeAuthor(proposal)}</Text>
         {made.refused.map((one) => <Text size="xs" c="dimmed" key={one}>Refused: {one}</Text>)}
         <Group gap={4}>
           <Text size="xs" c="dimmed">

@@ -1,19 +1,19 @@
 // Notices above everything else: errors, and concurrent changes.
 
 import { Alert, Stack } from "@mantine/core";
-import { EditList, Moved } from "./Conflict";
+import { Conflict, EditList } from "./Conflict";
 import type { Page } from "./useProposalPage";
-import { Versions } from "./ErrorNotice";
+import { ErrorNotice } from "./ErrorNotice";
 
 export function Notices({ page }: { page: Page }) {
   const { draft, refused, proposal, tell } = page;
   if (!refused.rest && !draft.parked && !draft.lost.length) return null;
   return (
     <Stack gap="md" mb="md">
-      {refused.rest ? <Versions problem={refused.rest} proposal={proposal} /> : null}
+      {refused.rest ? <ErrorNotice problem={refused.rest} proposal={proposal} /> : null}
       {draft.parked
         ? (
-          <Moved
+          <Conflict
             parked={draft.parked}
             definition={draft.definition}
             onMine={() => tell({ kind: "mine" })}

@@ -4,11 +4,11 @@ import { Anchor, Button } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import { FileX2 } from "lucide-react";
 import { Problem } from "../../api/problem";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { day } from "../../kit/format";
+import { formatDate } from "../../kit/format";
 import type { Proposal as Shown } from "../../review/reviewText";
 import { Stands } from "../new/OpenProposals";
 import { useProposal } from "./requests";
@@ -64,7 +64,7 @@ function Head({ proposal }: { proposal: Shown }) {
             : "A proposal for a new automation"}
           {proposal.status === "saved" ? " · saved" : (
             <>
-              {" "}· kept until {day(proposal.expires_at)}
+              {" "}· kept until {formatDate(proposal.expires_at)}
             </>
           )}
         </>
@@ -113,7 +113,7 @@ export default function Proposal() {
       {asked.data
         ? null
         : <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />}
-      <Asked of={asked} lines={6}>
+      <QueryResult of={asked} lines={6}>
         {(proposal) => (
           <>
             <Head proposal={proposal} />
@@ -122,7 +122,7 @@ export default function Proposal() {
               : <Reader key={proposal.proposal_id} latest={proposal} />}
           </>
         )}
-      </Asked>
+      </QueryResult>
     </>
   );
 }

@@ -17,8 +17,8 @@ import {
 import { Link } from "@tanstack/react-router";
 import { MessageCircleQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useRef } from "react";
-import { placeWords } from "../../form/pointers";
-import { count } from "../../kit/format";
+import { describePointer } from "../../form/pointers";
+import { formatCount } from "../../kit/format";
 import type { Question } from "../../review/reviewText";
 import {
   answerOf,
@@ -27,8 +27,8 @@ import {
   ELSE,
   type Free,
   freeOf,
-  type Given,
-  type Givens,
+  type GivenAnswer,
+  type GivenAnswers,
   secretIn,
 } from "./answers";
 
@@ -80,18 +80,18 @@ function FreeField({ free, onText, ...shared }: FieldProps) {
   );
 }
 
-type AskedProps = {
+type QuestionFieldProps = {
   question: Question;
-  given: Given;
+  given: GivenAnswer;
   zone: string | null;
   definition: unknown;
   error?: string;
   disabled: boolean;
-  onGiven: (given: Given) => void;
+  onGiven: (given: GivenAnswer) => void;
   go: (pointer: string) => void;
 };
 
-function Choices({ choices, ...props }: AskedProps & { choices: Choice[] }) {
+function Choices({ choices, ...props }: QuestionFieldProps & { choices: Choice[] }) {
   const { question, given, error, disabled, onGiven } = props;
   const free = freeOf(question);
   return (
@@ -130,7 +130,7 @@ function Choices({ choices, ...props }: AskedProps & { choices: Choice[] }) {
   );
 }
 
-function Asked(props: AskedProps) {
+function QuestionField(props: QuestionFieldProps) {
   const { question, given, error, disabled, onGiven, zone, definition, go } = props;
   const choices = choicesOf(question, zone);
   const secret = secretIn(answerOf(question, given, zone));
@@ -161,7 +161,7 @@ function Asked(props: AskedProps) {
                 inherit
                 onClick={() => go(question.pointer)}
               >
-                {placeWords(definition, question.pointer)}
+                {describePointer(definition, question.pointer)}
               </Anchor>
             </>
           )
@@ -189,13 +189,13 @@ function Asked(props: AskedProps) {
 
 type Props = {
   questions: Question[];
-  givens: Givens;
+  givens: GivenAnswers;
   zone: string | null;
   definition: unknown;
   errors: Record<string, string>;
   busy: boolean;
   disabled: boolean;
-  onGiven: (id: string, given: Given) => void;
+  onGiven: (id: string, given: GivenAnswer) => void;
   onAnswer: () => void;
   go: (pointer: string) => void;
 };
@@ -225,14 +225,14 @@ export function Questions(props: Props) {
       <Group gap="xs" mb={4}>
         <MessageCircleQuestion size={18} aria-hidden style={{ color: "var(--busy)" }} />
         <Title order={2} size="h4">
-          {count(questions.length, "question")} before it can be saved
+          {formatCount(questions.length, "question")} before it can be saved
         </Title>
       </Group>
       <Text size="sm" c="dimmed" mb="md">Only a person can answer this.</Text>
       <form ref={form} onSubmit={answer}>
         <Stack gap="lg">
           {questions.map((one) => (
-            <Asked
+            <QuestionField
               key={one.id}
               {...props}
               question={one}

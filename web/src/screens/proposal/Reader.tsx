@@ -3,9 +3,9 @@
 import { Box, Stack, Text, Title } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { DefinitionEditor, focusPointer, type Samples } from "../../form";
-import { put } from "../../form/pointers";
+import { setAt } from "../../form/pointers";
 import { ChangePart, RehearsalPanel, ReviewPanel } from "../../review";
-import { type Definition, notedIn, type Proposal } from "../../review/reviewText";
+import { type Definition, type Proposal, reviewNotes } from "../../review/reviewText";
 import { useLatestSamples } from "../edit/samples";
 import { knownZone } from "../new/usePropose";
 import { MadeBy } from "./MadeBy";
@@ -13,8 +13,8 @@ import { Notices } from "./Notices";
 import { Questions } from "./Questions";
 import { SaveBar } from "./SaveBar";
 import { Summary } from "./Summary";
-import { Talk } from "./Conversation";
-import { type Page, usePage } from "./useProposalPage";
+import { Conversation } from "./Conversation";
+import { type Page, useProposalPage } from "./useProposalPage";
 import "./proposal.css";
 
 const NO_SAMPLES: Samples = { steps: {} };
@@ -54,11 +54,11 @@ function Rehearsed({ page }: { page: Page }) {
   );
 }
 
-function InWords({ page }: { page: Page }) {
+function ConversationPart({ page }: { page: Page }) {
   const { proposal, draft, refused, busy, may, parked, broken, tell, goOn } = page;
   if (!may) return null;
   return (
-    <Talk
+    <Conversation
       proposal={proposal}
       text={draft.instruction}
       error={refused.instruction}
@@ -70,7 +70,7 @@ function InWords({ page }: { page: Page }) {
   );
 }
 
-function Whole({ page }: { page: Page }) {
+function DefinitionPart({ page }: { page: Page }) {
   const { proposal, draft, findings, base, may, busy, parked, tell, setBroken } = page;
   // A change of an automation that has run uses its real outputs as samples.
   const samples = useLatestSamples(proposal.automation_id);
@@ -98,7 +98,7 @@ function Bar({ page }: { page: Page }) {
   const { proposal, stands, busy, changed, broken, conditions, refused, goOn, throwAway } = page;
   return (
     <SaveBar
-      {...{ proposal, stands, busy, conditions, told: page.told }}
+      {...{ proposal, stands, busy, conditions, lastResult: page.lastResult }}
       {...{ canReview: page.canReview, canSave: page.canSave, noteError: refused.note }}
       changed={changed > 0 || !!broken}
       onReview={() => void goOn("edits")}
@@ -109,7 +109,7 @@ function Bar({ page }: { page: Page }) {
 }
 
 export function Reader({ latest }: { latest: Proposal }) {
-  const page = usePage(latest);
+  const page = useProposalPage(latest);
   const { proposal, may, canReview, canSave, goOn, save, base, draft, busy, parked, tell } = page;
   const { review } = proposal;
   useHotkeys([["mod+S", () => canReview ? void goOn("edits") : canSave ? save() : null]], [], true);
@@ -138,14 +138,14 @@ export function Reader({ latest }: { latest: Proposal }) {
             <ReviewPanel
               review={review}
               definition={proposal.definition}
-              noted={notedIn(proposal)}
+              noted={reviewNotes(proposal)}
               go={focusPointer}
               draft={draft.definition}
               choose={may && !busy && !parked
                 ? (pointer, value) =>
                   tell({
                     kind: "definition",
-                    definition: put(draft.definition, pointer, value) as Definition,
+                    definition: setAt(draft.definition, pointer, value) as Definition,
                   })
                 : undefined}
               unsigned
@@ -154,8 +154,8 @@ export function Reader({ latest }: { latest: Proposal }) {
           </Stack>
         </aside>
         <Stack gap="lg">
-          <InWords page={page} />
-          <Whole page={page} />
+          <ConversationPart page={page} />
+          <DefinitionPart page={page} />
         </Stack>
       </div>
       {may ? <Bar page={page} /> : null}

@@ -4,7 +4,7 @@ import { Button, Card, Checkbox, Group, Stack, Text, Textarea } from "@mantine/c
 import { Check, CircleAlert, CircleCheck, Loader } from "lucide-react";
 import { focusPointer } from "../../form";
 import type { Proposal } from "../../review/reviewText";
-import { savingWords } from "./saveBlockers";
+import { describeSaving } from "./saveBlockers";
 import type { Page } from "./useProposalPage";
 
 export type Busy = "answers" | "words" | "edits" | "save" | null;
@@ -19,7 +19,7 @@ type Props = {
   conditions: Page["conditions"];
   noteError: string | null;
   /** The action that just finished. */
-  told: string | null;
+  lastResult: string | null;
   onReview: () => void;
   onSave: () => void;
   onDiscard: () => void;
@@ -103,7 +103,7 @@ function Sign({ busy, stands }: Pick<Props, "busy" | "stands">) {
 
 export function SaveBar(props: Props) {
   const { proposal, stands, busy, changed, canReview, canSave, conditions, noteError } = props;
-  const { told: answer, onReview, onSave, onDiscard } = props;
+  const { lastResult, onReview, onSave, onDiscard } = props;
   return (
     <Card
       withBorder
@@ -121,8 +121,8 @@ export function SaveBar(props: Props) {
           <Group gap="xs" wrap="nowrap" style={{ flex: "1 1 14rem" }}>
             <Sign busy={busy} stands={stands} />
             <Text size="sm" role="status" id="stands" tabIndex={-1}>
-              {answer && !busy && !changed ? `${answer} ` : ""}
-              {busy ? WORKING[busy] : stands ?? savingWords(proposal)}
+              {lastResult && !busy && !changed ? `${lastResult} ` : ""}
+              {busy ? WORKING[busy] : stands ?? describeSaving(proposal)}
             </Text>
           </Group>
           <Group gap="xs">

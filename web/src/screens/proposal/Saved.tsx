@@ -5,20 +5,20 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck, FlaskConical, Play } from "lucide-react";
 import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { Price, ReviewPanel, Wakes } from "../../review";
+import { Price, ReviewPanel, Starts } from "../../review";
 import type { Proposal } from "../../review/reviewText";
-import { useAct } from "../../kit/useAction";
+import { useAction } from "../../kit/useAction";
 import { DryRun } from "./DryRun";
-import { firesOf } from "./fireTimes";
+import { nextFires } from "./fireTimes";
 import { Summary } from "./Summary";
 
 type Automation = Schemas["AutomationDetail"];
 
 function Next({ automation }: { automation: Automation }) {
-  const fires = firesOf(automation.definition);
+  const fires = nextFires(automation.definition);
   if (!fires.length) return null;
   return (
     <Stack gap={4}>
@@ -35,11 +35,11 @@ function Next({ automation }: { automation: Automation }) {
 const findingWords = (one: Schemas["FindingShape"]) =>
   one.suggestion ? `${one.detail} ${one.suggestion}` : one.detail;
 
-function Deeds({ automation }: { automation: Automation }) {
+function SavedActions({ automation }: { automation: Automation }) {
   const [warnings, setWarnings] = useState<Schemas["FindingShape"][]>([]);
   const [problem, setProblem] = useState<unknown>(null);
   const [tries, setTries] = useState(0);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const path = { automation_id: automation.id };
   const activate = () =>
     act(async () => {
@@ -107,7 +107,7 @@ function Deeds({ automation }: { automation: Automation }) {
 }
 
 function Step({ automation, proposal }: { automation: Automation; proposal: Proposal }) {
-  const may = useMay("operator");
+  const may = useHasRole("operator");
   const isActive = automation.state === "active";
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label="Saved">
@@ -124,10 +124,10 @@ function Step({ automation, proposal }: { automation: Automation; proposal: Prop
             ? "It starts by itself from now on."
             : "It is paused: nothing starts it before somebody activates it."}
         </Text>
-        <Wakes wakes={proposal.review.impact?.wakes ?? []} />
+        <Starts wakes={proposal.review.impact?.wakes ?? []} />
         <Next automation={automation} />
         <Price forecast={proposal.review.forecast} compact />
-        {may ? <Deeds automation={automation} /> : (
+        {may ? <SavedActions automation={automation} /> : (
           <Anchor
             component={Link}
             to="/automations/$automationId"
@@ -150,9 +150,9 @@ export function Saved({ proposal }: { proposal: Proposal }) {
     <Grid gap="lg">
       <Grid.Col span={{ base: 12, md: 7, xl: 8 }}>
         <Stack gap="lg">
-          <Asked of={automation}>
+          <QueryResult of={automation}>
             {(found) => <Step automation={found} proposal={proposal} />}
-          </Asked>
+          </QueryResult>
           <Summary proposal={proposal} />
         </Stack>
       </Grid.Col>

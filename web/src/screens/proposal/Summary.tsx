@@ -13,7 +13,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { explainedIn, type Proposal } from "../../review/reviewText";
+import { explain, type Proposal } from "../../review/reviewText";
 
 function Request({ proposal }: { proposal: Proposal }) {
   return (
@@ -48,7 +48,7 @@ export function Summary({ proposal }: { proposal: Proposal }) {
   const { review, made_by: made } = proposal;
   // If no model was used although one was requested, this is shown prominently.
   const notes = made.by === "rules" && made.note ? [...proposal.notes, made.note] : proposal.notes;
-  const { steps, rest } = explainedIn(review);
+  const { steps, rest } = explain(review);
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label="In plain words">
       <Stack gap="lg">
@@ -62,7 +62,7 @@ export function Summary({ proposal }: { proposal: Proposal }) {
           : null}
         {steps.length
           ? (
-            <ol className="told">
+            <ol className="summary-steps">
               {steps.map((one, at) => (
                 <li key={at}>
                   <span className="number" aria-hidden>{at + 1}</span>

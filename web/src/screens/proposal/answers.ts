@@ -1,13 +1,13 @@
 // Open questions: their choices, how a free answer is parsed, and the answers so far. Input is kept
 // as typed until it is sent.
 
-import { isObject, same } from "../../form/pointers";
+import { isEqualJson, isObject } from "../../form/pointers";
 import type { Question } from "../../review/reviewText";
 
 /** The choice of a free answer. */
 export const ELSE = "else";
-export type Given = { picked?: string; text?: string };
-export type Givens = Record<string, Given>;
+export type GivenAnswer = { picked?: string; text?: string };
+export type GivenAnswers = Record<string, GivenAnswer>;
 export type Choice = { label: string; value: unknown };
 export type Free = "line" | "zone" | "prose" | "number" | "lines" | "json";
 
@@ -61,7 +61,7 @@ export function freeOf(question: Question): Free | null {
 }
 
 /** Parsed as JSON if possible, otherwise text; the server validates it. */
-export function readAnything(text: string): unknown {
+export function parseAnswer(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -72,7 +72,7 @@ export function readAnything(text: string): unknown {
 function read(free: Free, text: string): unknown {
   const message = text.trim();
   if (!message) return undefined;
-  if (free === "json") return readAnything(message);
+  if (free === "json") return parseAnswer(message);
   if (free === "number") return Number.isFinite(Number(message)) ? Number(message) : message;
   if (free === "lines") return message.split("\n").map((one) => one.trim()).filter(Boolean);
   return message;
@@ -81,7 +81,7 @@ function read(free: Free, text: string): unknown {
 /** The answer; undefined while there is none. */
 export function answerOf(
   question: Question,
-  given: Given = {},
+  given: GivenAnswer = {},
   zone: string | null = null,
 ): unknown {
   const choices = choicesOf(question, zone);
@@ -93,14 +93,22 @@ export function answerOf(
 }
 
 /** All answers by question id. */
-export function collected(questions: Question[], givens: Givens, zone: string | null = null) {
+export function collectAnswers(
+  questions: Question[],
+  givens: GivenAnswers,
+  zone: string | null = null,
+) {
   const answers = questions.map((one) => [one.id, answerOf(one, givens[one.id], zone)] as const);
   return Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
 }
 
 /** The same answer for a question that is shown again. */
-export function givenOf(question: Question, answer: unknown, zone: string | null = null): Given {
-  const place = choicesOf(question, zone).findIndex((one) => same(one.value, answer));
+export function givenOf(
+  question: Question,
+  answer: unknown,
+  zone: string | null = null,
+): GivenAnswer {
+  const place = choicesOf(question, zone).findIndex((one) => isEqualJson(one.value, answer));
   if (place >= 0) return { picked: String(place) };
   return { picked: ELSE, text: typeof answer === "string" ? answer : JSON.stringify(answer) };
 }

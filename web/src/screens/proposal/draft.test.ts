@@ -3,11 +3,11 @@
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../api/problem";
 import type { Proposal, Question } from "../../review/reviewText";
-import { answerOf, collected, ELSE, givenOf } from "./answers";
-import { begun, type Draft, keptOf, next, requestOf } from "./draft";
-import { firesOf } from "./fireTimes";
-import { shareOut } from "./errors";
-import { standing } from "./saveBlockers";
+import { answerOf, collectAnswers, ELSE, givenOf } from "./answers";
+import { type Draft, reduceDraft, requestOf, restoreDraft, toStored } from "./draft";
+import { nextFires } from "./fireTimes";
+import { distributeErrors } from "./errors";
+import { describeBlocker } from "./saveBlockers";
 
 const asked = (more: Partial<Question>): Question => ({
   id: "q",
@@ -33,47 +33,47 @@ const proposal = (revision: number, definition: object, more: object = {}) =>
   }) as unknown as Proposal;
 
 const writing = (draft: Draft, definition: Record<string, unknown>) =>
-  next(draft, { kind: "definition", definition });
+  reduceDraft(draft, { kind: "definition", definition });
 
 describe("a draft", () => {
   const first = proposal(1, { name: "A", plan: [{ step_id: "x" }] });
-  const written = writing(begun(first, null), { name: "B", plan: [{ step_id: "x" }] });
+  const written = writing(restoreDraft(first, null), { name: "B", plan: [{ step_id: "x" }] });
   const edits = [{ pointer: "/name", value: "B" }];
 
   test("comes back after a reload of the same revision", () => {
-    const kept = JSON.parse(JSON.stringify(keptOf(written, edits)));
-    expect(begun(first, kept).definition.name).toBe("B");
-    expect(begun(first, kept).parked).toBeNull();
+    const kept = JSON.parse(JSON.stringify(toStored(written, edits)));
+    expect(restoreDraft(first, kept).definition.name).toBe("B");
+    expect(restoreDraft(first, kept).parked).toBeNull();
   });
 
   test("is put aside when somebody else went on, and both are offered", () => {
     const theirs = proposal(2, { name: "C", goal: "g", plan: [] });
-    const moved = next(written, { kind: "arrived", proposal: theirs });
+    const moved = reduceDraft(written, { kind: "arrived", proposal: theirs });
     expect(moved.definition.name).toBe("C");
     expect(moved.parked).toEqual(edits);
-    expect(next(moved, { kind: "mine" }).definition).toEqual({
+    expect(reduceDraft(moved, { kind: "mine" }).definition).toEqual({
       name: "B",
       goal: "g",
       plan: [],
     });
-    expect(next(moved, { kind: "theirs" })).toMatchObject({ parked: null, held: theirs });
+    expect(reduceDraft(moved, { kind: "theirs" })).toMatchObject({ parked: null, held: theirs });
     // Also after a reload before the conflict is resolved.
-    const kept = keptOf(moved, []);
-    expect(begun(theirs, kept).parked).toEqual(edits);
+    const kept = toStored(moved, []);
+    expect(restoreDraft(theirs, kept).parked).toEqual(edits);
   });
 
   test("tells apart what has no place any more", () => {
     const deep = [{ pointer: "/plan/0/step_id", value: "y" }];
     const kept = { revision: 1, edits: deep, givens: {}, instruction: "" };
-    const moved = begun(proposal(2, { name: "C", plan: [] }), kept);
-    expect(next(moved, { kind: "mine" })).toMatchObject({
+    const moved = restoreDraft(proposal(2, { name: "C", plan: [] }), kept);
+    expect(reduceDraft(moved, { kind: "mine" })).toMatchObject({
       lost: deep,
       definition: { plan: [] },
     });
   });
 
   test("an older answer of the server changes nothing", () => {
-    expect(next(written, { kind: "arrived", proposal: first })).toBe(written);
+    expect(reduceDraft(written, { kind: "arrived", proposal: first })).toBe(written);
   });
 
   test("is sent as edits with the revision that was read", () => {
@@ -102,7 +102,7 @@ test("answers are collected as they are meant", () => {
     sure: { picked: "1" },
   };
   const expected = { zone: "Berlin", many: 3, who: ["a@x.org", "b@x.org"], sure: false };
-  expect(collected(all, givens)).toEqual(expected);
+  expect(collectAnswers(all, givens)).toEqual(expected);
   expect(answerOf(when, { picked: "1" })).toBe("by hand");
   expect(answerOf(zone, { picked: "0" }, "Europe/Paris")).toBe("Europe/Paris");
   expect(answerOf(zone, givenOf(zone, "Asia/Tokyo"))).toBe("Asia/Tokyo");
@@ -116,7 +116,7 @@ test("each refusal is told at its place", () => {
       { pointer: "/edits/0/value", detail: "Too long.", code: "x" },
     ],
   } as never);
-  const { answers, findings } = shareOut(problem, [{ pointer: "/name", value: "" }]);
+  const { answers, findings } = distributeErrors(problem, [{ pointer: "/name", value: "" }]);
   expect(answers).toEqual({ zone: "No such place." });
   expect(findings).toMatchObject([{ pointer: "/name", detail: "Too long.", level: "error" }]);
 });
@@ -131,24 +131,27 @@ test("nothing is saved while something stands in between", () => {
     note: "",
   };
   const ready = proposal(1, {});
-  expect(standing({ proposal: ready, changed: 0, ...free })).toBeNull();
-  expect(standing({ proposal: ready, changed: 1, ...free })).toMatch(/1 change of yours is not/);
-  expect(standing({ proposal: ready, changed: 0, ...free, mustAgree: true })).toMatch(
+  expect(describeBlocker({ proposal: ready, changed: 0, ...free })).toBeNull();
+  expect(describeBlocker({ proposal: ready, changed: 1, ...free })).toMatch(
+    /1 change of yours is not/,
+  );
+  expect(describeBlocker({ proposal: ready, changed: 0, ...free, mustAgree: true })).toMatch(
     /more than/,
   );
-  expect(standing({ proposal: ready, changed: 0, ...free, needsNote: true, note: "no" })).toMatch(
-    /why/,
-  );
+  expect(describeBlocker({ proposal: ready, changed: 0, ...free, needsNote: true, note: "no" }))
+    .toMatch(
+      /why/,
+    );
   const open = proposal(1, {}, { questions: [asked({})] });
-  expect(standing({ proposal: open, changed: 0, ...free })).toBe("Answer 1 question first.");
+  expect(describeBlocker({ proposal: open, changed: 0, ...free })).toBe("Answer 1 question first.");
 });
 
 test("the next moments of a schedule are told on its own clock", () => {
   const config = { cron: "0 9 * * 1-5", timezone: "Europe/Berlin" };
-  const fires = firesOf({ triggers: [{ type: "schedule", config }, { type: "webhook" }] });
+  const fires = nextFires({ triggers: [{ type: "schedule", config }, { type: "webhook" }] });
   expect(fires).toHaveLength(3);
   expect(fires[0]).toContain("Europe/Berlin");
-  expect(firesOf({ triggers: [{ type: "schedule", config: { cron: "0 9 * * *" } }] })).toEqual(
+  expect(nextFires({ triggers: [{ type: "schedule", config: { cron: "0 9 * * *" } }] })).toEqual(
     [],
   );
 });

@@ -3,13 +3,13 @@
 
 import { asRequest, type Edit, editsBetween, withEdits } from "../../review/edits";
 import type { Definition, Proposal } from "../../review/reviewText";
-import type { Given, Givens } from "./answers";
+import type { GivenAnswer, GivenAnswers } from "./answers";
 
 export type Draft = {
   /** The displayed proposal. */
   held: Proposal;
   definition: Definition;
-  givens: Givens;
+  givens: GivenAnswers;
   instruction: string;
   /** Edits of an earlier revision, until the conflict is resolved. */
   parked: Edit[] | null;
@@ -17,9 +17,9 @@ export type Draft = {
   lost: Edit[];
 };
 
-export type Told =
+export type DraftAction =
   | { kind: "definition"; definition: Definition }
-  | { kind: "given"; id: string; given: Given }
+  | { kind: "given"; id: string; given: GivenAnswer }
   | { kind: "instruction"; text: string }
   | { kind: "arrived"; proposal: Proposal }
   | { kind: "sent"; proposal: Proposal; withWords: boolean }
@@ -36,7 +36,7 @@ const adopted = (before: Draft, held: Proposal): Draft => ({
   lost: [],
 });
 
-function arrived(before: Draft, proposal: Proposal): Draft {
+function withProposal(before: Draft, proposal: Proposal): Draft {
   const { held } = before;
   if (proposal.revision < held.revision) return before;
   if (proposal.revision === held.revision) {
@@ -46,13 +46,13 @@ function arrived(before: Draft, proposal: Proposal): Draft {
   return { ...adopted(before, proposal), parked: mine.length ? mine : null };
 }
 
-function combined(before: Draft): Draft {
+function mergeEdits(before: Draft): Draft {
   const { made, lost } = withEdits(definitionOf(before.held), before.parked ?? []);
   return { ...before, definition: made, parked: null, lost };
 }
 
 /** The reducer: the next state after an edit, a request or a response. */
-export function next(before: Draft, answer: Told): Draft {
+export function reduceDraft(before: Draft, answer: DraftAction): Draft {
   switch (answer.kind) {
     case "definition":
       return { ...before, definition: answer.definition };
@@ -61,7 +61,7 @@ export function next(before: Draft, answer: Told): Draft {
     case "instruction":
       return { ...before, instruction: answer.text };
     case "arrived":
-      return arrived(before, answer.proposal);
+      return withProposal(before, answer.proposal);
     case "sent": {
       const open = new Set(answer.proposal.questions.map((one) => one.id));
       const givens = Object.fromEntries(
@@ -71,16 +71,16 @@ export function next(before: Draft, answer: Told): Draft {
       return { ...adopted(before, answer.proposal), givens, instruction };
     }
     case "mine":
-      return combined(before);
+      return mergeEdits(before);
     case "theirs":
       return { ...before, parked: null, lost: [] };
   }
 }
 
-type Kept = { revision: number; edits: Edit[]; givens: Givens; instruction: string };
+type StoredDraft = { revision: number; edits: Edit[]; givens: GivenAnswers; instruction: string };
 
 /** The state as stored in this tab; null: nothing to store. */
-export function keptOf(draft: Draft, edits: Edit[]): Kept | null {
+export function toStored(draft: Draft, edits: Edit[]): StoredDraft | null {
   const { held, givens, instruction, parked } = draft;
   if (!edits.length && !parked && !instruction && !Object.keys(givens).length) return null;
   // Edits that were set aside belong to no current revision.
@@ -88,7 +88,7 @@ export function keptOf(draft: Draft, edits: Edit[]): Kept | null {
 }
 
 /** The draft of a proposal, restored from storage. */
-export function begun(proposal: Proposal, kept: Kept | null): Draft {
+export function restoreDraft(proposal: Proposal, kept: StoredDraft | null): Draft {
   const fresh: Draft = {
     held: proposal,
     definition: definitionOf(proposal),
@@ -99,7 +99,7 @@ export function begun(proposal: Proposal, kept: Kept | null): Draft {
   };
   if (!kept?.edits.length || proposal.status === "saved") return fresh;
   const parked = { ...fresh, parked: kept.edits };
-  return kept.revision === proposal.revision ? combined(parked) : parked;
+  return kept.revision === proposal.revision ? mergeEdits(parked) : parked;
 }
 
 export const requestOf = (draft: Draft, edits: Edit[]) => ({

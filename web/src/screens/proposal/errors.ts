@@ -5,7 +5,7 @@ import type { Finding } from "../../form";
 import { partsOf } from "../../form/pointers";
 import type { Edit } from "../../review/edits";
 
-export type Refused = {
+export type DistributedErrors = {
   /** By question id. */
   answers: Record<string, string>;
   /** At fields of the definition. */
@@ -16,7 +16,7 @@ export type Refused = {
   rest: unknown;
 };
 
-export const NOTHING: Refused = {
+export const NOTHING: DistributedErrors = {
   answers: {},
   findings: [],
   instruction: null,
@@ -24,35 +24,36 @@ export const NOTHING: Refused = {
   rest: null,
 };
 
-type Told = { pointer: string; detail: string; suggestion?: string | null };
-const words = ({ detail, suggestion }: Told) => suggestion ? `${detail} ${suggestion}` : detail;
+type Message = { pointer: string; detail: string; suggestion?: string | null };
+const messageText = ({ detail, suggestion }: Message) =>
+  suggestion ? `${detail} ${suggestion}` : detail;
 
-const asFinding = (one: Told, pointer: string): Finding => ({
+const asFinding = (one: Message, pointer: string): Finding => ({
   pointer,
   detail: one.detail,
   level: "error",
   suggestion: one.suggestion ?? undefined,
 });
 
-function placed(found: Refused, one: Told, sent: Edit[]): boolean {
+function byField(found: DistributedErrors, one: Message, sent: Edit[]): boolean {
   const [room, name] = partsOf(one.pointer);
-  if (room === "answers" && name) found.answers[name] = words(one);
+  if (room === "answers" && name) found.answers[name] = messageText(one);
   else if (room === "edits") {
     found.findings.push(asFinding(one, sent[Number(name)]?.pointer ?? ""));
-  } else if (room === "instruction") found.instruction = words(one);
-  else if (room === "coexistence_note") found.note = words(one);
+  } else if (room === "instruction") found.instruction = messageText(one);
+  else if (room === "coexistence_note") found.note = messageText(one);
   else if (room && room !== "digest" && room !== "revision") {
     found.findings.push(asFinding(one, one.pointer.replace(/^\/definition(?=\/)/, "")));
   } else return false;
   return true;
 }
 
-export function shareOut(problem: unknown, sent: Edit[]): Refused {
+export function distributeErrors(problem: unknown, sent: Edit[]): DistributedErrors {
   if (!(problem instanceof Problem) || !problem.findings.length) {
     return { ...NOTHING, rest: problem };
   }
-  const found: Refused = { ...NOTHING, answers: {}, findings: [] };
-  const all = problem.findings.map((one) => placed(found, one, sent));
+  const found: DistributedErrors = { ...NOTHING, answers: {}, findings: [] };
+  const all = problem.findings.map((one) => byField(found, one, sent));
   return { ...found, rest: all.every(Boolean) && !found.findings.length ? null : problem };
 }
 

@@ -1,11 +1,11 @@
 // What blocks saving, in one line; empty: it can be saved.
 
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import type { Proposal } from "../../review/reviewText";
 
 const ENOUGH_OF_A_REASON = 10;
 
-type Standing = {
+type SaveState = {
   proposal: Proposal;
   changed: number;
   broken: string | null;
@@ -16,15 +16,17 @@ type Standing = {
   note: string;
 };
 
-export function standing(of: Standing): string | null {
+export function describeBlocker(of: SaveState): string | null {
   const { proposal, changed } = of;
   if (of.broken) return of.broken;
   if (of.parked) return "Say first which changes are to count.";
   if (changed) {
-    return `${count(changed, "change")} of yours ${changed === 1 ? "is" : "are"} not reviewed yet.`;
+    return `${formatCount(changed, "change")} of yours ${
+      changed === 1 ? "is" : "are"
+    } not reviewed yet.`;
   }
   if (proposal.questions.length) {
-    return `Answer ${count(proposal.questions.length, "question")} first.`;
+    return `Answer ${formatCount(proposal.questions.length, "question")} first.`;
   }
   const [problem] = proposal.problems;
   if (problem) return `It is not right yet: ${problem.detail}`;
@@ -38,7 +40,7 @@ export function standing(of: Standing): string | null {
 }
 
 /** What saving does. */
-export const savingWords = ({ automation_id: changes }: Proposal): string =>
+export const describeSaving = ({ automation_id: changes }: Proposal): string =>
   changes
     ? "Once you save it, it becomes the newest version of the automation, and the one in force."
     : "Once you save it, it stays paused until somebody activates it.";

@@ -4,39 +4,39 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 import { Problem } from "../../api/problem";
-import { sayProblem } from "../../kit/useAction";
+import { notifyProblem } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import type { Edit } from "../../review/edits";
 import { knownZone } from "../new/usePropose";
-import { collected } from "./answers";
+import { collectAnswers } from "./answers";
 import { discard, keepProposal, lookAgain, refine, save } from "./requests";
-import { type Draft, requestOf, type Told } from "./draft";
-import { isMoved, NOTHING, type Refused, shareOut } from "./errors";
+import { type Draft, type DraftAction, requestOf } from "./draft";
+import { type DistributedErrors, distributeErrors, isMoved, NOTHING } from "./errors";
 import type { Busy } from "./SaveBar";
 import { forgetDraft } from "./useDraft";
 
 type Way = Exclude<Busy, null | "save">;
 
-export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => void) {
+export function useContinue(draft: Draft, edits: Edit[], dispatch: (answer: DraftAction) => void) {
   const id = draft.held.proposal_id;
   const [busy, setBusy] = useState<Busy>(null);
-  const [refused, setRefused] = useState<Refused>(NOTHING);
+  const [refused, setRefused] = useState<DistributedErrors>(NOTHING);
   const [overlaps, setOverlaps] = useState(false);
-  const [answer, setTold] = useState<string | null>(null);
+  const [lastResult, setLastResult] = useState<string | null>(null);
   const navigate = useNavigate();
   const confirm = useConfirm();
 
   const work = useCallback(
     async (way: Exclude<Busy, null>, sent: Edit[], doIt: () => Promise<void>) => {
       setBusy(way);
-      setTold(null);
+      setLastResult(null);
       setRefused(NOTHING);
       try {
         await doIt();
         return true;
       } catch (problem) {
         if (problem instanceof Problem && problem.code === "overlap") setOverlaps(true);
-        setRefused(shareOut(problem, sent));
+        setRefused(distributeErrors(problem, sent));
         if (isMoved(problem)) keepProposal(await lookAgain(id));
         return false;
       } finally {
@@ -48,16 +48,16 @@ export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => 
 
   const goOn = (way: Way) =>
     work(way, edits, async () => {
-      const answers = collected(draft.held.questions, draft.givens, knownZone());
+      const answers = collectAnswers(draft.held.questions, draft.givens, knownZone());
       const instruction = way === "words" ? draft.instruction.trim() : "";
       const fresh = await refine(id, {
         ...requestOf(draft, edits),
         ...(Object.keys(answers).length ? { answers } : {}),
         ...(instruction ? { instruction } : {}),
       });
-      tell({ kind: "sent", proposal: fresh, withWords: way === "words" });
+      dispatch({ kind: "sent", proposal: fresh, withWords: way === "words" });
       keepProposal(fresh);
-      setTold(toldOf(way, fresh.questions.length));
+      setLastResult(describeResult(way, fresh.questions.length));
       holdFocus();
     });
 
@@ -77,10 +77,10 @@ export function useGoingOn(draft: Draft, edits: Edit[], tell: (answer: Told) => 
       forgetDraft(id);
       await navigate({ to: "/new" });
     } catch (problem) {
-      sayProblem(problem);
+      notifyProblem(problem);
     }
   };
-  return { busy, refused, overlaps, told: answer, goOn, saveIt, throwAway };
+  return { busy, refused, overlaps, lastResult, goOn, saveIt, throwAway };
 }
 
 /** The focused element may be gone with its question; keyboard users continue at the save bar. */
@@ -90,7 +90,7 @@ function holdFocus(): void {
   });
 }
 
-function toldOf(way: Way, open: number): string {
+function describeResult(way: Way, open: number): string {
   if (way === "words") return "It was changed. Look at it again.";
   if (way === "edits") return "Your changes are in it.";
   return open ? "Thank you. There is more to ask." : "Thank you. Nothing is open any more.";

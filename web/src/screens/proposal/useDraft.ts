@@ -2,13 +2,13 @@
 
 import { useDeferredValue, useEffect, useMemo, useReducer } from "react";
 import { editsBetween } from "../../review/edits";
-import { keeping } from "../../kit/unsentInput";
+import { openStorage } from "../../kit/unsentInput";
 import type { Proposal } from "../../review/reviewText";
-import { begun, definitionOf, keptOf, next } from "./draft";
+import { definitionOf, reduceDraft, restoreDraft, toStored } from "./draft";
 
-const placeOf = (id: string) => keeping(`proposal.${id}`);
+const placeOf = (id: string) => openStorage(`proposal.${id}`);
 
-function keptIn(id: string) {
+function readStored(id: string) {
   try {
     return JSON.parse(placeOf(id).kept() ?? "null");
   } catch {
@@ -22,7 +22,11 @@ export function forgetDraft(id: string): void {
 
 export function useDraft(latest: Proposal) {
   const id = latest.proposal_id;
-  const [draft, tell] = useReducer(next, latest, (proposal) => begun(proposal, keptIn(id)));
+  const [draft, tell] = useReducer(
+    reduceDraft,
+    latest,
+    (proposal) => restoreDraft(proposal, readStored(id)),
+  );
   useEffect(() => tell({ kind: "arrived", proposal: latest }), [latest]);
   // The diff is deferred, so that it never delays typing.
   const definition = useDeferredValue(draft.definition);
@@ -31,7 +35,7 @@ export function useDraft(latest: Proposal) {
     [draft.held, definition],
   );
   useEffect(() => {
-    const kept = draft.held.status === "saved" ? null : keptOf(draft, edits);
+    const kept = draft.held.status === "saved" ? null : toStored(draft, edits);
     if (kept) placeOf(id).keep(JSON.stringify(kept));
     else forgetDraft(id);
   }, [draft, edits, id]);

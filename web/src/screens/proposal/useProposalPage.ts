@@ -2,13 +2,13 @@
 
 import { useMemo, useState } from "react";
 import { api } from "../../api/client";
-import { useMay } from "../../api/session";
+import { useHasRole } from "../../api/session";
 import type { Finding } from "../../form";
-import { type Definition, isStrict, notedIn, type Proposal } from "../../review/reviewText";
-import type { Refused } from "./errors";
-import { standing } from "./saveBlockers";
+import { type Definition, isStrict, type Proposal, reviewNotes } from "../../review/reviewText";
+import type { DistributedErrors } from "./errors";
+import { describeBlocker } from "./saveBlockers";
 import { useDraft } from "./useDraft";
-import { useGoingOn } from "./useContinue";
+import { useContinue } from "./useContinue";
 
 /** The automation that it changes, as of the proposal. */
 function useBase({ automation_id: id, base_version: version }: Proposal): Definition | undefined {
@@ -19,10 +19,10 @@ function useBase({ automation_id: id, base_version: version }: Proposal): Defini
 }
 
 /** Warnings, errors, open questions and rejections, each for its field. */
-function useFindings(proposal: Proposal, refused: Refused): Finding[] {
+function useFindings(proposal: Proposal, refused: DistributedErrors): Finding[] {
   return useMemo(() => [
     ...refused.findings,
-    ...notedIn(proposal),
+    ...reviewNotes(proposal),
     ...proposal.questions.map((one): Finding => ({
       pointer: one.pointer,
       detail: `Asked above: ${one.question}`,
@@ -46,18 +46,18 @@ function useConditions(proposal: Proposal, overlaps: boolean) {
   };
 }
 
-export function usePage(latest: Proposal) {
+export function useProposalPage(latest: Proposal) {
   const { draft, tell, edits } = useDraft(latest);
   const proposal = draft.held;
-  const going = useGoingOn(draft, edits, tell);
+  const going = useContinue(draft, edits, tell);
   const conditions = useConditions(proposal, going.overlaps);
   const [broken, setBroken] = useState<string | null>(null);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const base = useBase(proposal);
   const findings = useFindings(proposal, going.refused);
   const parked = draft.parked !== null;
   const changed = edits.length;
-  const stands = standing({ proposal, changed, broken, parked, ...conditions });
+  const stands = describeBlocker({ proposal, changed, broken, parked, ...conditions });
   const canSave = may && !going.busy && !stands && proposal.status === "ready";
   const canReview = may && !going.busy && changed > 0 && !broken && !parked;
   const save = () => void going.saveIt(conditions.needsNote ? conditions.note.trim() : undefined);
@@ -68,4 +68,4 @@ export function usePage(latest: Proposal) {
   };
 }
 
-export type Page = ReturnType<typeof usePage>;
+export type Page = ReturnType<typeof useProposalPage>;

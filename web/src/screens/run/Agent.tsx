@@ -3,14 +3,14 @@
 
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { usd, visible } from "../../kit/format";
+import { escapeInvisible, formatUsd } from "../../kit/format";
 import type { AgentPiece } from "./stepOutput";
 
 // Longer texts are truncated until expanded.
 const BRIEF = 300;
 
 const spelled = (value: unknown) =>
-  visible(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 1));
+  escapeInvisible(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 1));
 const oneLine = (value: unknown) => spelled(value).replace(/\s+/g, " ").trim();
 const number = (value: unknown) => (typeof value === "number" ? value : 0);
 
@@ -35,9 +35,11 @@ function Part({ tone, head, children }: { tone: string; head: string; children?:
   );
 }
 
-function Turn({ told: answer }: { told: AgentPiece }) {
+function Turn({ piece: answer }: { piece: AgentPiece }) {
   const tokens = (number(answer.input_tokens) + number(answer.output_tokens)).toLocaleString("en");
-  const cost = `${usd(number(answer.cost_usd))} (${usd(number(answer.total_usd))} so far)`;
+  const cost = `${formatUsd(number(answer.cost_usd))} (${
+    formatUsd(number(answer.total_usd))
+  } so far)`;
   return (
     <Text size="xs" c="dimmed" pt={4}>
       Turn {number(answer.turn)}: {oneLine(answer.model ?? "")}, {tokens} tokens, {cost}
@@ -45,7 +47,7 @@ function Turn({ told: answer }: { told: AgentPiece }) {
   );
 }
 
-function Piece({ told: answer }: { told: AgentPiece }) {
+function Piece({ piece: answer }: { piece: AgentPiece }) {
   const tool = oneLine(answer.tool ?? "");
   switch (answer.kind) {
     case "thought":
@@ -82,7 +84,7 @@ function Piece({ told: answer }: { told: AgentPiece }) {
         </Part>
       );
     case "turn":
-      return <Turn told={answer} />;
+      return <Turn piece={answer} />;
     case "answer":
       return answer.how === "nothing"
         ? (
@@ -103,7 +105,7 @@ function Piece({ told: answer }: { told: AgentPiece }) {
 export function Agent({ pieces }: { pieces: AgentPiece[] }) {
   return (
     <Stack gap={8} role="log" aria-label="What its agent did">
-      {pieces.map((answer, at) => <Piece key={at} told={answer} />)}
+      {pieces.map((answer, at) => <Piece key={at} piece={answer} />)}
     </Stack>
   );
 }

@@ -4,8 +4,8 @@ import { Anchor, Badge, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
-import { plain, span, usd } from "../../kit/format";
-import { Trouble } from "./ErrorDetails";
+import { formatDuration, formatUsd, humanize } from "../../kit/format";
+import { ErrorDetails } from "./ErrorDetails";
 
 export type Call = Schemas["RunDetail"]["calls"][number];
 
@@ -29,13 +29,14 @@ const idIn = (value: unknown, name: string): string | null => {
 export const draftOf = (call: Call) => idIn(call.result, "draft_id");
 
 function Outcome({ outcome }: { outcome: string }) {
-  const [text, color] = OUTCOMES[outcome] ?? [plain(outcome), "gray"];
+  const [text, color] = OUTCOMES[outcome] ?? [humanize(outcome), "gray"];
   return <Badge variant="light" color={color} radius="sm" tt="none">{text}</Badge>;
 }
 
 function One({ call }: { call: Call }) {
   const draft = draftOf(call);
-  const facts = [span(call.ms / 1000), call.cost_usd ? usd(call.cost_usd) : null].filter(Boolean);
+  const facts = [formatDuration(call.ms / 1000), call.cost_usd ? formatUsd(call.cost_usd) : null]
+    .filter(Boolean);
   return (
     <details>
       <summary>
@@ -61,7 +62,7 @@ function One({ call }: { call: Call }) {
         />
         {call.error
           ? (
-            <Trouble
+            <ErrorDetails
               error={call.error}
               about={{ capability: call.capability, step: call.step }}
             />

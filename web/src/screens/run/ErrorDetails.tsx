@@ -5,13 +5,13 @@ import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { CopyButton } from "../../kit/Copy";
 
-type Told = Record<string, unknown>;
+type ErrorDocument = Record<string, unknown>;
 type Finding = { pointer?: string; detail?: string };
 
 const text = (value: unknown) => (typeof value === "string" && value ? value : null);
 
-export function Trouble(
-  { error, about, children }: { error: Told; about: Told; children?: ReactNode },
+export function ErrorDetails(
+  { error, about, children }: { error: ErrorDocument; about: ErrorDocument; children?: ReactNode },
 ) {
   const findings = Array.isArray(error.errors) ? error.errors as Finding[] : [];
   const title = text(error.title) ?? "It did not work";

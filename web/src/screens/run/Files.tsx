@@ -5,9 +5,9 @@ import { Download, FileText } from "lucide-react";
 import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
-import { sayProblem } from "../../kit/useAction";
+import { notifyProblem } from "../../kit/useAction";
 import { Section } from "./Section";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 type Shown = Schemas["ArtifactShown"];
 
@@ -38,14 +38,14 @@ function One({ file }: { file: Shown }) {
   const isText = TEXTS.test(file.media_type) && file.size <= MOST;
   const look = () => {
     setSeen(!seen);
-    if (isText && text === null) readText(file).then(setText, sayProblem);
+    if (isText && text === null) readText(file).then(setText, notifyProblem);
   };
   return (
     <Stack gap={6}>
       <Group gap="xs" wrap="nowrap">
         <FileText size={15} aria-hidden />
         <Anchor href={contentOf(file)} download size="sm" className="wrap-anywhere">
-          {visible(file.name)}
+          {escapeInvisible(file.name)}
         </Anchor>
         <Text size="xs" c="dimmed">{file.media_type} · {size(file.size)}</Text>
         {isImage || isText

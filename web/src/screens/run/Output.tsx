@@ -3,7 +3,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { CopyIcon } from "../../kit/Copy";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { writeLine } from "./keys";
 import type { Line } from "./stepOutput";
 
@@ -75,7 +75,7 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
             >
               {line.number}
             </a>
-            <span>{visible(line.text)}</span>
+            <span>{escapeInvisible(line.text)}</span>
           </div>
         ))}
       </div>

@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { Hourglass } from "lucide-react";
 import { api, refresh } from "../../api/client";
 import { useLive } from "../../api/live";
-import { count, isOver } from "../../kit/format";
+import { formatCount, isOver } from "../../kit/format";
 import { draftOf } from "./Calls";
 import type { Followed } from "./liveRun";
 import type { Timed } from "./timeline";
@@ -39,24 +39,26 @@ export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
     .filter((id): id is string => Boolean(id));
 }
 
-function draftWords(awaited: number, drafts: number): string {
+function describeDraft(awaited: number, drafts: number): string {
   if (awaited) {
-    return `It waits for a person to approve ${count(awaited, "draft")}, and goes on after that.`;
+    return `It waits for a person to approve ${
+      formatCount(awaited, "draft")
+    }, and goes on after that.`;
   }
-  return `${count(drafts, "draft")} of it ${
+  return `${formatCount(drafts, "draft")} of it ${
     drafts > 1 ? "wait" : "waits"
   } for a person. Nothing leaves before somebody has agreed.`;
 }
 
 /** Where a person must act before it continues, or before something is sent. */
-export function Needed({ run }: { run: Followed }) {
+export function PersonNeeded({ run }: { run: Followed }) {
   const question = questionOf(run);
   const drafts = useWaitingDrafts(run.calls.flatMap((call) => draftOf(call) ?? []));
   const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
   if (!question && !drafts.length) return null;
   const text = question
     ? "Once somebody has answered, it goes on by itself."
-    : draftWords(awaited.length, drafts.length);
+    : describeDraft(awaited.length, drafts.length);
   return (
     <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
       <Group justify="space-between">

@@ -4,11 +4,11 @@ import { Button, Group, Modal, SegmentedControl, Select, Stack, Text } from "@ma
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { useWritten } from "../../api/rawResponse";
+import { useRawResponse } from "../../api/rawResponse";
 import { CodeEditor } from "../../code";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
-import { sayDone } from "../../kit/useAction";
-import { indented, partOf } from "../../kit/exactJson";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
+import { notifyDone } from "../../kit/useAction";
+import { indentJson, rawValue } from "../../kit/exactJson";
 import type { Followed } from "./liveRun";
 import { type Edited, replayOf } from "./replayRequest";
 
@@ -37,8 +37,8 @@ function Field(
 
 // The raw JSON: parsing and serializing would change long numbers.
 const spelled = (text: string, key: string) => {
-  const part = partOf(text, key);
-  return part === null || part === "null" ? "{}" : indented(part);
+  const part = rawValue(text, key);
+  return part === null || part === "null" ? "{}" : indentJson(part);
 };
 
 type FormProps = { run: Followed; text: string; close: () => void };
@@ -64,7 +64,7 @@ function Form({ run, text, close }: FormProps) {
       const { data } = await client.POST("/api/v1/runs/{run_id}/replay", { params, body });
       void refresh("/api/v1/runs");
       close();
-      sayDone("It runs once more.");
+      notifyDone("It runs once more.");
       if (data) await navigate({ to: `/runs/${data.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -127,11 +127,15 @@ function Form({ run, text, close }: FormProps) {
 export function Replay(
   { run, opened, close }: { run: Followed; opened: boolean; close: () => void },
 ) {
-  const written = useWritten(`/api/v1/runs/${run.id}`, { enabled: opened });
+  const written = useRawResponse(`/api/v1/runs/${run.id}`, { enabled: opened });
   return (
     <Modal opened={opened} onClose={close} title="Replay this run" size="lg">
       {opened
-        ? <Asked of={written}>{(text) => <Form run={run} text={text} close={close} />}</Asked>
+        ? (
+          <QueryResult of={written}>
+            {(text) => <Form run={run} text={text} close={close} />}
+          </QueryResult>
+        )
         : null}
     </Modal>
   );

@@ -6,21 +6,21 @@ import { SearchX } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../../api/client";
 import { Problem } from "../../api/problem";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { isOver, runStatus } from "../../kit/format";
-import { type Followed, useFollowing, useNow } from "./liveRun";
+import { type Followed, useLiveRun, useNow } from "./liveRun";
 import { readLine } from "./keys";
 import { planOf } from "./plan";
-import { queueOf, type Row, rowsOf, scaleOf, tookOf } from "./timeline";
+import { queueTime, type Row, rowsOf, runDuration, scaleOf } from "./timeline";
 import "./run.css";
 import { RunHead } from "./RunHead";
-import type { Said } from "./stepOutput";
+import type { StepOutput } from "./stepOutput";
 import { StepPane } from "./StepPane";
 import { Waterfall } from "./Waterfall";
-import { WholePane } from "./RunPane";
+import { RunPane } from "./RunPane";
 
 // Longer lists are collapsed until opened.
 const OPEN_UP_TO = 12;
@@ -31,7 +31,7 @@ export default function Run() {
 }
 
 function Following({ runId }: { runId: string }) {
-  const { asked, run, said } = useFollowing(runId);
+  const { asked, run, said } = useLiveRun(runId);
   const refusal: unknown = asked.error;
   if (!run && refusal instanceof Problem && (refusal.status === 404 || refusal.status === 422)) {
     return <Gone />;
@@ -40,11 +40,11 @@ function Following({ runId }: { runId: string }) {
     return (
       <>
         <PageHead title="Run" back={{ to: "/runs", label: "Runs" }} />
-        <Asked of={asked} lines={6}>{() => null}</Asked>
+        <QueryResult of={asked} lines={6}>{() => null}</QueryResult>
       </>
     );
   }
-  return <Shown run={run} said={said} />;
+  return <Shown run={run} output={said} />;
 }
 
 function Gone() {
@@ -76,7 +76,7 @@ function useFolds(run: Followed) {
 
 /** The selected step: from the URL, or the most relevant one. */
 function useChoice(run: Followed, rows: Row[]) {
-  const [address, change] = useAddress();
+  const [address, change] = useUrlState();
   const navigate = useNavigate();
   const hash = useRouterState({ select: (state) => state.location.hash });
   const line = readLine(hash);
@@ -148,7 +148,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
   return useMemo(() => {
     const rows = rowsOf(run, plan, now, isOpen);
     const scale = scaleOf(run, now);
-    const queue = queueOf(run, now);
+    const queue = queueTime(run, now);
     const begun = run.started_at ? new Date(run.started_at).getTime() : scale.to;
     const segments = [
       ...(queue ? [queue] : []),
@@ -174,7 +174,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
       status: runStatus(run),
       segments,
       // As in the header: the queue time is a separate segment.
-      seconds: tookOf(run, now) ?? undefined,
+      seconds: runDuration(run, now) ?? undefined,
       tries: [],
       inside: 0,
     };
@@ -182,7 +182,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
   }, [run, plan, now, isOpen]);
 }
 
-function Shown({ run, said }: { run: Followed; said: Said }) {
+function Shown({ run, output: said }: { run: Followed; output: StepOutput }) {
   const now = useNow(!isOver(run.status));
   const { isOpen, fold } = useFolds(run);
   const { rows, scale, whole, plan } = useRows(run, now, isOpen);
@@ -213,14 +213,14 @@ function Shown({ run, said }: { run: Followed; said: Said }) {
               key={row.key}
               run={run}
               row={row}
-              said={said}
+              output={said}
               attempt={attempt}
               setAttempt={setAttempt}
               line={line}
               chooseLine={(number) => chooseLine(row.key, number)}
             />
           )
-          : <WholePane run={run} />}
+          : <RunPane run={run} />}
       </div>
     </>
   );

@@ -6,29 +6,29 @@ import { Ban, ChevronDown, CirclePlay, Link2, PencilLine, RotateCcw } from "luci
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { useConnected } from "../../api/live";
-import { useMay } from "../../api/session";
-import { sayDone, useAct } from "../../kit/useAction";
+import { useHasRole } from "../../api/session";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import {
-  capital,
-  count,
+  capitalize,
+  describeMode,
+  formatCount,
+  formatDateTime,
+  formatDuration,
+  formatUsd,
+  humanize,
   isOver,
-  modeWords,
-  moment,
-  plain,
   runStatus,
-  span,
-  usd,
 } from "../../kit/format";
-import { HeldAutomation } from "../health/HaltControls";
+import { AutomationHaltBanner } from "../health/HaltControls";
 import type { Followed } from "./liveRun";
-import { Needed, questionOf } from "./PersonNeeded";
+import { PersonNeeded, questionOf } from "./PersonNeeded";
 import { Replay } from "./Replay";
-import { tookOf } from "./timeline";
-import { Trouble } from "./ErrorDetails";
+import { runDuration } from "./timeline";
+import { ErrorDetails } from "./ErrorDetails";
 
 const STARTED: Record<string, string> = {
   manual: "started manually",
@@ -38,16 +38,16 @@ const STARTED: Record<string, string> = {
 };
 
 function Facts({ run, now }: { run: Followed; now: number }) {
-  const took = tookOf(run, now);
-  const lasted = took === null ? null : span(took);
+  const took = runDuration(run, now);
+  const lasted = took === null ? null : formatDuration(took);
   const words = [
     run.replay_of
       ? "a replay"
-      : capital(STARTED[run.trigger_type] ?? `started by ${plain(run.trigger_type)}`),
-    moment(run.created_at),
+      : capitalize(STARTED[run.trigger_type] ?? `started by ${humanize(run.trigger_type)}`),
+    formatDateTime(run.created_at),
     lasted ? `${isOver(run.status) ? "took" : "for"} ${lasted}` : null,
-    run.cost_usd ? usd(run.cost_usd) : null,
-    run.attempt > 1 ? `taken up ${count(run.attempt - 1, "time")} again` : null,
+    run.cost_usd ? formatUsd(run.cost_usd) : null,
+    run.attempt > 1 ? `taken up ${formatCount(run.attempt - 1, "time")} again` : null,
   ];
   return (
     <>
@@ -65,8 +65,8 @@ function Facts({ run, now }: { run: Followed; now: number }) {
   );
 }
 
-function useSteering(run: Followed) {
-  const { busy, act } = useAct();
+function useRunActions(run: Followed) {
+  const { busy, act } = useAction();
   const confirm = useConfirm();
   const params = { path: { run_id: run.id } };
   const cancel = async () => {
@@ -91,16 +91,16 @@ function useSteering(run: Followed) {
   return { busy, cancel, retry };
 }
 
-function Deeds({ run }: { run: Followed }) {
-  const may = useMay("operator");
-  const mayEdit = useMay("editor");
+function RunActions({ run }: { run: Followed }) {
+  const may = useHasRole("operator");
+  const mayEdit = useHasRole("editor");
   const [replaying, setReplaying] = useState(false);
-  const { busy, cancel, retry } = useSteering(run);
+  const { busy, cancel, retry } = useRunActions(run);
   const next = run.story.next;
   const path = `/api/v1/runs/${run.id}`;
   const copyLink = async () => {
     await navigator.clipboard.writeText(location.href);
-    sayDone("The link is copied.");
+    notifyDone("The link is copied.");
   };
   return (
     <>
@@ -188,7 +188,7 @@ function Broken({ run, choose }: { run: Followed; choose: (key: string) => void 
     step: story.step ?? null,
   };
   return (
-    <Trouble error={run.error} about={about}>
+    <ErrorDetails error={run.error} about={about}>
       {story.step
         ? (
           <Button size="compact-sm" variant="default" onClick={() => choose(story.step!)}>
@@ -196,7 +196,7 @@ function Broken({ run, choose }: { run: Followed; choose: (key: string) => void 
           </Button>
         )
         : null}
-    </Trouble>
+    </ErrorDetails>
   );
 }
 
@@ -209,7 +209,7 @@ export function RunHead(
   },
 ) {
   const connected = useConnected();
-  const mode = modeWords(run.mode);
+  const mode = describeMode(run.mode);
   const { story } = run;
   // The failed step shows its problem itself while it is selected.
   const apart = run.error && (!story.step || chosen !== story.step);
@@ -242,11 +242,11 @@ export function RunHead(
           </>
         }
         sub={<Facts run={run} now={now} />}
-        right={<Deeds run={run} />}
+        right={<RunActions run={run} />}
       />
       <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{text}</Text>
-      {run.halted ? <HeldAutomation id={run.automation_id} reason={run.halted} /> : null}
-      <Needed run={run} />
+      {run.halted ? <AutomationHaltBanner id={run.automation_id} reason={run.halted} /> : null}
+      <PersonNeeded run={run} />
       {apart
         ? (
           <div style={{ marginBottom: 16 }}>

@@ -3,7 +3,7 @@
 import { Anchor, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Json } from "../../kit/Json";
-import { count, isOver, usd } from "../../kit/format";
+import { formatCount, formatUsd, isOver } from "../../kit/format";
 import { Files } from "./Files";
 import type { Followed } from "./liveRun";
 import { Section } from "./Section";
@@ -52,13 +52,13 @@ function Usage({ run }: { run: Followed }) {
                 <Table.Td className="mono">{one.step}</Table.Td>
                 <Table.Td>
                   {one.model}
-                  {one.reported ? " (its own word)" : ""}, {count(one.asks, "ask")}
+                  {one.reported ? " (its own word)" : ""}, {formatCount(one.asks, "ask")}
                 </Table.Td>
                 <Table.Td ta="right" className="numbers">
                   {(one.input_tokens + one.output_tokens).toLocaleString("en")}
                 </Table.Td>
                 <Table.Td ta="right" className="numbers">
-                  {usd(one.cost_usd)}
+                  {formatUsd(one.cost_usd)}
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -69,7 +69,7 @@ function Usage({ run }: { run: Followed }) {
   );
 }
 
-function Pretended({ run }: { run: Followed }) {
+function PretendedCalls({ run }: { run: Followed }) {
   const calls = run.story.suppressed ?? [];
   if (!calls.length) return null;
   return (
@@ -96,7 +96,7 @@ const isEmpty = (value: unknown) =>
   value === null || value === undefined ||
   (typeof value === "object" && Object.keys(value).length === 0);
 
-export function WholePane({ run }: { run: Followed }) {
+export function RunPane({ run }: { run: Followed }) {
   const silent = isEmpty(run.output);
   return (
     <Card
@@ -124,7 +124,7 @@ export function WholePane({ run }: { run: Followed }) {
               <Json value={run.output} label="the answer of the run" />
             </Section>
           )}
-        <Pretended run={run} />
+        <PretendedCalls run={run} />
         {isEmpty(run.inputs) ? null : (
           <Section title="Its inputs">
             <Json value={run.inputs} label="its inputs" />

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { CopyButton } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
-import { moment, plain, span, usd } from "../../kit/format";
+import { formatDateTime, formatDuration, formatUsd, humanize } from "../../kit/format";
 import { Agent } from "./Agent";
 import { Calls, draftOf } from "./Calls";
 import { Files } from "./Files";
@@ -13,15 +13,15 @@ import type { Followed } from "./liveRun";
 import { itemWords } from "./keys";
 import { ActionIcon, statusWords } from "./icons";
 import { Output } from "./Output";
-import { lastedOf, type Row, type Try } from "./timeline";
-import { agentOf, linesOf, type Said, tryKey } from "./stepOutput";
+import { type Attempt, type Row, rowDuration } from "./timeline";
+import { agentOf, linesOf, type StepOutput, tryKey } from "./stepOutput";
 import { Section } from "./Section";
-import { Trouble } from "./ErrorDetails";
+import { ErrorDetails } from "./ErrorDetails";
 
 type Props = {
   run: Followed;
   row: Row;
-  said: Said;
+  output: StepOutput;
   attempt: number | null;
   setAttempt: (attempt: number) => void;
   line: number | null;
@@ -29,7 +29,7 @@ type Props = {
 };
 
 /** What waits for a person because of this step, with a link. */
-function Waiting({ shown, drafts }: { shown: Try | undefined; drafts: string[] }) {
+function Waiting({ shown, drafts }: { shown: Attempt | undefined; drafts: string[] }) {
   const asked = shown?.status === "waiting" &&
     (shown.output as { approval_id?: string } | null)?.approval_id;
   if (!asked && !drafts.length) return null;
@@ -53,27 +53,29 @@ function costOf(run: Followed, row: Row): number {
 }
 
 /** As in the timeline: including waits; with several attempts, the selected one. */
-const tookWords = (row: Row, shown: Try): string =>
+const tookWords = (row: Row, shown: Attempt): string =>
   row.tries.length > 1
-    ? `this try took ${span(shown.ms / 1000)}`
-    : `took ${span(lastedOf(row) ?? shown.ms / 1000)}`;
+    ? `this try took ${formatDuration(shown.ms / 1000)}`
+    : `took ${formatDuration(rowDuration(row) ?? shown.ms / 1000)}`;
 
-function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Try | undefined }) {
+function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | undefined }) {
   const cost = costOf(run, row);
   const process = shown?.process;
   const facts = [
-    plain(row.action || "step"),
+    humanize(row.action || "step"),
     shown && shown.status !== "waiting" ? tookWords(row, shown) : null,
     shown
-      ? `${shown.status === "waiting" ? "waits since" : "ended"} ${moment(shown.finished_at)}`
+      ? `${shown.status === "waiting" ? "waits since" : "ended"} ${
+        formatDateTime(shown.finished_at)
+      }`
       : null,
-    shown?.until ? `until ${moment(shown.until)}` : null,
-    cost ? usd(cost) : null,
+    shown?.until ? `until ${formatDateTime(shown.until)}` : null,
+    cost ? formatUsd(cost) : null,
     process?.exit_code !== undefined && process.exit_code !== null
       ? `exit code ${process.exit_code}`
       : null,
-    process?.reason ? `ended from outside: ${plain(process.reason)}` : null,
-    process?.cpu_ms ? `${span(process.cpu_ms / 1000)} of CPU` : null,
+    process?.reason ? `ended from outside: ${humanize(process.reason)}` : null,
+    process?.cpu_ms ? `${formatDuration(process.cpu_ms / 1000)} of CPU` : null,
     process?.peak_kb ? `${Math.round(process.peak_kb / 1024)} MB at most` : null,
   ];
   return <Text size="sm" c="dimmed">{facts.filter(Boolean).join(" · ")}</Text>;
@@ -83,7 +85,7 @@ function Head(
   { run, row, shown, drafts }: {
     run: Followed;
     row: Row;
-    shown: Try | undefined;
+    shown: Attempt | undefined;
     drafts: string[];
   },
 ) {
@@ -114,7 +116,7 @@ function Head(
   );
 }
 
-function Silence({ row }: { row: Row }) {
+function NoOutput({ row }: { row: Row }) {
   const words: Record<string, string> = {
     planned: "Its turn has not come yet.",
     not_reached: "The run ended before its turn came.",
@@ -124,8 +126,8 @@ function Silence({ row }: { row: Row }) {
   return words[row.status] ? <Text size="sm" c="dimmed">{words[row.status]}</Text> : null;
 }
 
-function Tries(
-  { row, shown, choose }: { row: Row; shown: Try | undefined; choose: (at: number) => void },
+function AttemptTabs(
+  { row, shown, choose }: { row: Row; shown: Attempt | undefined; choose: (at: number) => void },
 ) {
   if (row.tries.length < 2 || !shown) return null;
   const data = row.tries.map((one, at) => ({
@@ -143,7 +145,7 @@ function Tries(
   );
 }
 
-export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine }: Props) {
+export function StepPane({ run, row, output: said, attempt, setAttempt, line, chooseLine }: Props) {
   const shown = row.tries[(attempt ?? row.tries.length) - 1] ?? row.tries.at(-1);
   // A running attempt has no record yet, but its output is streamed.
   const number = row.status === "under_way"
@@ -169,10 +171,10 @@ export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine
     >
       <Stack gap="md">
         <Head run={run} row={row} shown={shown} drafts={drafts} />
-        <Tries row={row} shown={shown} choose={setAttempt} />
+        <AttemptTabs row={row} shown={shown} choose={setAttempt} />
         {shown?.error
           ? (
-            <Trouble
+            <ErrorDetails
               error={shown.error}
               about={{
                 run: run.id,
@@ -184,7 +186,7 @@ export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine
             />
           )
           : null}
-        <Silence row={row} />
+        <NoOutput row={row} />
         {lines.length
           ? (
             <Section title="What it said">

@@ -4,9 +4,9 @@ import { Card, Group, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import { count, span, visible } from "../../kit/format";
+import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
 import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./icons";
-import { lastedOf, type Row, type Segment, type SegmentKind } from "./timeline";
+import { type Row, rowDuration, type Segment, type SegmentKind } from "./timeline";
 
 const HEIGHT = 36;
 
@@ -23,7 +23,7 @@ type Props = {
 };
 
 /** A short duration for a narrow column. */
-const brief = (seconds: number) => span(seconds).split(" ").slice(0, 2).join(" ");
+const brief = (seconds: number) => formatDuration(seconds).split(" ").slice(0, 2).join(" ");
 
 function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
   const whole = scale.to - scale.from;
@@ -35,7 +35,7 @@ function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
         <span
           key={at}
           className={`run-segment ${one.kind}${one.kind === "under_way" ? " pulse" : ""}`}
-          title={`${SEGMENT_WORDS[one.kind]}: ${span((one.to - one.from) / 1000)}`}
+          title={`${SEGMENT_WORDS[one.kind]}: ${formatDuration((one.to - one.from) / 1000)}`}
           style={{
             left: percent(one.from),
             width: `${Math.max(0, (one.to - one.from) / whole * 100)}%`,
@@ -49,8 +49,8 @@ function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
 type RowProps = Pick<Props, "scale" | "choose"> & { row: Row; chosen: boolean };
 
 function RowButton({ row, scale, chosen, choose }: RowProps) {
-  const time = lastedOf(row);
-  const tries = row.tries.length > 1 ? `, ${count(row.tries.length, "try", "tries")}` : "";
+  const time = rowDuration(row);
+  const tries = row.tries.length > 1 ? `, ${formatCount(row.tries.length, "try", "tries")}` : "";
   return (
     <button
       type="button"
@@ -67,14 +67,14 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
           className="run-word"
           title={`${row.name}: ${statusWords(row.status)}${tries}`}
         >
-          {row.key === "@run" ? <strong>{visible(row.name)}</strong> : row.name}
+          {row.key === "@run" ? <strong>{escapeInvisible(row.name)}</strong> : row.name}
           {row.inside && !row.isItem
             ? <Text span c="dimmed" size="xs">{`  ×${row.inside}`}</Text>
             : null}
           {tries
             ? (
               <Text span c="dimmed" size="xs">
-                {`  ${count(row.tries.length, "try", "tries")}`}
+                {`  ${formatCount(row.tries.length, "try", "tries")}`}
               </Text>
             )
             : null}

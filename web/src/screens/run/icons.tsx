@@ -27,7 +27,7 @@ import {
   Webhook,
   X,
 } from "lucide-react";
-import { plain } from "../../kit/format";
+import { humanize } from "../../kit/format";
 import type { SegmentKind } from "./timeline";
 
 const ACTIONS: Record<string, LucideIcon> = {
@@ -74,7 +74,7 @@ const WORDS: Record<string, string> = {
   planned: "still to come",
   not_reached: "not reached",
 };
-export const statusWords = (status: string) => WORDS[status] ?? plain(status);
+export const statusWords = (status: string) => WORDS[status] ?? humanize(status);
 
 export function StatusIcon({ status }: { status: string }) {
   const [Icon, tone] = STATUSES[status] ?? [Circle, "quiet"];

@@ -2,49 +2,53 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, refresh, type Schemas } from "../../api/client";
-import { type Heard, useLive } from "../../api/live";
+import { type StreamEvent, useLive } from "../../api/live";
 import { now } from "../../kit/clock";
 import { keyOf } from "./keys";
-import type { Try } from "./timeline";
-import { type Piece, type Said, withPieces } from "./stepOutput";
+import type { Attempt } from "./timeline";
+import { type Piece, type StepOutput, withPieces } from "./stepOutput";
 
 export type Detail = Schemas["RunDetail"];
-export type Followed = Omit<Detail, "steps"> & { steps: Try[] };
-export type News = {
-  steps: Readonly<Record<string, Try>>;
+export type Followed = Omit<Detail, "steps"> & { steps: Attempt[] };
+export type RunUpdates = {
+  steps: Readonly<Record<string, Attempt>>;
   run: Partial<Detail> | null;
   /** When the last event of the run itself arrived, in milliseconds. */
   at: number;
-  said: Said;
+  output: StepOutput;
 };
 
-export const NO_NEWS: News = { steps: {}, run: null, at: 0, said: {} };
+export const NO_NEWS: RunUpdates = { steps: {}, run: null, at: 0, output: {} };
 const FLUSH = 40;
 const READ_AGAIN = 400;
 
-const placeOf = (step: Try) => `${keyOf(step)}@${step.run_attempt}.${step.attempt}`;
+const placeOf = (step: Attempt) => `${keyOf(step)}@${step.run_attempt}.${step.attempt}`;
 
 /** The state after some more events. */
-export function withHeard(news: News, heard: readonly Heard[], now: number): News {
-  const next: News = { ...news };
+export function applyEvents(
+  news: RunUpdates,
+  events: readonly StreamEvent[],
+  now: number,
+): RunUpdates {
+  const next: RunUpdates = { ...news };
   const pieces: Piece[] = [];
-  const steps: Record<string, Try> = {};
-  for (const { kind, data } of heard) {
+  const steps: Record<string, Attempt> = {};
+  for (const { kind, data } of events) {
     if (kind === "output") pieces.push(data as Piece);
-    else if (kind === "step") steps[placeOf(data as Try)] = data as Try;
+    else if (kind === "step") steps[placeOf(data as Attempt)] = data as Attempt;
     else if (kind === "watched" || kind === "end") {
       next.run = data as Partial<Detail>;
       next.at = now;
     }
   }
   if (Object.keys(steps).length) next.steps = { ...news.steps, ...steps };
-  next.said = withPieces(news.said, pieces);
+  next.output = withPieces(news.output, pieces);
   return next;
 }
 
 /** The loaded run with the streamed changes. */
-export function merged(read: Detail, readAt: number, news: News): Followed {
-  const known = new Map(read.steps.map((step): [string, Try] => [placeOf(step), step]));
+export function mergeUpdates(read: Detail, readAt: number, news: RunUpdates): Followed {
+  const known = new Map(read.steps.map((step): [string, Attempt] => [placeOf(step), step]));
   for (const [place, step] of Object.entries(news.steps)) {
     const before = known.get(place);
     if (!before || before.finished_at < step.finished_at) {
@@ -56,31 +60,31 @@ export function merged(read: Detail, readAt: number, news: News): Followed {
 }
 
 /** Subscribes to one run while mounted. */
-export function useFollowing(runId: string) {
+export function useLiveRun(runId: string) {
   const asked = api.useQuery("get", "/api/v1/runs/{run_id}", {
     params: { path: { run_id: runId } },
   });
   const [news, setNews] = useState(NO_NEWS);
-  const heard = useRef<Heard[]>([]);
+  const pendingEvents = useRef<StreamEvent[]>([]);
   const flush = useRef<ReturnType<typeof setTimeout>>(undefined);
   const readAgain = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => {
     clearTimeout(flush.current);
     clearTimeout(readAgain.current);
     flush.current = readAgain.current = undefined;
-    heard.current = [];
+    pendingEvents.current = [];
     setNews(NO_NEWS);
   }, [runId]);
-  const hear = useCallback((one: Heard) => {
+  const handleEvent = useCallback((one: StreamEvent) => {
     const isOfThisRun = ["step", "output", "watched", "end"].includes(one.kind);
     // If too many tabs follow runs, only the status changes of this one are streamed.
     if (!isOfThisRun && (one.kind !== "run" || one.data.id !== runId)) return;
-    if (isOfThisRun) heard.current.push(one);
+    if (isOfThisRun) pendingEvents.current.push(one);
     flush.current ??= setTimeout(() => {
-      const all = heard.current;
-      heard.current = [];
+      const all = pendingEvents.current;
+      pendingEvents.current = [];
       flush.current = undefined;
-      setNews((before) => withHeard(before, all, Date.now()));
+      setNews((before) => applyEvents(before, all, Date.now()));
     }, FLUSH);
     // The result of a step is fetched, not streamed.
     if (one.kind === "output") return;
@@ -89,12 +93,12 @@ export function useFollowing(runId: string) {
       void refresh("/api/v1/runs/{run_id}");
     }, READ_AGAIN);
   }, [runId]);
-  useLive(hear, asked.data?.id);
+  useLive(handleEvent, asked.data?.id);
   const run = useMemo(
-    () => asked.data ? merged(asked.data, asked.dataUpdatedAt, news) : undefined,
+    () => asked.data ? mergeUpdates(asked.data, asked.dataUpdatedAt, news) : undefined,
     [asked.data, asked.dataUpdatedAt, news],
   );
-  return { asked, run, said: news.said };
+  return { asked, run, said: news.output };
 }
 
 /** The current time, updated while something is running. */

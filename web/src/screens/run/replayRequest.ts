@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../../api/client";
 import { isObject } from "../../form/pointers";
-import { readJson } from "../../form/text";
+import { parseJson } from "../../form/text";
 
 export type Edited = {
   inputs: string;
@@ -10,18 +10,18 @@ export type Edited = {
   version: "same" | "active";
   mode: "live" | "verify" | "dry_run";
 };
-type Asked = Partial<Schemas["Replay"]> & { version: Edited["version"] };
+type ReplayRequest = Partial<Schemas["Replay"]> & { version: Edited["version"] };
 
 // Unchanged fields are not sent, so they need not be parsable here.
 function parsed(text: string, before: string): { value?: unknown; wrong?: string } {
   if (text === before) return {};
-  const read = readJson(text);
+  const read = parseJson(text);
   return "problem" in read ? { wrong: read.problem } : read;
 }
 
 /** The request for the edited fields; null while one of them cannot be parsed. */
 export function replayOf(before: Edited, edited: Edited): {
-  body?: Asked;
+  body?: ReplayRequest;
   wrong: { inputs?: string; payload?: string };
 } {
   const inputs = parsed(edited.inputs, before.inputs);
@@ -32,7 +32,7 @@ export function replayOf(before: Edited, edited: Edited): {
     payload: payload.wrong,
   };
   if (wrong.inputs || wrong.payload) return { wrong };
-  const body: Asked = { version: edited.version };
+  const body: ReplayRequest = { version: edited.version };
   if (edited.inputs !== before.inputs) body.inputs = inputs.value as Record<string, unknown>;
   if (edited.payload !== before.payload) body.payload = payload.value;
   if (edited.mode !== before.mode) body.mode = edited.mode;

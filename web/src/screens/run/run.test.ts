@@ -2,17 +2,25 @@
 
 import { describe, expect, it } from "vitest";
 import { runStatus, toneOf } from "../../kit/format";
-import { type Detail, merged, NO_NEWS, withHeard } from "./liveRun";
+import { applyEvents, type Detail, mergeUpdates, NO_NEWS } from "./liveRun";
 import { keyOf, readKey, readLine, writeLine } from "./keys";
 import { awaitedOf } from "./PersonNeeded";
 import { planOf } from "./plan";
 import { type Edited, replayOf } from "./replayRequest";
-import { lastedOf, queueOf, rowsOf, scaleOf, type Timed, tookOf, type Try } from "./timeline";
+import {
+  type Attempt,
+  queueTime,
+  rowDuration,
+  rowsOf,
+  runDuration,
+  scaleOf,
+  type Timed,
+} from "./timeline";
 import { agentOf, linesOf, type Piece, withPieces } from "./stepOutput";
 
 const T0 = Date.parse("2026-11-16T12:00:00Z");
 const when = (ms: number) => new Date(T0 + ms).toISOString();
-const tried = (step: string, end: number, ms: number, more: Partial<Try> = {}): Try => ({
+const tried = (step: string, end: number, ms: number, more: Partial<Attempt> = {}): Attempt => ({
   step,
   item: "",
   attempt: 1,
@@ -24,7 +32,7 @@ const tried = (step: string, end: number, ms: number, more: Partial<Try> = {}): 
   error: null,
   ...more,
 });
-const timed = (status: string, steps: Try[], more: Partial<Timed> = {}): Timed => ({
+const timed = (status: string, steps: Attempt[], more: Partial<Timed> = {}): Timed => ({
   status,
   created_at: when(0),
   started_at: when(500),
@@ -103,12 +111,12 @@ describe("the timeline", () => {
   });
 
   it("begins with the time in line, and grows until the run is over", () => {
-    expect(queueOf(timed("running", []), T0)).toEqual({
+    expect(queueTime(timed("running", []), T0)).toEqual({
       kind: "queue",
       from: T0,
       to: T0 + 500,
     });
-    expect(queueOf(timed("running", [], { started_at: when(5) }), T0)).toBeNull();
+    expect(queueTime(timed("running", [], { started_at: when(5) }), T0)).toBeNull();
     expect(scaleOf(timed("running", []), T0 + 7000).to).toBe(T0 + 7000);
     expect(scaleOf(timed("failed", [], { finished_at: when(800) }), T0 + 7000).to).toBe(
       T0 + 800,
@@ -137,8 +145,8 @@ describe("what the stream tells", () => {
       { kind: "step", data: { ...waiting, status: "succeeded", finished_at: when(6000) } },
       { kind: "step", data: { ...tried("fetch", 900, 5) } },
     ];
-    const news = withHeard(NO_NEWS, heard, T0);
-    const run = merged(read, T0, news);
+    const news = applyEvents(NO_NEWS, heard, T0);
+    const run = mergeUpdates(read, T0, news);
     expect(run.steps.map((one) => [one.step, one.status])).toEqual([["fetch", "succeeded"], [
       "rest",
       "succeeded",
@@ -146,9 +154,9 @@ describe("what the stream tells", () => {
   });
 
   it("believes whichever was later, the stream or what was read", () => {
-    const news = withHeard(NO_NEWS, [{ kind: "end", data: { status: "cancelled" } }], T0 + 10);
-    expect(merged(read, T0, news).status).toBe("cancelled");
-    expect(merged(read, T0 + 20, news).status).toBe("running");
+    const news = applyEvents(NO_NEWS, [{ kind: "end", data: { status: "cancelled" } }], T0 + 10);
+    expect(mergeUpdates(read, T0, news).status).toBe("cancelled");
+    expect(mergeUpdates(read, T0 + 20, news).status).toBe("running");
   });
 });
 
@@ -252,25 +260,25 @@ describe("items that failed while their for_each went on", () => {
 describe("one time for one thing", () => {
   it("says how long a run took without its time in line, in its head and in the timeline", () => {
     const over = timed("succeeded", [tried("fetch", 2_000, 100)], { finished_at: when(2_100) });
-    expect(tookOf(over, T0 + 99_000)).toBe(1.6);
-    const segments = [queueOf(over, T0)!, {
+    expect(runDuration(over, T0 + 99_000)).toBe(1.6);
+    const segments = [queueTime(over, T0)!, {
       kind: "work" as const,
       from: T0 + 500,
       to: T0 + 2_100,
     }];
-    expect(lastedOf({ segments, seconds: tookOf(over, T0)! })).toBe(1.6);
-    expect(tookOf(timed("pending", [], { started_at: null }), T0)).toBeNull();
+    expect(rowDuration({ segments, seconds: runDuration(over, T0)! })).toBe(1.6);
+    expect(runDuration(timed("pending", [], { started_at: null }), T0)).toBeNull();
   });
 
   it("counts what a step waited for", () => {
     const steps = [tried("fetch", 600, 100), tried("rest", 5_600, 2)];
     const rows = rowsOf(timed("succeeded", steps), PLAN, T0 + 6_000, () => true);
-    expect(lastedOf(rows.find((row) => row.key === "rest")!)).toBe(5);
+    expect(rowDuration(rows.find((row) => row.key === "rest")!)).toBe(5);
   });
 });
 
 describe("what a run waits for", () => {
-  const draft: Partial<Try> = { status: "waiting", output: { kind: "draft", draft_id: "d1" } };
+  const draft: Partial<Attempt> = { status: "waiting", output: { kind: "draft", draft_id: "d1" } };
   const asked = tried("ask", 900, 0, { status: "waiting", output: { approval_id: "q1" } });
 
   it("names the drafts of its waiting steps, and none once it is over", () => {

@@ -13,7 +13,7 @@ export type Piece = {
 };
 export type Line = { number: number; stream: "out" | "err"; text: string };
 /** Chunks by step key and attempt number, each once and in order. */
-export type Said = Readonly<Record<string, readonly Piece[]>>;
+export type StepOutput = Readonly<Record<string, readonly Piece[]>>;
 
 // A page with more output per attempt becomes slow; the full output has its own URL.
 export const MOST_PIECES = 20_000;
@@ -21,9 +21,9 @@ export const MOST_PIECES = 20_000;
 export const tryKey = (key: string, attempt: number) => `${key}@${attempt}`;
 
 /** Adds chunks; the input is not mutated. */
-export function withPieces(said: Said, pieces: readonly Piece[]): Said {
-  if (pieces.length === 0) return said;
-  const next: Record<string, readonly Piece[]> = { ...said };
+export function withPieces(output: StepOutput, pieces: readonly Piece[]): StepOutput {
+  if (pieces.length === 0) return output;
+  const next: Record<string, readonly Piece[]> = { ...output };
   const fresh = new Map<string, Piece[]>();
   for (const piece of pieces) {
     const key = tryKey(keyOf(piece), piece.attempt);

@@ -5,7 +5,7 @@ import type { Schemas } from "../../api/client";
 import { keyOf } from "./keys";
 import type { PlanStep } from "./plan";
 
-export type Try = Omit<Schemas["StepShape"], "output" | "process"> & {
+export type Attempt = Omit<Schemas["StepShape"], "output" | "process"> & {
   output?: unknown;
   process?: Schemas["StepShape"]["process"];
 };
@@ -15,7 +15,7 @@ export type Timed = {
   started_at: string | null;
   finished_at: string | null;
   due_at?: string | null;
-  steps: Try[];
+  steps: Attempt[];
 };
 
 export type SegmentKind =
@@ -39,7 +39,7 @@ export type Row = {
   segments: Segment[];
   /** The duration, if it is not the sum of its segments. */
   seconds?: number;
-  tries: Try[];
+  tries: Attempt[];
   /** The number of nested rows; hidden while collapsed. */
   inside: number;
   plan?: PlanStep;
@@ -53,12 +53,12 @@ const OVER = new Set(["succeeded", "failed", "cancelled", "timed_out", "skipped"
 // Shorter gaps are engine overhead, not waits.
 const GAP = 20;
 
-type Ground = {
+type TimelineContext = {
   run: Timed;
   now: number;
-  tries: Map<string, Try[]>;
+  tries: Map<string, Attempt[]>;
   /** The end of the previous record: used for waits that leave no other trace. */
-  before: Map<Try, number>;
+  before: Map<Attempt, number>;
   isOpen: (key: string) => boolean;
 };
 
@@ -70,9 +70,13 @@ export function scaleOf(run: Timed, now: number): { from: number; to: number } {
   return { from, to: Math.max(to, from + 1) };
 }
 
-function groundOf(run: Timed, now: number, isOpen: (key: string) => boolean): Ground {
-  const tries = new Map<string, Try[]>();
-  const before = new Map<Try, number>();
+function timelineContext(
+  run: Timed,
+  now: number,
+  isOpen: (key: string) => boolean,
+): TimelineContext {
+  const tries = new Map<string, Attempt[]>();
+  const before = new Map<Attempt, number>();
   let last = at(run.started_at ?? run.created_at);
   const inOrder = [...run.steps].sort((one, other) => at(one.finished_at) - at(other.finished_at));
   for (const one of inOrder) {
@@ -89,9 +93,9 @@ function groundOf(run: Timed, now: number, isOpen: (key: string) => boolean): Gr
   return { run, now, tries, before, isOpen };
 }
 
-function segmentsOf(ground: Ground, tries: Try[], action: string): Segment[] {
+function segmentsOf(ground: TimelineContext, tries: Attempt[], action: string): Segment[] {
   const made: Segment[] = [];
-  let previous: Try | undefined;
+  let previous: Attempt | undefined;
   for (const one of tries) {
     const end = at(one.finished_at);
     const start = end - one.ms;
@@ -118,12 +122,12 @@ function segmentsOf(ground: Ground, tries: Try[], action: string): Segment[] {
 }
 
 /** Whether it is a for_each that continued after failed items. */
-function hasFailedItems({ output }: Try): boolean {
+function hasFailedItems({ output }: Attempt): boolean {
   const { failed, results } = (output ?? {}) as { failed?: unknown; results?: unknown };
   return Array.isArray(results) && Array.isArray(failed) && failed.length > 0;
 }
 
-function statusOf(tries: Try[], ground: Ground, step: PlanStep): string {
+function statusOf(tries: Attempt[], ground: TimelineContext, step: PlanStep): string {
   const last = tries.at(-1);
   if (!last) return OVER.has(ground.run.status) ? "not_reached" : "planned";
   if (last.status === "succeeded" && step.nested.length && hasFailedItems(last)) {
@@ -134,7 +138,13 @@ function statusOf(tries: Try[], ground: Ground, step: PlanStep): string {
   return waits && OVER.has(ground.run.status) ? "cancelled" : last.status;
 }
 
-function rowOf(ground: Ground, step: PlanStep, item: string, depth: number, name = step.id): Row {
+function rowOf(
+  ground: TimelineContext,
+  step: PlanStep,
+  item: string,
+  depth: number,
+  name = step.id,
+): Row {
   const key = keyOf({ step: step.id, item });
   const tries = ground.tries.get(key) ?? [];
   return {
@@ -155,7 +165,7 @@ function rowOf(ground: Ground, step: PlanStep, item: string, depth: number, name
 const lastOf = (item: string) => Number(item.slice(item.lastIndexOf(".") + 1));
 
 /** The items of one for_each that have a record, in order. */
-function itemsOf(ground: Ground, nested: PlanStep[], item: string): string[] {
+function itemsOf(ground: TimelineContext, nested: PlanStep[], item: string): string[] {
   const ids = new Set<string>();
   const gather = (steps: PlanStep[]) => {
     for (const step of steps) {
@@ -174,7 +184,13 @@ function itemsOf(ground: Ground, nested: PlanStep[], item: string): string[] {
   return [...found].sort((one, other) => lastOf(one) - lastOf(other));
 }
 
-function addSteps(ground: Ground, steps: PlanStep[], item: string, depth: number, rows: Row[]) {
+function addSteps(
+  ground: TimelineContext,
+  steps: PlanStep[],
+  item: string,
+  depth: number,
+  rows: Row[],
+) {
   for (const step of steps) {
     const row = rowOf(ground, step, item, depth);
     if (step.afterFailure && row.tries.length === 0) continue;
@@ -189,7 +205,13 @@ function addSteps(ground: Ground, steps: PlanStep[], item: string, depth: number
   }
 }
 
-function addItem(ground: Ground, step: PlanStep, item: string, depth: number, rows: Row[]) {
+function addItem(
+  ground: TimelineContext,
+  step: PlanStep,
+  item: string,
+  depth: number,
+  rows: Row[],
+) {
   const [only, more] = step.nested;
   if (only && !more && only.nested.length === 0) {
     rows.push(rowOf(ground, only, item, depth, `${only.id} · ${lastOf(item) + 1}`));
@@ -217,7 +239,7 @@ function addItem(ground: Ground, step: PlanStep, item: string, depth: number, ro
 }
 
 /** Steps in the record that are not in the plan. */
-function unknownRows(ground: Ground, plan: PlanStep[]): Row[] {
+function unknownRows(ground: TimelineContext, plan: PlanStep[]): Row[] {
   const ids = new Set<string>();
   const gather = (steps: PlanStep[]) =>
     steps.forEach((step) => (ids.add(step.id), gather(step.nested)));
@@ -233,7 +255,7 @@ function unknownRows(ground: Ground, plan: PlanStep[]): Row[] {
 }
 
 /** The running step: the first of the plan that is not finished. */
-function markUnderWay(ground: Ground, rows: Row[]) {
+function markUnderWay(ground: TimelineContext, rows: Row[]) {
   if (ground.run.status !== "running") return;
   const next = rows.find((row) =>
     row.depth === 0 && !row.plan?.afterFailure &&
@@ -266,7 +288,7 @@ export function rowsOf(
   now: number,
   isOpen: (key: string) => boolean,
 ): Row[] {
-  const ground = groundOf(run, now, isOpen);
+  const ground = timelineContext(run, now, isOpen);
   const rows: Row[] = [];
   addSteps(ground, plan, "", 0, rows);
   rows.push(...unknownRows(ground, plan));
@@ -275,20 +297,22 @@ export function rowsOf(
 }
 
 /** How long a run has been running, without its queue time; null before it starts. */
-export function tookOf(run: Timed, now: number): number | null {
+export function runDuration(run: Timed, now: number): number | null {
   if (!run.started_at) return null;
   return Math.max(0, (run.finished_at ? at(run.finished_at) : now) - at(run.started_at)) / 1000;
 }
 
 /** The duration of a row, including waits; null: not started. */
-export function lastedOf({ segments, seconds }: Pick<Row, "segments" | "seconds">): number | null {
+export function rowDuration(
+  { segments, seconds }: Pick<Row, "segments" | "seconds">,
+): number | null {
   if (seconds !== undefined) return seconds;
   if (!segments.length) return null;
   return (Math.max(...segments.map((one) => one.to)) - segments[0]!.from) / 1000;
 }
 
 /** The queue time before a worker claimed it; null if negligible. */
-export function queueOf(run: Timed, now: number): Segment | null {
+export function queueTime(run: Timed, now: number): Segment | null {
   const from = at(run.created_at);
   const pending = !run.started_at && !run.finished_at;
   const to = run.started_at ? at(run.started_at) : pending ? now : from;

@@ -6,18 +6,18 @@ import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { sentence } from "../../api/problem";
 import { useConfirm } from "../../kit/Confirm";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 import type { RunSummary } from "./listQuery";
 
 type Going = { done: number; all: number; problems: string[] };
 
-export function Replaying({ runs, clear }: { runs: RunSummary[]; clear: () => void }) {
+export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => void }) {
   const confirm = useConfirm();
   const [going, setGoing] = useState<Going | null>(null);
   const busy = going !== null && going.done < going.all;
   const start = async () => {
     const yes = await confirm({
-      title: `Replay ${count(runs.length, "run")}?`,
+      title: `Replay ${formatCount(runs.length, "run")}?`,
       words: "Each is started once more with what it was given, by the version that is in force " +
         "now. They are new runs: what the first ones sent before they failed may be sent again.",
       yes: "Replay them",
@@ -47,9 +47,9 @@ export function Replaying({ runs, clear }: { runs: RunSummary[]; clear: () => vo
       <Group justify="space-between">
         <Text size="sm">
           {going
-            ? `${going.done} of ${count(going.all, "run")} handed in` +
+            ? `${going.done} of ${formatCount(going.all, "run")} handed in` +
               (going.problems.length ? `, ${going.problems.length} refused` : "")
-            : `${count(runs.length, "failed run")} chosen`}
+            : `${formatCount(runs.length, "failed run")} chosen`}
         </Text>
         <Group gap="xs">
           {going && !busy

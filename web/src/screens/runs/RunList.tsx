@@ -15,23 +15,23 @@ import {
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { api } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { byCursor } from "../../kit/paging";
-import { Moment } from "../../kit/Timestamp";
+import { Timestamp } from "../../kit/Timestamp";
 import { useRunsRefresh } from "../../kit/useRunsRefresh";
 import { Status } from "../../kit/Status";
 import {
-  between,
-  capital,
-  moment,
-  outcomeWords,
-  plain,
+  capitalize,
+  describeOutcome,
+  escapeInvisible,
+  formatDateTime,
+  formatElapsed,
+  formatUsd,
+  humanize,
   runAt,
   runStatus,
-  usd,
-  visible,
 } from "../../kit/format";
-import { canReplay, madeWords, type Query, type RunSummary } from "./listQuery";
+import { canReplay, describeOrigin, type Query, type RunSummary } from "./listQuery";
 
 const A_PAGE = 30;
 
@@ -42,9 +42,9 @@ function What({ run, named }: LineProps) {
   const became = run.halted
     ? `held: ${run.halted}`
     : run.outcome
-    ? outcomeWords(run.outcome)
+    ? describeOutcome(run.outcome)
     : run.reason
-    ? plain(run.reason)
+    ? humanize(run.reason)
     : "";
   return (
     <Stack gap={2} style={{ flex: "1 1 14rem", minWidth: 0 }}>
@@ -57,11 +57,11 @@ function What({ run, named }: LineProps) {
         size="sm"
         className="wrap-anywhere"
       >
-        {named ? visible(run.automation) : capital(became || plain(run.status))}
-        <VisuallyHidden>, run of {moment(run.created_at)}</VisuallyHidden>
+        {named ? escapeInvisible(run.automation) : capitalize(became || humanize(run.status))}
+        <VisuallyHidden>, run of {formatDateTime(run.created_at)}</VisuallyHidden>
       </Anchor>
       <Text size="xs" c="dimmed">
-        {[named ? capital(became) : "", capital(madeWords(run))].filter(Boolean).join(
+        {[named ? capitalize(became) : "", capitalize(describeOrigin(run))].filter(Boolean).join(
           " · ",
         )}
       </Text>
@@ -70,7 +70,7 @@ function What({ run, named }: LineProps) {
 }
 
 function Line({ run, named, choosing }: LineProps) {
-  const took = run.started_at ? between(run.started_at, run.finished_at) : "";
+  const took = run.started_at ? formatElapsed(run.started_at, run.finished_at) : "";
   return (
     <Group gap="md" px="md" py="sm" wrap="nowrap">
       {choosing
@@ -79,7 +79,9 @@ function Line({ run, named, choosing }: LineProps) {
             checked={choosing.chosen.has(run.id)}
             disabled={!canReplay(run)}
             onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
-            aria-label={`Choose the run of ${visible(run.automation)}, ${moment(run.created_at)}`}
+            aria-label={`Choose the run of ${escapeInvisible(run.automation)}, ${
+              formatDateTime(run.created_at)
+            }`}
           />
         )
         : null}
@@ -88,10 +90,10 @@ function Line({ run, named, choosing }: LineProps) {
       </Box>
       <What run={run} named={named} />
       <Text size="xs" c="dimmed" className="numbers" visibleFrom="sm" w={150} ta="right">
-        {[took, run.cost_usd ? usd(run.cost_usd) : ""].filter(Boolean).join(" · ")}
+        {[took, run.cost_usd ? formatUsd(run.cost_usd) : ""].filter(Boolean).join(" · ")}
       </Text>
       <Box style={{ flex: "none" }} w={96} ta="right">
-        <Moment at={runAt(run)} size="xs" />
+        <Timestamp at={runAt(run)} size="xs" />
       </Box>
     </Group>
   );
@@ -118,7 +120,7 @@ export function RunList({ query, named = false, none, choosing, most }: Props) {
   );
   useRunsRefresh(["/api/v1/runs"], query.automation_id ?? undefined);
   return (
-    <Asked of={pages} lines={5}>
+    <QueryResult of={pages} lines={5}>
       {({ pages: read }) => {
         const items = read.flatMap((one) => one.items);
         if (!items.length) return none;
@@ -148,6 +150,6 @@ export function RunList({ query, named = false, none, choosing, most }: Props) {
           </>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 }

@@ -4,16 +4,16 @@ import { Button, Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { useState } from "react";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Pick } from "../automations/Filters";
 import { useListKeys } from "../automations/useListKeys";
-import { asked, MODES, type RunSummary, STATUSES } from "./listQuery";
+import { MODES, parseQuery, type RunSummary, STATUSES } from "./listQuery";
 import { AutomationPick } from "./AutomationPick";
-import { Replaying } from "./BulkReplay";
+import { BulkReplay } from "./BulkReplay";
 import { RunList } from "./RunList";
 
 const nowhere = () => null;
@@ -41,10 +41,10 @@ function NoRuns({ narrowed, clear }: { narrowed: boolean; clear: () => void }) {
 }
 
 export default function Runs() {
-  const [values, change] = useAddress();
+  const [values, change] = useUrlState();
   const [chosen, setChosen] = useState<Map<string, RunSummary>>(new Map());
-  const may = useMay("operator");
-  const query = asked(values);
+  const may = useHasRole("operator");
+  const query = parseQuery(values);
   useListKeys("data-row", nowhere);
   const clear = () =>
     change({ status: undefined, mode: undefined, automation: undefined, trigger: undefined });
@@ -87,7 +87,7 @@ export default function Runs() {
           choices={MODES}
         />
       </Group>
-      <Replaying runs={[...chosen.values()]} clear={() => setChosen(new Map())} />
+      <BulkReplay runs={[...chosen.values()]} clear={() => setChosen(new Map())} />
       <RunList
         query={query}
         named

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asked, canReplay, madeWords, type RunSummary } from "./listQuery";
+import { canReplay, describeOrigin, parseQuery, type RunSummary } from "./listQuery";
 
 const ID = "019a2b3c-0000-7000-8000-000000000001";
 const run = (more: Partial<RunSummary>) =>
@@ -13,18 +13,18 @@ const run = (more: Partial<RunSummary>) =>
   }) as RunSummary;
 
 test("only what can be asked for is asked for", () => {
-  expect(asked({ status: "failed", mode: "dry_run", automation: ID })).toEqual({
+  expect(parseQuery({ status: "failed", mode: "dry_run", automation: ID })).toEqual({
     status: "failed",
     mode: "dry_run",
     automation_id: ID,
   });
-  expect(asked({ status: "lost", mode: "odd", automation: "1'--" })).toEqual({});
-  expect(asked({ automation: "x" }, ID)).toEqual({ automation_id: ID });
+  expect(parseQuery({ status: "lost", mode: "odd", automation: "1'--" })).toEqual({});
+  expect(parseQuery({ automation: "x" }, ID)).toEqual({ automation_id: ID });
 });
 
 test("a run says how it came to be, and whether it can be played again", () => {
-  expect(madeWords(run({}))).toBe("by hand · version 2");
-  expect(madeWords(run({ trigger_type: "webhook", mode: "dry_run" }))).toBe(
+  expect(describeOrigin(run({}))).toBe("by hand · version 2");
+  expect(describeOrigin(run({ trigger_type: "webhook", mode: "dry_run" }))).toBe(
     "webhook · dry run · version 2",
   );
   expect(

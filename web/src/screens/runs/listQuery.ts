@@ -3,7 +3,7 @@
 import type { Schemas } from "../../api/client";
 import type { operations } from "../../api/schema";
 import type { Choice } from "../automations/listQuery";
-import { isOver, modeWords, plain } from "../../kit/format";
+import { describeMode, humanize, isOver } from "../../kit/format";
 
 export type Query = NonNullable<operations["get_runs"]["parameters"]["query"]>;
 export type RunSummary = Schemas["RunSummary"];
@@ -30,7 +30,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const known = (choices: Choice[], value: string | undefined) =>
   choices.some((one) => one.value === value) ? value : undefined;
 
-export function asked(values: Values, automationId?: string): Query {
+export function parseQuery(values: Values, automationId?: string): Query {
   const named = automationId ?? values.automation;
   const query: Values = {
     status: known(STATUSES, values.status),
@@ -42,13 +42,13 @@ export function asked(values: Values, automationId?: string): Query {
 }
 
 /** The origin of a run: its trigger, and its mode. */
-export function madeWords(run: RunSummary): string {
+export function describeOrigin(run: RunSummary): string {
   const by = run.replay_of
     ? "replay"
     : run.trigger_type === "manual"
     ? "by hand"
-    : plain(run.trigger_type);
-  return [by, modeWords(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
+    : humanize(run.trigger_type);
+  return [by, describeMode(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
 }
 
 const LOST = new Set(["failed", "timed_out", "dead"]);

@@ -3,8 +3,8 @@
 import { Button, Group, Modal, PasswordInput, Stack, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
-import { sayDone } from "../../kit/useAction";
+import { useSubmit } from "../../kit/formErrors";
+import { notifyDone } from "../../kit/useAction";
 import type { Held } from "./SecretList";
 
 export type Given = { name: string; value: string; description?: string };
@@ -23,7 +23,7 @@ const EMPTY: Given = { name: "", value: "", description: "" };
 
 export function SecretForm({ opened, onClose, replaced, taken, capitals = false, save }: Props) {
   const [given, setGiven] = useState(EMPTY);
-  const { busy, refusal, send, forget } = useSending("name", "value", "description");
+  const { busy, refusal, send, forget } = useSubmit("name", "value", "description");
   useEffect(() => {
     forget();
     setGiven(
@@ -36,7 +36,7 @@ export function SecretForm({ opened, onClose, replaced, taken, capitals = false,
     event.preventDefault();
     const kept = { ...given, description: given.description || undefined };
     if (!await send(() => save(kept))) return;
-    sayDone(replaced ? `${given.name} has its new value.` : `${given.name} is sealed.`);
+    notifyDone(replaced ? `${given.name} has its new value.` : `${given.name} is sealed.`);
     onClose();
   };
   return (

@@ -1,10 +1,10 @@
 // The secrets: names and dates, never a value.
 
 import { Button, Card, Group, Stack, Text } from "@mantine/core";
-import { Moment } from "../../kit/Timestamp";
-import { useAct } from "../../kit/useAction";
+import { Timestamp } from "../../kit/Timestamp";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { visible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 
 export type Held = { id: string; name: string; description: string; updated_at: string };
 
@@ -16,7 +16,7 @@ type Props = {
 
 export function SecretList({ held, onReplace, onRemove }: Props) {
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const remove = async (name: string) => {
     const sure = await confirm({
       title: `Remove ${name}?`,
@@ -37,9 +37,10 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
           style={at ? { borderTop: "1px solid var(--line)" } : undefined}
         >
           <Stack gap={2} style={{ minWidth: 0 }}>
-            <Text fw={600} className="mono wrap-anywhere">{visible(one.name)}</Text>
+            <Text fw={600} className="mono wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Text size="sm" c="dimmed" component="div">
-              {one.description ? `${one.description} · ` : ""}written <Moment at={one.updated_at} />
+              {one.description ? `${one.description} · ` : ""}written{" "}
+              <Timestamp at={one.updated_at} />
             </Text>
           </Stack>
           <Group gap="xs">

@@ -5,8 +5,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
 import { api, client, refresh } from "../../api/client";
-import { useMay } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
@@ -17,7 +17,7 @@ const OWN = "/api/v1/secrets";
 const PUBLISHER = "/api/v1/publisher-secrets";
 
 export default function Secrets() {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const secrets = api.useQuery("get", OWN);
   const [open, { open: show, close }] = useDisclosure(false);
   const [replaced, setReplaced] = useState<Held | null>(null);
@@ -57,7 +57,7 @@ export default function Secrets() {
           </>
         }
       />
-      <Asked of={secrets} lines={3}>
+      <QueryResult of={secrets} lines={3}>
         {({ secrets: held }) =>
           held.length
             ? (
@@ -74,7 +74,7 @@ export default function Secrets() {
                 here; runs get it only at hosts that you agreed to.
               </Empty>
             )}
-      </Asked>
+      </QueryResult>
       <PublisherSecrets />
       <SecretForm
         opened={open}
@@ -89,7 +89,7 @@ export default function Secrets() {
 
 /** Secrets for the recipes of a publisher; few workspaces have any, so they come last. */
 function PublisherSecrets() {
-  const may = useMay("admin");
+  const may = useHasRole("admin");
   const secrets = api.useQuery("get", PUBLISHER, {}, { enabled: may });
   const [open, { open: show, close }] = useDisclosure(false);
   const [replaced, setReplaced] = useState<Held | null>(null);

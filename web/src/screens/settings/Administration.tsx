@@ -3,23 +3,23 @@
 import { Badge, Button, Group, Stack, Switch, Table, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { type Answer, api, client, refresh } from "../../api/client";
-import { useWho } from "../../api/session";
-import { Asked, ProblemNote } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { useSession } from "../../api/session";
+import { ProblemNote, QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { useSending } from "../../kit/formErrors";
-import { day, visible } from "../../kit/format";
-import { Once } from "./ShownOnce";
+import { useSubmit } from "../../kit/formErrors";
+import { escapeInvisible, formatDate } from "../../kit/format";
+import { ShownOnce } from "./ShownOnce";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 
 type User = Answer<"admin_list_users">["users"][number];
-type Made = { email: string; link: string };
+type NewUser = { email: string; link: string };
 
 const MOST = 200;
 
 export function Administration() {
-  const [made, setMade] = useState<Made | null>(null);
+  const [made, setMade] = useState<NewUser | null>(null);
   const users = api.useQuery("get", "/api/v1/admin/users", {
     params: { query: { limit: MOST } },
   });
@@ -27,7 +27,7 @@ export function Administration() {
     <Sections>
       {made
         ? (
-          <Once
+          <ShownOnce
             title={`A link for ${made.email}`}
             words="Send it to them alone; it works once. It is not shown again."
             label="Link"
@@ -41,24 +41,24 @@ export function Administration() {
         title="People"
         words="Everybody who has an account here, whichever workspaces they are in."
       >
-        <Asked of={users}>
+        <QueryResult of={users}>
           {(found) => (
             <Rows label="People">
               {found.users.map((one) => <Person key={one.id} user={one} onMade={setMade} />)}
             </Rows>
           )}
-        </Asked>
+        </QueryResult>
       </Section>
       <Workspaces />
     </Sections>
   );
 }
 
-function AddPerson({ onMade }: { onMade: (made: Made) => void }) {
+function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [administrator, setAdministrator] = useState(false);
-  const { busy, refusal, send } = useSending("email", "name");
+  const { busy, refusal, send } = useSubmit("email", "name");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
@@ -113,10 +113,10 @@ function AddPerson({ onMade }: { onMade: (made: Made) => void }) {
   );
 }
 
-function Person({ user, onMade }: { user: User; onMade: (made: Made) => void }) {
-  const who = useWho();
+function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void }) {
+  const who = useSession();
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const params = { path: { user_id: user.id } };
   const name = user.name || user.email;
   const shutOut = async () => {
@@ -161,7 +161,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: Made) => void }) 
           {user.disabled_at ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
         </Group>
       }
-      words={`${user.email} · since ${day(user.created_at)}${
+      words={`${user.email} · since ${formatDate(user.created_at)}${
         user.has_password ? "" : " · no password yet"
       }`}
     >
@@ -215,7 +215,7 @@ function Workspaces() {
   };
   return (
     <Section title="Workspaces" words="All there are, whoever is in them.">
-      <Asked of={found}>
+      <QueryResult of={found}>
         {({ workspaces }) => (
           <Table.ScrollContainer
             minWidth={380}
@@ -232,7 +232,7 @@ function Workspaces() {
               <Table.Tbody>
                 {workspaces.map((one) => (
                   <Table.Tr key={one.id}>
-                    <Table.Td className="wrap-anywhere">{visible(one.name)}</Table.Td>
+                    <Table.Td className="wrap-anywhere">{escapeInvisible(one.name)}</Table.Td>
                     <Table.Td className="wrap-anywhere">
                       {one.owners.map(named).join(", ")}
                     </Table.Td>
@@ -245,7 +245,7 @@ function Workspaces() {
             </Table>
           </Table.ScrollContainer>
         )}
-      </Asked>
+      </QueryResult>
     </Section>
   );
 }

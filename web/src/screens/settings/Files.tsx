@@ -5,24 +5,24 @@ import { Download } from "lucide-react";
 import { useState } from "react";
 import { type Answer, client, queries } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone, useAct } from "../../kit/useAction";
+import { notifyDone, useAction } from "../../kit/useAction";
 import { download } from "../../kit/download";
-import { useSending } from "../../kit/formErrors";
-import { useWho } from "../../api/session";
-import { count, plain, visible } from "../../kit/format";
+import { useSubmit } from "../../kit/formErrors";
+import { useSession } from "../../api/session";
+import { escapeInvisible, formatCount, humanize } from "../../kit/format";
 import { Section } from "./Section";
 
-export function TakeOut() {
-  const { workspace } = useWho();
+export function ExportSection() {
+  const { workspace } = useSession();
   const [rows, setRows] = useState(false);
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const take = () =>
     act(async () => {
       const { data } = await client.GET("/api/v1/workspace/files", {
         params: { query: { rows } },
       });
       download(`${workspace.name}.mainspring.json`, JSON.stringify(data, null, 2));
-      sayDone(`${count(Object.keys(data!.files).length, "file")} saved as one.`);
+      notifyDone(`${formatCount(Object.keys(data!.files).length, "file")} saved as one.`);
     });
   return (
     <Section
@@ -51,7 +51,7 @@ export function TakeOut() {
 }
 
 type Clash = "refuse" | "new_version" | "rename";
-type Taken = Answer<"import_workspace">;
+type ImportAnswer = Answer<"import_workspace">;
 
 const CLASHES: { value: Clash; label: string }[] = [
   { value: "refuse", label: "Stop and say so" },
@@ -74,11 +74,11 @@ async function filesOf(file: File): Promise<Record<string, string>> {
   return files as Record<string, string>;
 }
 
-export function TakeIn() {
+export function ImportSection() {
   const [file, setFile] = useState<File | null>(null);
   const [clash, setClash] = useState<Clash>("refuse");
-  const [looked, setLooked] = useState<Taken | null>(null);
-  const { busy, refusal, send, forget } = useSending();
+  const [looked, setLooked] = useState<ImportAnswer | null>(null);
+  const { busy, refusal, send, forget } = useSubmit();
   const bring = (dry: boolean) =>
     send(async () => {
       const { data } = await client.POST("/api/v1/workspace/files", {
@@ -86,7 +86,7 @@ export function TakeIn() {
       });
       setLooked(data!);
       if (dry) return;
-      sayDone("It is here.");
+      notifyDone("It is here.");
       await queries.invalidateQueries();
     });
   const choose = (chosen: File | null) => {
@@ -124,7 +124,7 @@ export function TakeIn() {
           />
         </Group>
         {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
-        {looked ? <Told taken={looked} /> : null}
+        {looked ? <ImportResult result={looked} /> : null}
         <Group>
           <Button
             variant="default"
@@ -147,7 +147,7 @@ export function TakeIn() {
   );
 }
 
-function Told({ taken }: { taken: Taken }) {
+function ImportResult({ result: taken }: { result: ImportAnswer }) {
   return (
     <Stack gap="xs" role="status">
       <Text size="sm" fw={600}>
@@ -156,13 +156,13 @@ function Told({ taken }: { taken: Taken }) {
       <List size="sm">
         {taken.things.map((one) => (
           <List.Item key={one.path}>
-            {visible(one.name)} ({one.kind}): {plain(one.what)}
+            {escapeInvisible(one.name)} ({one.kind}): {humanize(one.what)}
             {one.renamed_from ? ` from ${one.renamed_from}` : ""}
           </List.Item>
         ))}
         {taken.rows.map((one) => (
           <List.Item key={one.path + one.dataset}>
-            {one.board}, {one.dataset}: {count(one.added, "row")} added
+            {one.board}, {one.dataset}: {formatCount(one.added, "row")} added
           </List.Item>
         ))}
         {taken.left.map((one) => <List.Item key={one.path}>{one.path}: {one.why}</List.Item>)}

@@ -3,10 +3,10 @@
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { type Role, useWho } from "../../api/session";
+import { type Role, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
-import { Once } from "./ShownOnce";
+import { useSubmit } from "../../kit/formErrors";
+import { ShownOnce } from "./ShownOnce";
 import { ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
@@ -15,11 +15,11 @@ import { Section } from "./Section";
 const ISLAND = /^https?:\/\/(127\.|localhost|\[::1\])/;
 
 export function Invite() {
-  const who = useWho();
+  const who = useSession();
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("editor");
   const [made, setMade] = useState<{ email: string; link: string } | null>(null);
-  const { busy, refusal, send } = useSending("email", "role");
+  const { busy, refusal, send } = useSubmit("email", "role");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
@@ -63,7 +63,7 @@ export function Invite() {
           <Text size="sm" c="dimmed">{ROLE_WORDS[role]}</Text>
           {made
             ? (
-              <Once
+              <ShownOnce
                 title={`A link for ${made.email}`}
                 words={`Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again.${
                   ISLAND.test(made.link)

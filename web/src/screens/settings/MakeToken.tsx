@@ -13,17 +13,17 @@ import {
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { api, client, refresh } from "../../api/client";
-import { type Role, rolesUpTo, useWho } from "../../api/session";
+import { type Role, rolesUpTo, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
-import { useSending } from "../../kit/formErrors";
-import { Once } from "./ShownOnce";
+import { useSubmit } from "../../kit/formErrors";
+import { ShownOnce } from "./ShownOnce";
 import { ROLE_WORDS } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 import { endsAt, LASTING, tryIt } from "./tokenText";
 
-type Wish = {
+type TokenOptions = {
   name: string;
   role: Role;
   days: string;
@@ -35,10 +35,10 @@ type Wish = {
 const FIELDS = ["name", "role", "expires_at", "capabilities", "approves"] as const;
 
 export function MakeToken() {
-  const who = useWho();
+  const who = useSession();
   const roles = rolesUpTo(who.role);
   const usual: Role = roles.includes("editor") ? "editor" : who.role;
-  const fresh: Wish = {
+  const fresh: TokenOptions = {
     name: "",
     role: usual,
     days: "90",
@@ -49,8 +49,8 @@ export function MakeToken() {
   };
   const [request, setWish] = useState(fresh);
   const [made, setMade] = useState<{ name: string; text: string } | null>(null);
-  const { busy, refusal, send } = useSending(...FIELDS);
-  const change = (more: Partial<Wish>) => setWish((before) => ({ ...before, ...more }));
+  const { busy, refusal, send } = useSubmit(...FIELDS);
+  const change = (more: Partial<TokenOptions>) => setWish((before) => ({ ...before, ...more }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
@@ -145,7 +145,7 @@ export function MakeToken() {
           <Group>
             <Button type="submit" loading={busy}>Make token</Button>
           </Group>
-          {made ? <Made {...made} onClose={() => setMade(null)} /> : null}
+          {made ? <NewToken {...made} onClose={() => setMade(null)} /> : null}
         </Stack>
       </form>
     </Section>
@@ -193,9 +193,9 @@ function Approved({ value, onChange, error }: Chosen) {
   );
 }
 
-function Made({ name, text, onClose }: { name: string; text: string; onClose: () => void }) {
+function NewToken({ name, text, onClose }: { name: string; text: string; onClose: () => void }) {
   return (
-    <Once
+    <ShownOnce
       title={`The token ${name}`}
       words="It is not shown again. Keep it where the program finds it, and nowhere else."
       label="The new token"
@@ -206,6 +206,6 @@ function Made({ name, text, onClose }: { name: string; text: string; onClose: ()
         <Text size="sm">Try it:</Text>
         <CopyButton text={tryIt(text, location.origin)} label="Copy as curl" />
       </Group>
-    </Once>
+    </ShownOnce>
   );
 }

@@ -2,11 +2,11 @@
 
 import { Avatar, Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { api, client, refresh, type Schemas } from "../../api/client";
-import { type Role, useMay, useWho } from "../../api/session";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { type Role, useHasRole, useSession } from "../../api/session";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { capital, count, day } from "../../kit/format";
+import { capitalize, formatCount, formatDate } from "../../kit/format";
 import { Invite } from "./Invite";
 import { mayChange, ROLE_WORDS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
@@ -20,7 +20,7 @@ type Leaver = Schemas["LeaverShape"];
 
 export function Members() {
   const members = api.useQuery("get", "/api/v1/members");
-  const mayInvite = useMay("admin");
+  const mayInvite = useHasRole("admin");
   return (
     <Sections>
       {mayInvite ? <Invite /> : null}
@@ -30,13 +30,13 @@ export function Members() {
           ? "What somebody may do here is their role."
           : "Whoever is an admin here can invite others and change roles."}
       >
-        <Asked of={members}>
+        <QueryResult of={members}>
           {(found) => (
             <Rows label="Members">
               {found.members.map((one) => <MemberRow key={one.id} member={one} />)}
             </Rows>
           )}
-        </Asked>
+        </QueryResult>
       </Section>
       {members.data?.invitations.length
         ? (
@@ -69,7 +69,7 @@ export function Members() {
         <Stack gap="xs">
           {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
-              <Text fw={600} size="sm" w={80} flex="none">{capital(role)}</Text>
+              <Text fw={600} size="sm" w={80} flex="none">{capitalize(role)}</Text>
               <Text size="sm" c="dimmed">{text}</Text>
             </Group>
           ))}
@@ -82,9 +82,9 @@ export function Members() {
 const named = (member: Member) => member.name || member.email;
 
 function MemberRow({ member }: { member: Member }) {
-  const who = useWho();
+  const who = useSession();
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const params = { path: { member_id: member.id } };
   const changed = () => refresh("/api/v1/members", "/api/v1/session");
   const change = (role: Role) =>
@@ -116,7 +116,7 @@ function MemberRow({ member }: { member: Member }) {
           {member.disabled ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
         </Group>
       }
-      words={`${member.email} · since ${day(member.joined_at)}`}
+      words={`${member.email} · since ${formatDate(member.joined_at)}`}
     >
       {mayChange(who, member)
         ? (
@@ -141,22 +141,22 @@ function MemberRow({ member }: { member: Member }) {
             </Button>
           </>
         )
-        : <Text size="sm" c="dimmed">{capital(member.role)}</Text>}
+        : <Text size="sm" c="dimmed">{capitalize(member.role)}</Text>}
     </Row>
   );
 }
 
 function LeaverRow({ leaver }: { leaver: Leaver }) {
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const name = leaver.name || leaver.email || "a former member";
   const what = [
-    leaver.automations ? count(leaver.automations, "automation") : "",
-    leaver.webhooks ? count(leaver.webhooks, "webhook token") : "",
+    leaver.automations ? formatCount(leaver.automations, "automation") : "",
+    leaver.webhooks ? formatCount(leaver.webhooks, "webhook token") : "",
   ].filter(Boolean).join(" and ");
   const when = leaver.disabled
     ? "disabled"
     : leaver.left_at
-    ? `left ${day(leaver.left_at)}`
+    ? `left ${formatDate(leaver.left_at)}`
     : "left";
   return (
     <Row title={name} words={`${what} · ${when}`}>
@@ -166,8 +166,8 @@ function LeaverRow({ leaver }: { leaver: Leaver }) {
 }
 
 function InvitationRow({ invitation, members }: { invitation: Invitation; members: Member[] }) {
-  const mayEnd = useMay("admin");
-  const { busy, act } = useAct();
+  const mayEnd = useHasRole("admin");
+  const { busy, act } = useAction();
   const asker = members.find((one) => one.id === invitation.invited_by);
   const end = () =>
     act(async () => {
@@ -179,8 +179,8 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
   return (
     <Row
       title={invitation.email}
-      words={`${capital(invitation.role)}${asker ? ` · asked by ${named(asker)}` : ""} · until ${
-        day(invitation.expires_at)
+      words={`${capitalize(invitation.role)}${asker ? ` · asked by ${named(asker)}` : ""} · until ${
+        formatDate(invitation.expires_at)
       }`}
     >
       {mayEnd

@@ -11,16 +11,16 @@ import {
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { isUnnamed, useWho } from "../../api/session";
+import { isUnnamed, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone, sayHint } from "../../kit/useAction";
-import { useSending } from "../../kit/formErrors";
+import { notifyDone, notifyHint } from "../../kit/useAction";
+import { useSubmit } from "../../kit/formErrors";
 import { SlackLink } from "../integrations/SlackLink";
 import { PushSettings } from "./PushSettings";
 import { Section, Sections } from "./Section";
 import { VerifyEmail } from "./VerifyEmail";
 
-export function You() {
+export function Profile() {
   return (
     <Sections>
       <NameForm />
@@ -36,14 +36,14 @@ export function You() {
 }
 
 function NameForm() {
-  const { user } = useWho();
+  const { user } = useSession();
   const [name, setName] = useState(isUnnamed(user) ? "" : user.name);
-  const { busy, refusal, send } = useSending("name");
+  const { busy, refusal, send } = useSubmit("name");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await send(() => client.PATCH("/api/v1/me", { body: { name: name.trim() } }));
     if (done) {
-      sayDone("Your name was saved.");
+      notifyDone("Your name was saved.");
       await refresh("/api/v1/session", "/api/v1/members");
     }
   };
@@ -70,19 +70,19 @@ function NameForm() {
 }
 
 function EmailForm() {
-  const { user } = useWho();
+  const { user } = useSession();
   const [email, setEmail] = useState(isUnnamed(user) ? "" : user.email);
   const [password, setPassword] = useState("");
-  const { busy, refusal, send } = useSending("email", "current_password");
+  const { busy, refusal, send } = useSubmit("email", "current_password");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const proof = user.has_password ? { current_password: password } : {};
     await send(async () => {
       const { data } = await client.PATCH("/api/v1/me", { body: { email, ...proof } });
       setPassword("");
-      if (data?.email_note) sayHint(data.email_note);
-      else if (data?.pending_email) sayHint(`A code was mailed to ${data.pending_email}.`);
-      else sayDone("Your email was saved.");
+      if (data?.email_note) notifyHint(data.email_note);
+      else if (data?.pending_email) notifyHint(`A code was mailed to ${data.pending_email}.`);
+      else notifyDone("Your email was saved.");
       await refresh("/api/v1/session", "/api/v1/members");
     });
   };
@@ -135,10 +135,10 @@ function EmailForm() {
 }
 
 function PasswordForm() {
-  const { user } = useWho();
+  const { user } = useSession();
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
-  const { busy, refusal, send } = useSending("current_password", "password");
+  const { busy, refusal, send } = useSubmit("current_password", "password");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const proof = user.has_password ? { current_password: current } : {};
@@ -148,7 +148,7 @@ function PasswordForm() {
     if (done) {
       setCurrent("");
       setPassword("");
-      sayDone("Your password was changed. You stay signed in here and nowhere else.");
+      notifyDone("Your password was changed. You stay signed in here and nowhere else.");
       await refresh("/api/v1/session", "/api/v1/sessions", "/api/v1/tokens");
     }
   };

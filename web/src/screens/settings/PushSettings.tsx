@@ -12,9 +12,9 @@ import {
   support,
   unsubscribe,
 } from "../../api/push";
-import { Asked } from "../../kit/QueryResult";
-import { sayHint, useAct } from "../../kit/useAction";
-import { away, day } from "../../kit/format";
+import { QueryResult } from "../../kit/QueryResult";
+import { notifyHint, useAction } from "../../kit/useAction";
+import { formatDate, formatRelative } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
@@ -62,7 +62,7 @@ export function PushSettings() {
         </>
       }
     >
-      <Asked of={asked}>{(push) => <Devices push={push} />}</Asked>
+      <QueryResult of={asked}>{(push) => <Devices push={push} />}</QueryResult>
     </Section>
   );
 }
@@ -96,11 +96,11 @@ function useOwnHash(): [string | null | undefined, () => Promise<void>] {
 }
 
 function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promise<void> }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [state, setState] = useState(support);
   const turnOn = () =>
     act(async () => {
-      if (!await subscribe(publicKey)) sayHint("Notifications were not allowed.");
+      if (!await subscribe(publicKey)) notifyHint("Notifications were not allowed.");
       setState(support());
       await onChange();
     });
@@ -115,7 +115,7 @@ function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promi
 }
 
 function On({ device, onChange }: { device: Device; onChange: () => Promise<void> }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [kinds, setKinds] = useState<string[]>(device.kinds);
   const params = { path: { subscription_id: device.id } };
   const choose = async (now: string[]) => {
@@ -180,7 +180,7 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
 }
 
 function Others({ devices }: { devices: Device[] }) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const remove = (one: Device) =>
     act(async () => {
       await client.DELETE("/api/v1/me/push/subscriptions/{subscription_id}", {
@@ -212,6 +212,6 @@ function Others({ devices }: { devices: Device[] }) {
 }
 
 const state = (one: Device) =>
-  `Since ${day(one.created_at)} · ${
-    one.sent_at ? `last notification ${away(one.sent_at)}` : "no notification yet"
+  `Since ${formatDate(one.created_at)} · ${
+    one.sent_at ? `last notification ${formatRelative(one.sent_at)}` : "no notification yet"
   }`;

@@ -2,7 +2,7 @@
 
 import { Box, Select, type SelectProps, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
-import { capital, visible } from "../../kit/format";
+import { capitalize, escapeInvisible } from "../../kit/format";
 import { ROLE_WORDS } from "./roles";
 
 type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {
@@ -18,11 +18,11 @@ export function RoleSelect({ roles, value, onChange, ...rest }: Props) {
       allowDeselect={false}
       value={value}
       onChange={(role) => role && onChange(role as Role)}
-      data={roles.map((role) => ({ value: role, label: capital(role) }))}
+      data={roles.map((role) => ({ value: role, label: capitalize(role) }))}
       comboboxProps={{ width: 320, position: "bottom-end" }}
       renderOption={({ option }) => (
         <Box>
-          <Text size="sm" fw={600}>{visible(option.label)}</Text>
+          <Text size="sm" fw={600}>{escapeInvisible(option.label)}</Text>
           <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
         </Box>
       )}

@@ -2,16 +2,16 @@
 
 import { Badge, Button, Group } from "@mantine/core";
 import { api, client, refresh } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
-import { away, day, visible } from "../../kit/format";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
+import { escapeInvisible, formatDate, formatRelative } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
 
 export function Sessions() {
   const sessions = api.useQuery("get", "/api/v1/sessions");
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const end = (id: string, name: string) =>
     act(async () => {
       await client.DELETE("/api/v1/sessions/{session_id}", {
@@ -24,7 +24,7 @@ export function Sessions() {
       title="Where you are signed in"
       words="A session ends after 3 days without use, and after 30 days in any case."
     >
-      <Asked of={sessions}>
+      <QueryResult of={sessions}>
         {(found) => (
           <Rows label="Sessions">
             {found.sessions.map((one) => (
@@ -32,16 +32,16 @@ export function Sessions() {
                 key={one.id}
                 title={
                   <Group gap="xs">
-                    {one.kind === "terminal" ? visible(one.label) : browserName(one.label)}
+                    {one.kind === "terminal" ? escapeInvisible(one.label) : browserName(one.label)}
                     {one.kind === "terminal"
                       ? <Badge variant="light" color="gray" tt="none">terminal</Badge>
                       : null}
                     {one.current ? <Badge variant="light" tt="none">this browser</Badge> : null}
                   </Group>
                 }
-                words={`Since ${day(one.created_at)} · last seen ${away(one.seen_at)} · until ${
-                  day(one.expires_at)
-                } at most`}
+                words={`Since ${formatDate(one.created_at)} · last seen ${
+                  formatRelative(one.seen_at)
+                } · until ${formatDate(one.expires_at)} at most`}
               >
                 {one.current ? null : (
                   <Button
@@ -58,7 +58,7 @@ export function Sessions() {
             ))}
           </Rows>
         )}
-      </Asked>
+      </QueryResult>
     </Section>
   );
 }

@@ -12,7 +12,7 @@ import {
   Users,
 } from "lucide-react";
 import type { ComponentType } from "react";
-import { useWho, type Who } from "../../api/session";
+import { type Session, useSession } from "../../api/session";
 import { CopyAs, type Operation } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { Administration } from "./Administration";
@@ -20,7 +20,7 @@ import { Members } from "./Members";
 import { Sessions } from "./Sessions";
 import { Tokens } from "./Tokens";
 import { Workspace } from "./Workspace";
-import { You } from "./Profile";
+import { Profile } from "./Profile";
 
 type Tab = {
   value: string;
@@ -28,11 +28,11 @@ type Tab = {
   icon: LucideIcon;
   screen: ComponentType;
   /** The required role; default: everybody. */
-  for?: (who: Who) => boolean;
+  for?: (who: Session) => boolean;
 };
 
 const TABS: Tab[] = [
-  { value: "you", label: "You", icon: User, screen: You },
+  { value: "you", label: "You", icon: User, screen: Profile },
   { value: "sessions", label: "Sessions", icon: LaptopMinimal, screen: Sessions },
   { value: "members", label: "Members", icon: Users, screen: Members },
   { value: "tokens", label: "Tokens", icon: KeyRound, screen: Tokens },
@@ -68,7 +68,7 @@ const OPERATIONS: { label: string; operation: Operation }[] = [
 ];
 
 export default function Settings() {
-  const who = useWho();
+  const who = useSession();
   const navigate = useNavigate();
   const { tab } = useParams({ strict: false }) as { tab?: string };
   const shown = TABS.filter((one) => one.for?.(who) ?? true);

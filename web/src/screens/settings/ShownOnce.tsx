@@ -14,7 +14,7 @@ type Props = {
   onClose: () => void;
 };
 
-export function Once({ title, words, text, label, children, onClose }: Props) {
+export function ShownOnce({ title, words, text, label, children, onClose }: Props) {
   return (
     <Alert
       color="teal"

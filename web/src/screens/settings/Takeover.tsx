@@ -3,11 +3,11 @@
 import { Alert, Button, Checkbox, Group, List, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
-import { count, visible } from "../../kit/format";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
+import { escapeInvisible, formatCount } from "../../kit/format";
 
-type Estate = Schemas["EstateShape"];
+type UnownedResources = Schemas["EstateShape"];
 type Left = Schemas["LeftAutomationShape"];
 
 function Automation({ one }: { one: Left }) {
@@ -16,7 +16,7 @@ function Automation({ one }: { one: Left }) {
       <Text fw={600} size="sm" className="wrap-anywhere">
         {one.name}
         {one.stopped ? " · stopped when its owner left" : ` · ${one.state}`}
-        {one.missed ? ` · ${count(one.missed, "missed run")}` : ""}
+        {one.missed ? ` · ${formatCount(one.missed, "missed run")}` : ""}
       </Text>
       <List size="sm" aria-label={`What ${one.name} may do`}>
         {one.may.map((says) => <List.Item key={says}>{says}</List.Item>)}
@@ -37,9 +37,9 @@ function Automation({ one }: { one: Left }) {
 }
 
 function Body(
-  { estate: unowned, only, close }: { estate: Estate; only?: string; close: () => void },
+  { unowned, only, close }: { unowned: UnownedResources; only?: string; close: () => void },
 ) {
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const [replay, setReplay] = useState(false);
   const shown = only ? unowned.automations.filter((one) => one.id === only) : unowned.automations;
   const take = () =>
@@ -111,13 +111,13 @@ function Shown({ memberId, only, close }: { memberId: string; only?: string; clo
     <Modal
       opened
       onClose={close}
-      title={from ? `Take over from ${visible(from)}` : "Take over"}
+      title={from ? `Take over from ${escapeInvisible(from)}` : "Take over"}
       size="lg"
       centered
     >
-      <Asked of={unowned}>
-        {(found) => <Body estate={found} only={only} close={close} />}
-      </Asked>
+      <QueryResult of={unowned}>
+        {(found) => <Body unowned={found} only={only} close={close} />}
+      </QueryResult>
     </Modal>
   );
 }

@@ -3,22 +3,22 @@
 import { Badge, Button, Group, Switch } from "@mantine/core";
 import { KeyRound } from "lucide-react";
 import { api, client, refresh } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
-import { useAct } from "../../kit/useAction";
+import { useHasRole, useSession } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
+import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { capital, count, visible } from "../../kit/format";
+import { capitalize, escapeInvisible, formatCount } from "../../kit/format";
 import { MakeToken } from "./MakeToken";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
-import { isAlive, type Token, tokenWords } from "./tokenText";
+import { describeToken, isAlive, type Token } from "./tokenText";
 
 export function Tokens() {
-  const who = useWho();
-  const mayAll = useMay("admin");
-  const [address, change] = useAddress();
+  const who = useSession();
+  const mayAll = useHasRole("admin");
+  const [address, change] = useUrlState();
   const all = mayAll && address.of === "everybody";
   const tokens = api.useQuery("get", "/api/v1/tokens", { params: { query: { all } } });
   return (
@@ -41,9 +41,9 @@ export function Tokens() {
             />
           )
           : null}
-        <Asked of={tokens}>
+        <QueryResult of={tokens}>
           {(found) => <List tokens={found.tokens.filter((one) => isAlive(one))} />}
-        </Asked>
+        </QueryResult>
       </Section>
     </Sections>
   );
@@ -61,9 +61,9 @@ function List({ tokens }: { tokens: Token[] }) {
 }
 
 function TokenRow({ token }: { token: Token }) {
-  const who = useWho();
+  const who = useSession();
   const confirm = useConfirm();
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const members = api.useQuery("get", "/api/v1/members", {}, {
     enabled: token.member_id !== who.user.id,
   });
@@ -87,18 +87,20 @@ function TokenRow({ token }: { token: Token }) {
     <Row
       title={
         <Group gap="xs">
-          {visible(token.name)}
-          <Badge variant="light" color="gray" tt="none">{capital(token.role)}</Badge>
+          {escapeInvisible(token.name)}
+          <Badge variant="light" color="gray" tt="none">{capitalize(token.role)}</Badge>
           {token.approves
             ? (
               <Badge variant="light" color="red" tt="none" title={token.warning ?? undefined}>
-                approves {count(token.approves.length, "automation")} without a person
+                approves {formatCount(token.approves.length, "automation")} without a person
               </Badge>
             )
             : null}
         </Group>
       }
-      words={holder ? `${holder.name || holder.email} · ${tokenWords(token)}` : tokenWords(token)}
+      words={holder
+        ? `${holder.name || holder.email} · ${describeToken(token)}`
+        : describeToken(token)}
     >
       <Button
         size="compact-sm"

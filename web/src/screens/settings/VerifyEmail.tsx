@@ -3,10 +3,10 @@
 import { Alert, Button, Group, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { isUnnamed, useWho } from "../../api/session";
+import { isUnnamed, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone } from "../../kit/useAction";
-import { useSending } from "../../kit/formErrors";
+import { notifyDone } from "../../kit/useAction";
+import { useSubmit } from "../../kit/formErrors";
 
 const IN_LINK = /^#verify=([A-Za-z0-9-]{1,40})$/;
 
@@ -18,15 +18,15 @@ function takeCode(): string {
 }
 
 export function VerifyEmail() {
-  const { user } = useWho();
+  const { user } = useSession();
   const [code, setCode] = useState(takeCode);
-  const { busy, refusal, send } = useSending("code");
+  const { busy, refusal, send } = useSubmit("code");
   const email = user.pending_email ?? user.email;
   if (isUnnamed(user) && !user.pending_email) return null;
   if (user.email_state === "verified" && !user.pending_email) return null;
   const mail = async () => {
     if (await send(() => client.POST("/api/v1/me/email/code"))) {
-      sayDone(`A code was mailed to ${email}.`);
+      notifyDone(`A code was mailed to ${email}.`);
       await refresh("/api/v1/session");
     }
   };
@@ -34,7 +34,7 @@ export function VerifyEmail() {
     event.preventDefault();
     if (await send(() => client.POST("/api/v1/me/email/verify", { body: { code } }))) {
       setCode("");
-      sayDone(`${email} is verified.`);
+      notifyDone(`${email} is verified.`);
       await refresh("/api/v1/session", "/api/v1/members");
     }
   };
@@ -65,7 +65,7 @@ export function VerifyEmail() {
   );
 }
 
-function consequence(user: ReturnType<typeof useWho>["user"]): string {
+function consequence(user: ReturnType<typeof useSession>["user"]): string {
   if (user.pending_email && user.pending_email !== user.email) {
     return `Until you verify it, ${user.email} stays in force.`;
   }

@@ -4,34 +4,34 @@ import { Badge, Button, Group, NumberInput, Stack, TextInput } from "@mantine/co
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
-import { useMay, useWho } from "../../api/session";
+import { useHasRole, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { sayDone, useAct } from "../../kit/useAction";
-import { useSending } from "../../kit/formErrors";
-import { capital, day, usd, visible } from "../../kit/format";
-import { lookAt } from "../../shell/switchWorkspace";
+import { notifyDone, useAction } from "../../kit/useAction";
+import { useSubmit } from "../../kit/formErrors";
+import { capitalize, escapeInvisible, formatDate, formatUsd } from "../../kit/format";
+import { switchWorkspace } from "../../shell/switchWorkspace";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
-import { TakeIn, TakeOut } from "./Files";
+import { ExportSection, ImportSection } from "./Files";
 
 export function Workspace() {
-  const mayEdit = useMay("editor");
+  const mayEdit = useHasRole("editor");
   return (
     <Sections>
       <Details />
       <Others />
-      <TakeOut />
-      {mayEdit ? <TakeIn /> : null}
+      <ExportSection />
+      {mayEdit ? <ImportSection /> : null}
     </Sections>
   );
 }
 
 function Details() {
-  const { workspace } = useWho();
-  const mayOwn = useMay("owner");
+  const { workspace } = useSession();
+  const mayOwn = useHasRole("owner");
   const [name, setName] = useState(workspace.name);
   const [cap, setCap] = useState<string | number>(workspace.cost_cap_daily_usd ?? "");
-  const { busy, refusal, send } = useSending("name", "cost_cap_daily_usd");
+  const { busy, refusal, send } = useSubmit("name", "cost_cap_daily_usd");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await send(() =>
@@ -41,7 +41,7 @@ function Details() {
       })
     );
     if (!done) return;
-    sayDone("The workspace was saved.");
+    notifyDone("The workspace was saved.");
     await refresh("/api/v1/session", "/api/v1/workspaces");
   };
   return (
@@ -88,10 +88,10 @@ function Details() {
 }
 
 function Others() {
-  const who = useWho();
+  const who = useSession();
   const navigate = useNavigate();
-  const { busy, act } = useAct();
-  const look = (id: string) => act(() => lookAt(id, () => navigate({ to: "/" })));
+  const { busy, act } = useAction();
+  const look = (id: string) => act(() => switchWorkspace(id, () => navigate({ to: "/" })));
   return (
     <Section
       title="Your workspaces"
@@ -104,16 +104,16 @@ function Others() {
               key={one.id}
               title={
                 <Group gap="xs">
-                  {visible(one.name)}
+                  {escapeInvisible(one.name)}
                   {one.id === who.workspace.id
                     ? <Badge variant="light" tt="none">you are here</Badge>
                     : null}
                 </Group>
               }
-              words={`${capital(one.role)} · since ${day(one.created_at)}${
+              words={`${capitalize(one.role)} · since ${formatDate(one.created_at)}${
                 one.cost_cap_daily_usd === null
                   ? ""
-                  : ` · at most ${usd(one.cost_cap_daily_usd)} a day`
+                  : ` · at most ${formatUsd(one.cost_cap_daily_usd)} a day`
               }`}
             >
               {one.id === who.workspace.id ? null : (
@@ -138,14 +138,14 @@ function Others() {
 
 function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
   const [name, setName] = useState("");
-  const { busy, refusal, send } = useSending("name");
+  const { busy, refusal, send } = useSubmit("name");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
       const { data } = await client.POST("/api/v1/workspaces", {
         body: { name: name.trim() },
       });
-      sayDone(`${data!.name} is made, and you are in it.`);
+      notifyDone(`${data!.name} is made, and you are in it.`);
       await onMade(data!.id);
     });
   };

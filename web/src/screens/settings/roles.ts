@@ -1,6 +1,6 @@
 // The permissions of each role as text; each role includes the previous ones.
 
-import { type Role, rolesUpTo, type Who } from "../../api/session";
+import { type Role, rolesUpTo, type Session } from "../../api/session";
 
 export const ROLE_WORDS: Record<Role, string> = {
   viewer: "Sees everything that the workspace keeps and what its runs did.",
@@ -19,7 +19,7 @@ export const rolesToGive = (role: Role): Role[] =>
 type Member = { id: string; role: Role };
 
 /** Whether this user may change that member; nobody changes their own role here. */
-export function mayChange(who: Pick<Who, "role" | "user">, member: Member): boolean {
+export function mayChange(who: Pick<Session, "role" | "user">, member: Member): boolean {
   if (member.id === who.user.id) return false;
   return who.role === "owner" || (who.role === "admin" && !isHigh(member.role));
 }

@@ -1,7 +1,7 @@
 // Token expiry, and an example request.
 
 import type { Schemas } from "../../api/client";
-import { away, count, day } from "../../kit/format";
+import { formatCount, formatDate, formatRelative } from "../../kit/format";
 
 export type Token = Schemas["TokenShape"];
 
@@ -20,11 +20,13 @@ export const endsAt = (days: string, now = Date.now()): string | null =>
 export const isAlive = (token: Pick<Token, "revoked_at" | "expires_at">, now = Date.now()) =>
   !token.revoked_at && !(token.expires_at && Date.parse(token.expires_at) <= now);
 
-export function tokenWords(token: Token): string {
-  const ends = token.expires_at ? `until ${day(token.expires_at)}` : "until revoked";
-  const used = token.last_used_at ? `last used ${away(token.last_used_at)}` : "never used";
+export function describeToken(token: Token): string {
+  const ends = token.expires_at ? `until ${formatDate(token.expires_at)}` : "until revoked";
+  const used = token.last_used_at
+    ? `last used ${formatRelative(token.last_used_at)}`
+    : "never used";
   const calls = token.capabilities
-    ? ` · ${count(token.capabilities.length, "capability", "capabilities")} only`
+    ? ` · ${formatCount(token.capabilities.length, "capability", "capabilities")} only`
     : "";
   return `…${token.hint} · ${ends} · ${used}${calls}`;
 }

@@ -2,33 +2,33 @@
 
 import { Alert, Button, Stack, Text, Title } from "@mantine/core";
 import { client, setCsrf } from "../../api/client";
-import { isUnnamed, type Who } from "../../api/session";
+import { isUnnamed, type Session } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { forgetAll } from "../../kit/unsentInput";
-import { useSending } from "../../kit/formErrors";
+import { clearAll } from "../../kit/unsentInput";
+import { useSubmit } from "../../kit/formErrors";
 import { describe, type Link, whose } from "./links";
 
 type Props = {
   link: Link;
-  who: Who | null;
+  who: Session | null;
   onUse: () => Promise<void>;
   onSignInFirst: (text: string) => void;
 };
 
-const named = (user: Who["user"]) => isUnnamed(user) ? "the owner" : user.name || user.email;
+const named = (user: Session["user"]) => isUnnamed(user) ? "the owner" : user.name || user.email;
 
 export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
-  const { busy, refusal, send } = useSending();
+  const { busy, refusal, send } = useSubmit();
   const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
   const other = who !== null && !same;
   const first = link.sign_in_first && !same;
-  const { title, words: text, deed } = describe(link);
+  const { title, words: text, action: deed } = describe(link);
   const press = () =>
     send(async () => {
       if (other) {
         await client.DELETE("/api/v1/session");
         setCsrf(null);
-        forgetAll();
+        clearAll();
       }
       if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
       else await onUse();

@@ -14,9 +14,9 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
 import { client, setCsrf } from "../../api/client";
-import type { Who } from "../../api/session";
+import type { Session } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
+import { useSubmit } from "../../kit/formErrors";
 
 type Props = {
   /** What failed with the link that led here. */
@@ -25,14 +25,14 @@ type Props = {
   words?: string;
   /** Shown over a screen that has its own heading. */
   within?: boolean;
-  onIn: (who: Who) => void | Promise<void>;
+  onIn: (who: Session) => void | Promise<void>;
 };
 
 export function PasswordForm({ problem, email: known = "", words: text, within, onIn }: Props) {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState("");
   const [helped, { toggle }] = useDisclosure(Boolean(problem));
-  const { busy, refusal, send } = useSending("email", "password");
+  const { busy, refusal, send } = useSubmit("email", "password");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {

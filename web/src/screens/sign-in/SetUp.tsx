@@ -3,16 +3,16 @@
 import { Anchor, Button, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
-import { isUnnamed, type Who } from "../../api/session";
+import { isUnnamed, type Session } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
-import { useSending } from "../../kit/formErrors";
+import { useSubmit } from "../../kit/formErrors";
 
-export function SetUp({ who, onDone }: { who: Who; onDone: () => void }) {
+export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
   const fresh = isUnnamed(who.user);
   const [name, setName] = useState(fresh ? "" : who.user.name);
   const [email, setEmail] = useState(fresh ? "" : who.user.email);
   const [password, setPassword] = useState("");
-  const { busy, refusal, send } = useSending("name", "email", "password");
+  const { busy, refusal, send } = useSubmit("name", "email", "password");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {

@@ -4,10 +4,10 @@ import { Box, Card, Center, Group, Loader, Stack, Text, Title } from "@mantine/c
 import { useCallback, useEffect, useState } from "react";
 import { client, setCsrf } from "../../api/client";
 import { Problem } from "../../api/problem";
-import type { Who } from "../../api/session";
-import { keepFor } from "../../kit/unsentInput";
+import type { Session } from "../../api/session";
+import { setOwner } from "../../kit/unsentInput";
 import { Mark } from "../../shell/Mark";
-import { wantedPlace } from "../../shell/signInRedirect";
+import { readDestination } from "../../shell/signInRedirect";
 import { type Link, takeToken } from "./links";
 import { LinkOffer } from "./LinkOffer";
 import { PasswordForm } from "./PasswordForm";
@@ -16,10 +16,10 @@ import { SetUp } from "./SetUp";
 type State =
   | { kind: "looking" }
   | { kind: "password"; problem?: unknown; email?: string; words?: string }
-  | { kind: "link"; link: Link; who: Who | null }
-  | { kind: "set-up"; who: Who };
+  | { kind: "link"; link: Link; who: Session | null }
+  | { kind: "set-up"; who: Session };
 
-async function whoIsHere(): Promise<Who | null> {
+async function fetchSession(): Promise<Session | null> {
   try {
     const { data } = await client.GET("/api/v1/session");
     setCsrf(data?.csrf_token);
@@ -31,7 +31,7 @@ async function whoIsHere(): Promise<Who | null> {
 }
 
 // A full page load: nothing of the previous session remains.
-const goOn = () => location.replace(wantedPlace());
+const goOn = () => location.replace(readDestination());
 
 // React runs effects twice in development; the token is in the URL once.
 let given: string | null = null;
@@ -47,15 +47,15 @@ export default function SignIn() {
     addEventListener("hashchange", again);
     return () => removeEventListener("hashchange", again);
   }, []);
-  const finish = useCallback((who: Who) => {
+  const finish = useCallback((who: Session) => {
     setCsrf(who.csrf_token);
-    keepFor(who);
+    setOwner(who);
     if (who.user.has_password) goOn();
     else setState({ kind: "set-up", who });
   }, []);
   useEffect(() => {
     let gone = false;
-    void arrive(token).then((found) => {
+    void finishSignIn(token).then((found) => {
       if (!gone) setState(found);
     });
     return () => {
@@ -105,17 +105,17 @@ export default function SignIn() {
   );
 }
 
-async function arrive(token: string): Promise<State> {
+async function finishSignIn(token: string): Promise<State> {
   try {
     if (!token) {
       // A signed-in user is redirected.
-      const who = await whoIsHere().catch(() => null);
+      const who = await fetchSession().catch(() => null);
       if (who) goOn();
       return who ? { kind: "looking" } : { kind: "password" };
     }
     const [looked, who] = await Promise.all([
       client.POST("/api/v1/session/link/look", { body: { token } }),
-      whoIsHere(),
+      fetchSession(),
     ]);
     return { kind: "link", link: looked.data!, who };
   } catch (problem) {

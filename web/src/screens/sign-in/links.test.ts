@@ -29,6 +29,6 @@ test("a link says whose it is and what it does before it is used", () => {
   });
   expect(asked.title).toBe("Grace invites you to Lab");
   expect(asked.words).toBe("You will be an editor there. The invitation is for ada@example.org.");
-  expect(asked.deed).toBe("Join Lab");
+  expect(asked.action).toBe("Join Lab");
   expect(describe({ ...LINK, purpose: "reset" }).words).toContain("ends all sessions");
 });

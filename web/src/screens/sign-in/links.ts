@@ -6,7 +6,7 @@
 import type { Schemas } from "../../api/client";
 
 export type Link = Schemas["LinkShape"];
-export type Offer = { title: string; words: string; deed: string };
+export type Offer = { title: string; words: string; action: string };
 
 /** The token in a URL, if any. */
 export const tokenIn = (hash: string): string => hash.replace(/^#/, "").trim();
@@ -33,7 +33,7 @@ export function describe(link: Link): Offer {
         words: `You will be ${article(link.role ?? "member")} there. The invitation is for ${
           whose(link)
         }.`,
-        deed: `Join ${link.workspace}`,
+        action: `Join ${link.workspace}`,
       };
     case "reset":
       return {
@@ -41,7 +41,7 @@ export function describe(link: Link): Offer {
         words: `This link is for ${
           whose(link)
         }. Using it forgets the password there was and ends all sessions.`,
-        deed: "Go on",
+        action: "Go on",
       };
     case "invite":
       return {
@@ -49,13 +49,13 @@ export function describe(link: Link): Offer {
         words: `${link.made_by || "Somebody"} made an account for ${
           whose(link)
         }. This link signs you in, once.`,
-        deed: "Sign in",
+        action: "Sign in",
       };
     default:
       return {
         title: isUnnamed(link.email) ? "Welcome to Mainspring" : "Sign in",
         words: `This link signs ${whose(link)} in, once.`,
-        deed: "Sign in",
+        action: "Sign in",
       };
   }
 }

@@ -5,21 +5,21 @@ import { Alert, Anchor, Button, Group, Stack, Text, TextInput } from "@mantine/c
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
-import { useWho } from "../../api/session";
+import { useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { PageHead } from "../../kit/PageHead";
-import { useSending } from "../../kit/formErrors";
-import { moment, visible } from "../../kit/format";
+import { useSubmit } from "../../kit/formErrors";
+import { escapeInvisible, formatDateTime } from "../../kit/format";
 import { Section } from "../settings/Section";
 
 type Look = Schemas["TerminalLook"];
 
 export default function Terminal() {
-  const who = useWho();
+  const who = useSession();
   const [code, setCode] = useState("");
   const [shown, setShown] = useState<Look | null>(null);
   const [done, setDone] = useState<"confirmed" | "declined" | null>(null);
-  const { busy, refusal, send } = useSending("code");
+  const { busy, refusal, send } = useSubmit("code");
   const look = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
@@ -77,8 +77,9 @@ export default function Terminal() {
                   ? (
                     <>
                       <Text size="sm">
-                        {visible(shown.label || "A terminal")} asked from {shown.address} at{" "}
-                        {moment(shown.created_at)}.
+                        {escapeInvisible(shown.label || "A terminal")} asked from {shown.address} at
+                        {" "}
+                        {formatDateTime(shown.created_at)}.
                       </Text>
                       <Group>
                         <Button loading={busy} onClick={() => answer(true)}>

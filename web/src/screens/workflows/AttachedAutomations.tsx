@@ -6,24 +6,30 @@ import { Link } from "@tanstack/react-router";
 import { Plus, Unlink } from "lucide-react";
 import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
-import { useAct } from "../../kit/useAction";
-import { Moment } from "../../kit/Timestamp";
+import { useAction } from "../../kit/useAction";
+import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { plain, visible } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 import { changeWorkflow } from "./mutations";
-import { type Held, type Template, TEMPLATES, type Tied, zoneHere } from "./progress";
+import {
+  type AttachedAutomation,
+  type Template,
+  TEMPLATES,
+  type WorkflowDetail,
+  zoneHere,
+} from "./progress";
 import { Panel } from "./Panel";
 
 const MOST = 200;
 
-export function Attached({ held, may }: { held: Held; may: boolean }) {
-  const { busy, act } = useAct();
+export function AttachedAutomations({ held, may }: { held: WorkflowDetail; may: boolean }) {
+  const { busy, act } = useAction();
   const known = api.useQuery("get", "/api/v1/automations", { params: { query: { limit: MOST } } });
   const summaries = new Map(known.data?.items.map((one) => [one.id, one]));
   const ids = held.automations.map((one) => one.automation_id ?? "");
   const attach = (id: string) =>
     void act(() => changeWorkflow(held, { automation_ids: [...ids, id] }), "Attached.");
-  const detach = ({ automation_id: id, name }: Tied) =>
+  const detach = ({ automation_id: id, name }: AttachedAutomation) =>
     void act(
       () => changeWorkflow(held, { automation_ids: ids.filter((one) => one !== id) }),
       `${name} goes its own way now.`,
@@ -36,7 +42,7 @@ export function Attached({ held, may }: { held: Held; may: boolean }) {
   return (
     <Panel
       title="Automations"
-      right={may ? <Making held={held} busy={busy} make={make} /> : null}
+      right={may ? <CreateForm held={held} busy={busy} make={make} /> : null}
     >
       <Stack gap="md">
         {held.automations.map((one) => (
@@ -53,14 +59,14 @@ export function Attached({ held, may }: { held: Held; may: boolean }) {
             Attach automations that serve this work: they start and rest with it.
           </Text>
         )}
-        {may ? <Attaching without={ids} busy={busy} attach={attach} /> : null}
+        {may ? <AttachForm without={ids} busy={busy} attach={attach} /> : null}
       </Stack>
     </Panel>
   );
 }
 
 type RowProps = {
-  one: Tied;
+  one: AttachedAutomation;
   summary: Schemas["AutomationSummary"] | undefined;
   detach: (() => void) | null;
   busy: boolean;
@@ -79,7 +85,7 @@ function Row({ one, summary, detach, busy }: RowProps) {
           size="sm"
           className="wrap-anywhere"
         >
-          {visible(one.name ?? "")}
+          {escapeInvisible(one.name ?? "")}
         </Anchor>
         <Text size="sm" c="dimmed" component="div">
           {template ? `${template.label} · ` : ""}
@@ -87,9 +93,9 @@ function Row({ one, summary, detach, busy }: RowProps) {
             ? (
               <>
                 <Anchor component={Link} to={`/runs/${last.id}`} size="sm" underline="always">
-                  {plain(last.status)}
+                  {humanize(last.status)}
                 </Anchor>{" "}
-                <Moment at={last.at} />
+                <Timestamp at={last.at} />
               </>
             )
             : "has not run yet"}
@@ -117,9 +123,9 @@ function Row({ one, summary, detach, busy }: RowProps) {
   );
 }
 
-type AttachingProps = { without: string[]; busy: boolean; attach: (id: string) => void };
+type AttachFormProps = { without: string[]; busy: boolean; attach: (id: string) => void };
 
-function Attaching({ without, busy, attach }: AttachingProps) {
+function AttachForm({ without, busy, attach }: AttachFormProps) {
   const [text, setWords] = useState("");
   const [search] = useDebouncedValue(text.trim(), 200);
   const found = api.useQuery("get", "/api/v1/automations", {
@@ -147,10 +153,10 @@ function Attaching({ without, busy, attach }: AttachingProps) {
   );
 }
 
-type MakingProps = { held: Held; busy: boolean; make: (template: Template) => void };
+type CreateFormProps = { held: WorkflowDetail; busy: boolean; make: (template: Template) => void };
 
 /** Only for a workflow with a board: they write to it. */
-function Making({ held, busy, make }: MakingProps) {
+function CreateForm({ held, busy, make }: CreateFormProps) {
   const made = new Set(
     held.automations.filter((one) => one.state !== "archived").map((one) => one.template),
   );
@@ -171,7 +177,7 @@ function Making({ held, busy, make }: MakingProps) {
       <Menu.Dropdown>
         {left.map((one) => (
           <Menu.Item key={one.value} onClick={() => make(one.value)}>
-            <Text size="sm" fw={600}>{visible(one.label)}</Text>
+            <Text size="sm" fw={600}>{escapeInvisible(one.label)}</Text>
             <Text size="xs" c="dimmed">{one.description}</Text>
           </Menu.Item>
         ))}

@@ -4,15 +4,15 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { Status } from "../../kit/Status";
-import { day, visible } from "../../kit/format";
-import { daysTo, farWords, type Held, todayOf } from "./progress";
+import { escapeInvisible, formatDate } from "../../kit/format";
+import { daysTo, describeDistance, todayOf, type WorkflowDetail } from "./progress";
 import { EditDeadlines } from "./EditForms";
 import { Panel } from "./Panel";
 
 const NEAR = 7;
 const statusOf = (days: number) => days < 0 || days > NEAR ? "quiet" : "waiting";
 
-export function Deadlines({ held, may }: { held: Held; may: boolean }) {
+export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const [editing, setEditing] = useState(false);
   const today = todayOf();
   const sorted = [...held.deadlines].sort((one, two) => one.date.localeCompare(two.date));
@@ -50,11 +50,11 @@ export function Deadlines({ held, may }: { held: Held; may: boolean }) {
                       fw={600}
                       c={days < 0 ? "dimmed" : undefined}
                     >
-                      {visible(one.label)}
+                      {escapeInvisible(one.label)}
                     </Text>
-                    <Text size="sm" c="dimmed">{day(one.date)}</Text>
+                    <Text size="sm" c="dimmed">{formatDate(one.date)}</Text>
                   </div>
-                  <Status value={statusOf(days)} words={farWords(days)} />
+                  <Status value={statusOf(days)} words={describeDistance(days)} />
                 </Group>
               );
             })}

@@ -4,12 +4,12 @@ import { Button, Checkbox, Group, Modal, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, refresh } from "../../api/client";
-import { sayDone } from "../../kit/useAction";
+import { notifyDone } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
-import { count } from "../../kit/format";
-import type { Held } from "./progress";
+import { formatCount } from "../../kit/format";
+import type { WorkflowDetail } from "./progress";
 
-export function Deleting({ held, onClose }: { held: Held; onClose: () => void }) {
+export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: () => void }) {
   const [board, setBoard] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -22,9 +22,9 @@ export function Deleting({ held, onClose }: { held: Held; onClose: () => void })
         params: { path: { workflow_id: held.id }, query: { delete_board: board } },
       });
       const archived = data?.automations_archived.length ?? 0;
-      sayDone(
+      notifyDone(
         `${held.title} is deleted${
-          archived ? `; ${count(archived, "automation is", "automations are")} archived` : ""
+          archived ? `; ${formatCount(archived, "automation is", "automations are")} archived` : ""
         }.`,
       );
       // Navigates first, so that nothing refetches the deleted workflow.

@@ -5,11 +5,11 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { byPointer, Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
 import { type Change, changeWorkflow } from "./mutations";
-import type { Deadline, Held } from "./progress";
+import type { Deadline, WorkflowDetail } from "./progress";
 import { asDeadlines, asKpis, DeadlineLines, KpiLines, NEW_DEADLINE, NEW_KPI } from "./Lines";
 
 type Errors = Record<string, string>;
-type Props = { held: Held; onClose: () => void };
+type Props = { held: WorkflowDetail; onClose: () => void };
 type FrameProps = Props & {
   title: string;
   change: () => Change;

@@ -4,15 +4,23 @@ import { Button, Group, NumberInput, Popover, Progress, Stack, Text } from "@man
 import { Pencil } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { client } from "../../api/client";
-import { useAct } from "../../kit/useAction";
+import { useAction } from "../../kit/useAction";
 import { Status } from "../../kit/Status";
-import { day, visible } from "../../kit/format";
+import { escapeInvisible, formatDate } from "../../kit/format";
 import { refreshAll } from "./mutations";
-import { amount, daysTo, farWords, type Held, type Kpi, percentOf, todayOf } from "./progress";
+import {
+  amount,
+  daysTo,
+  describeDistance,
+  type Kpi,
+  percentOf,
+  todayOf,
+  type WorkflowDetail,
+} from "./progress";
 import { EditKpis } from "./EditForms";
 import { Panel } from "./Panel";
 
-export function Kpis({ held, may }: { held: Held; may: boolean }) {
+export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const [editing, setEditing] = useState(false);
   const slipping = new Set(held.standing?.slipping.map((one) => one.kpi));
   return (
@@ -63,7 +71,7 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
     <Stack gap={6}>
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
-          <Text fw={600} size="sm">{visible(one.name)}</Text>
+          <Text fw={600} size="sm">{escapeInvisible(one.name)}</Text>
           {percent >= 100 ? <Status value="ok" words="reached" /> : null}
           {slips ? <Status value="warning" words="slips" /> : null}
         </Group>
@@ -82,7 +90,7 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
         {until
           ? (
             <Text size="sm" c="dimmed">
-              by {day(until)}, {farWords(daysTo(until, todayOf()))}
+              by {formatDate(until)}, {describeDistance(daysTo(until, todayOf()))}
             </Text>
           )
           : null}
@@ -94,7 +102,7 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
 function SetCurrent({ one, id }: { one: Kpi; id: string }) {
   const [open, setOpen] = useState(false);
   const [value, setValue] = useState<string | number>(one.current ?? "");
-  const { busy, act } = useAct();
+  const { busy, act } = useAction();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await act(async () => {

@@ -3,20 +3,21 @@
 import { ActionIcon, Group, Select, Stack, Text } from "@mantine/core";
 import { X } from "lucide-react";
 import { api } from "../../api/client";
-import { useAct } from "../../kit/useAction";
-import { capital } from "../../kit/format";
+import { useAction } from "../../kit/useAction";
+import { capitalize } from "../../kit/format";
 import { changeWorkflow } from "./mutations";
-import type { Held, Member, RosterRole } from "./progress";
+import type { Member, RosterRole, WorkflowDetail } from "./progress";
 import { Panel } from "./Panel";
 
 const ROLES = ["owner", "contributor", "observer"] as const;
-const CHOICES = ROLES.map((value) => ({ value, label: capital(value) }));
+const CHOICES = ROLES.map((value) => ({ value, label: capitalize(value) }));
 const called = (one: Member | undefined) => one ? one.name || one.email : "Somebody who has left";
 
-export function Roster({ held, may }: { held: Held; may: boolean }) {
+export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const members = api.useQuery("get", "/api/v1/members").data?.members ?? [];
-  const { busy, act } = useAct();
-  const save = (roster: Held["roster"]) => void act(() => changeWorkflow(held, { roster }));
+  const { busy, act } = useAction();
+  const save = (roster: WorkflowDetail["roster"]) =>
+    void act(() => changeWorkflow(held, { roster }));
   const on = new Set(held.roster.map((one) => one.user_id));
   const others = members.filter((one) => !on.has(one.id));
   return (
@@ -102,7 +103,7 @@ function Row({ name, role, busy, set, remove }: RowProps) {
               : null}
           </Group>
         )
-        : <Text size="sm" c="dimmed">{capital(role)}</Text>}
+        : <Text size="sm" c="dimmed">{capitalize(role)}</Text>}
     </Group>
   );
 }

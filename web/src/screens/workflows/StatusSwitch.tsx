@@ -5,16 +5,16 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck, Pause, Play, TriangleAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Answer, client } from "../../api/client";
-import { useAct } from "../../kit/useAction";
-import { count, visible } from "../../kit/format";
+import { useAction } from "../../kit/useAction";
+import { escapeInvisible, formatCount } from "../../kit/format";
 import { refreshAll } from "./mutations";
-import type { Held } from "./progress";
+import type { WorkflowDetail } from "./progress";
 
-type Told = Answer<"set_workflow_status">;
-export type Switching = {
+type StatusResult = Answer<"set_workflow_status">;
+export type StatusSwitch = {
   button: ReactNode;
-  told: Told | null;
-  to: (status: Held["status"]) => Promise<void>;
+  result: StatusResult | null;
+  to: (status: WorkflowDetail["status"]) => Promise<void>;
   forget: () => void;
 };
 
@@ -25,10 +25,10 @@ const STARTS = {
   active: "",
 };
 
-export function useSwitching(held: Held): Switching {
-  const { busy, act } = useAct();
-  const [problem, setTold] = useState<Told | null>(null);
-  const to = async (status: Held["status"]) => {
+export function useStatusSwitch(held: WorkflowDetail): StatusSwitch {
+  const { busy, act } = useAction();
+  const [problem, setTold] = useState<StatusResult | null>(null);
+  const to = async (status: WorkflowDetail["status"]) => {
     await act(async () => {
       const { data } = await client.POST("/api/v1/workflows/{workflow_id}/status", {
         params: { path: { workflow_id: held.id } },
@@ -49,7 +49,7 @@ export function useSwitching(held: Held): Switching {
       {active ? "Pause all" : STARTS[held.status]}
     </Button>
   );
-  return { button, told: problem, to, forget: () => setTold(null) };
+  return { button, result: problem, to, forget: () => setTold(null) };
 }
 
 const WORDS = {
@@ -61,7 +61,11 @@ const WORDS = {
 
 /** Shown until dismissed: names, and reasons for the pending ones. */
 export function Switched(
-  { told: problem, held, onClose }: { told: Told | null; held: Held; onClose: () => void },
+  { result: problem, held, onClose }: {
+    result: StatusResult | null;
+    held: WorkflowDetail;
+    onClose: () => void;
+  },
 ) {
   if (!problem) return null;
   const { activated, paused, waiting } = problem;
@@ -81,12 +85,12 @@ export function Switched(
       <Stack gap="xs">
         {quiet ? <Text size="sm">Its automations stay as they are.</Text> : null}
         <Some
-          words={`${count(activated.length, "automation")} set going:`}
+          words={`${formatCount(activated.length, "automation")} set going:`}
           ids={activated}
           held={held}
         />
         <Some
-          words={`${count(paused.length, "automation")} paused:`}
+          words={`${formatCount(paused.length, "automation")} paused:`}
           ids={paused}
           held={held}
         />
@@ -94,7 +98,7 @@ export function Switched(
           ? (
             <div>
               <Text size="sm" fw={600}>
-                {count(waiting.length, "automation waits", "automations wait")}:
+                {formatCount(waiting.length, "automation waits", "automations wait")}:
               </Text>
               <List size="sm">
                 {waiting.map((one) => (
@@ -104,7 +108,7 @@ export function Switched(
                       to={`/automations/${one.automation_id}`}
                       size="sm"
                     >
-                      {visible(one.name ?? "")}
+                      {escapeInvisible(one.name ?? "")}
                     </Anchor>: {one.detail}
                   </List.Item>
                 ))}
@@ -117,7 +121,7 @@ export function Switched(
   );
 }
 
-function Some({ words: text, ids, held }: { words: string; ids: string[]; held: Held }) {
+function Some({ words: text, ids, held }: { words: string; ids: string[]; held: WorkflowDetail }) {
   if (!ids.length) return null;
   const names = new Map(held.automations.map((one) => [one.automation_id, one.name]));
   return <Text size="sm">{text} {ids.map((id) => names.get(id) ?? id).join(", ")}.</Text>;

@@ -3,13 +3,13 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Status } from "../../kit/Status";
-import { count, visible } from "../../kit/format";
-import type { Held } from "./progress";
+import { escapeInvisible, formatCount } from "../../kit/format";
+import type { WorkflowDetail } from "./progress";
 import { Panel } from "./Panel";
 
 const MOST = 8;
 
-export function Tasks({ held }: { held: Held }) {
+export function Tasks({ held }: { held: WorkflowDetail }) {
   const { standing, board_id: board } = held;
   if (!standing || !board) return null;
   const { tasks_due: due, tasks_done: done } = standing;
@@ -26,7 +26,7 @@ export function Tasks({ held }: { held: Held }) {
         {due.slice(0, MOST).map((one) => (
           <Group key={one.key} justify="space-between" wrap="nowrap">
             <div>
-              <Text size="sm" fw={600}>{visible(one.title ?? "")}</Text>
+              <Text size="sm" fw={600}>{escapeInvisible(one.title ?? "")}</Text>
               <Text size="sm" c="dimmed">{one.owner}, due {one.due}</Text>
             </div>
             <Status
@@ -38,7 +38,7 @@ export function Tasks({ held }: { held: Held }) {
         {due.length > MOST ? <Text size="sm" c="dimmed">and {due.length - MOST} more</Text> : null}
         <Text size="sm" c="dimmed">
           {due.length ? "" : "None is due within a day. "}
-          {done.length ? `${count(done.length, "task")} done in the last seven days.` : ""}
+          {done.length ? `${formatCount(done.length, "task")} done in the last seven days.` : ""}
         </Text>
       </Stack>
     </Panel>

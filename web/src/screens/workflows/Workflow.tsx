@@ -5,21 +5,21 @@ import { Link, useParams } from "@tanstack/react-router";
 import { Archive, Ellipsis, FilePenLine, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { Asked } from "../../kit/QueryResult";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
 import { useRunsRefresh } from "../../kit/useRunsRefresh";
 import { Status } from "../../kit/Status";
-import { Attached } from "./AttachedAutomations";
+import { AttachedAutomations } from "./AttachedAutomations";
 import { useRights } from "./mutations";
-import { type Held, zoneHere } from "./progress";
+import { type WorkflowDetail, zoneHere } from "./progress";
 import { Deadlines } from "./Deadlines";
-import { Deleting } from "./DeleteForm";
+import { DeleteForm } from "./DeleteForm";
 import { EditCharter } from "./EditForms";
 import { Kpis } from "./Kpis";
 import { Panel } from "./Panel";
 import { Roster } from "./Roster";
-import { Switched, type Switching, useSwitching } from "./StatusSwitch";
+import { type StatusSwitch, Switched, useStatusSwitch } from "./StatusSwitch";
 import { Tasks } from "./Tasks";
 
 const BACK = { to: "/workflows", label: "Workflows" };
@@ -37,14 +37,14 @@ export default function Workflow() {
   return (
     <>
       <PageHead back={BACK} title="Workflow" />
-      <Asked of={found}>{() => null}</Asked>
+      <QueryResult of={found}>{() => null}</QueryResult>
     </>
   );
 }
 
-function Found({ held }: { held: Held }) {
+function Found({ held }: { held: WorkflowDetail }) {
   const rights = useRights(held);
-  const switching = useSwitching(held);
+  const switching = useStatusSwitch(held);
   const [editing, setEditing] = useState(false);
   const edit = () => setEditing(true);
   return (
@@ -62,13 +62,13 @@ function Found({ held }: { held: Held }) {
           : "It works without a board."}
         right={<Actions held={held} rights={rights} switching={switching} edit={edit} />}
       />
-      <Switched told={switching.told} held={held} onClose={switching.forget} />
+      <Switched result={switching.result} held={held} onClose={switching.forget} />
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack gap="lg">
             <Charter held={held} edit={rights.change ? edit : null} />
             <Kpis held={held} may={rights.change} />
-            <Attached held={held} may={rights.change} />
+            <AttachedAutomations held={held} may={rights.change} />
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 5 }}>
@@ -84,7 +84,7 @@ function Found({ held }: { held: Held }) {
   );
 }
 
-function Charter({ held, edit }: { held: Held; edit: (() => void) | null }) {
+function Charter({ held, edit }: { held: WorkflowDetail; edit: (() => void) | null }) {
   return (
     <Panel
       title="Charter"
@@ -118,9 +118,9 @@ function Charter({ held, edit }: { held: Held; edit: (() => void) | null }) {
 }
 
 type ActionProps = {
-  held: Held;
+  held: WorkflowDetail;
   rights: ReturnType<typeof useRights>;
-  switching: Switching;
+  switching: StatusSwitch;
   edit: () => void;
 };
 
@@ -165,12 +165,12 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
           </Menu>
         )
         : null}
-      {deleting ? <Deleting held={held} onClose={() => setDeleting(false)} /> : null}
+      {deleting ? <DeleteForm held={held} onClose={() => setDeleting(false)} /> : null}
     </>
   );
 }
 
-const operations = ({ id, status, kpis }: Held) => {
+const operations = ({ id, status, kpis }: WorkflowDetail) => {
   const path = `/api/v1/workflows/${id}`;
   const next = status === "active" ? "paused" : "active";
   const kpi = { name: kpis[0]?.name ?? "Paying customers", current: kpis[0]?.current ?? 0 };

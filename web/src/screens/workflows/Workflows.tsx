@@ -16,15 +16,23 @@ import { Link } from "@tanstack/react-router";
 import { CalendarDays, Plus, Target, Zap } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client";
-import { useMay } from "../../api/session";
-import { useAddress } from "../../kit/urlState";
-import { Asked } from "../../kit/QueryResult";
+import { useHasRole } from "../../api/session";
+import { useUrlState } from "../../kit/urlState";
+import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { count, day, visible } from "../../kit/format";
-import { amount, daysTo, farWords, type Listed, nextOf, percentOf, todayOf } from "./progress";
+import { escapeInvisible, formatCount, formatDate } from "../../kit/format";
+import {
+  amount,
+  daysTo,
+  describeDistance,
+  nextOf,
+  percentOf,
+  todayOf,
+  type WorkflowSummary,
+} from "./progress";
 import { NewWorkflow } from "./NewWorkflow";
 
 const STATUSES = ["draft", "active", "paused", "archived"] as const;
@@ -53,9 +61,9 @@ const OPERATIONS = [{
 }];
 
 export default function Workflows() {
-  const [{ status }, change] = useAddress();
+  const [{ status }, change] = useUrlState();
   const [making, setMaking] = useState(false);
-  const may = useMay("editor");
+  const may = useHasRole("editor");
   const wanted = STATUSES.find((one) => one === status);
   const workflows = api.useQuery("get", "/api/v1/workflows", {
     params: { query: { limit: MOST, status: wanted } },
@@ -79,7 +87,7 @@ export default function Workflows() {
           </>
         }
       />
-      <Asked of={workflows}>
+      <QueryResult of={workflows}>
         {({ workflows: held }) =>
           !held.length && !wanted ? <None add={add} /> : (
             <>
@@ -94,7 +102,7 @@ export default function Workflows() {
               <Cards held={held} />
             </>
           )}
-      </Asked>
+      </QueryResult>
       <NewWorkflow opened={making} close={() => setMaking(false)} />
     </>
   );
@@ -125,7 +133,7 @@ function None({ add }: { add: ReactNode }) {
   );
 }
 
-function Cards({ held }: { held: Listed[] }) {
+function Cards({ held }: { held: WorkflowSummary[] }) {
   if (!held.length) return <Text c="dimmed" size="sm">None has this status.</Text>;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
@@ -134,7 +142,7 @@ function Cards({ held }: { held: Listed[] }) {
   );
 }
 
-function Entry({ one }: { one: Listed }) {
+function Entry({ one }: { one: WorkflowSummary }) {
   const today = todayOf();
   const next = nextOf(one.deadlines, today);
   const active = one.automations.filter(({ state }) => state === "active").length;
@@ -144,7 +152,7 @@ function Entry({ one }: { one: Listed }) {
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Title order={2} size="h5" className="wrap-anywhere">
             <Anchor component={Link} to={`/workflows/${one.id}`} inherit>
-              {visible(one.title)}
+              {escapeInvisible(one.title)}
             </Anchor>
           </Title>
           <Status value={one.status} />
@@ -155,7 +163,7 @@ function Entry({ one }: { one: Listed }) {
         {one.kpis.slice(0, 3).map((kpi) => (
           <Stack key={kpi.name} gap={4}>
             <Group justify="space-between" gap="xs">
-              <Text size="sm">{visible(kpi.name)}</Text>
+              <Text size="sm">{escapeInvisible(kpi.name)}</Text>
               <Text size="sm" c="dimmed" className="numbers">
                 {amount(kpi.current)} of {amount(kpi.target, kpi.unit)}
               </Text>
@@ -168,17 +176,19 @@ function Entry({ one }: { one: Listed }) {
           </Stack>
         ))}
         {one.kpis.length > 3
-          ? <Text size="xs" c="dimmed">and {count(one.kpis.length - 3, "more KPI")}</Text>
+          ? <Text size="xs" c="dimmed">and {formatCount(one.kpis.length - 3, "more KPI")}</Text>
           : null}
         <Group gap="lg" mt="auto" pt={4}>
           <Fact icon={<CalendarDays size={14} aria-hidden />}>
             {next
-              ? `${next.label}, ${day(next.date)} (${farWords(daysTo(next.date, today))})`
+              ? `${next.label}, ${formatDate(next.date)} (${
+                describeDistance(daysTo(next.date, today))
+              })`
               : "no deadline ahead"}
           </Fact>
           <Fact icon={<Zap size={14} aria-hidden />}>
             {one.automations.length
-              ? `${count(one.automations.length, "automation")}, ${active} active`
+              ? `${formatCount(one.automations.length, "automation")}, ${active} active`
               : "no automations"}
           </Fact>
         </Group>

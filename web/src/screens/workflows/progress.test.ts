@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { amount, daysTo, farWords, nextOf, percentOf, todayOf } from "./progress";
+import { amount, daysTo, describeDistance, nextOf, percentOf, todayOf } from "./progress";
 
 test("a day is as far away as the calendar says, whatever the clock does", () => {
   expect(todayOf(new Date(2026, 0, 5, 23, 59))).toBe("2026-01-05");
   // The night of a clock change has 23 hours.
   expect(daysTo("2026-03-30", "2026-03-28")).toBe(2);
-  expect([0, 1, -1, 12, -3].map(farWords)).toEqual([
+  expect([0, 1, -1, 12, -3].map(describeDistance)).toEqual([
     "today",
     "tomorrow",
     "yesterday",

@@ -1,15 +1,15 @@
 // The progress of a workflow and the distance of its deadlines: pure functions.
 
 import type { Answer, Schemas } from "../../api/client";
-import { count } from "../../kit/format";
+import { formatCount } from "../../kit/format";
 
-export type Listed = Answer<"list_workflows">["workflows"][number];
-export type Held = Answer<"get_workflow">;
-export type Kpi = Listed["kpis"][number];
-export type Deadline = Listed["deadlines"][number];
-export type Tied = Listed["automations"][number];
+export type WorkflowSummary = Answer<"list_workflows">["workflows"][number];
+export type WorkflowDetail = Answer<"get_workflow">;
+export type Kpi = WorkflowSummary["kpis"][number];
+export type Deadline = WorkflowSummary["deadlines"][number];
+export type AttachedAutomation = WorkflowSummary["automations"][number];
 export type Member = Schemas["MemberShape"];
-export type RosterRole = Listed["roster"][number]["role"];
+export type RosterRole = WorkflowSummary["roster"][number]["role"];
 
 const DAY = 86_400_000;
 
@@ -23,11 +23,11 @@ export function todayOf(now = new Date()): string {
 export const daysTo = (date: string, today: string): number =>
   Math.round((Date.parse(date) - Date.parse(today)) / DAY);
 
-export function farWords(days: number): string {
+export function describeDistance(days: number): string {
   if (days === 0) return "today";
   if (days === 1) return "tomorrow";
   if (days === -1) return "yesterday";
-  return days > 0 ? `in ${count(days, "day")}` : `${count(-days, "day")} ago`;
+  return days > 0 ? `in ${formatCount(days, "day")}` : `${formatCount(-days, "day")} ago`;
 }
 
 /** The next deadline, if any. */
