@@ -1,6 +1,6 @@
-"""The MCP surface: capabilities as tools, over HTTP at ``/mcp`` and over stdin and stdout.
+"""The MCP interface: capabilities as tools, over HTTP at ``/mcp`` and over stdio.
 
-Nothing here decides what may be called: the gate says what a caller is offered and serves
-the call, as it does for every other surface. The protocol's own library is imported when
-the first client comes, because it is large and most installations start without one.
+It makes no access decisions: the gate lists the tools of a caller and executes the calls, as for
+every other interface. The MCP library is imported for the first client, because it is large and
+most installations start without one.
 """

@@ -27,7 +27,7 @@ import orjson
 
 from mainspring.contracts.errors import Unauthenticated, UpstreamError
 
-# How long answers are still awaited when the client sends no more.
+# How long pending responses are awaited after stdin has closed.
 _LAST_SECONDS: Final = 30.0
 _FIRST_SECONDS: Final = 10.0
 _MOST_AT_ONCE: Final = 100
@@ -45,13 +45,13 @@ Message = dict[str, Any]
 
 
 async def bridge(url: str, token: str, *, proxies: bool = True) -> None:
-    """Forwards messages until stdin closes and every request has its answer.
+    """Forwards messages until stdin closes and every request has its response.
 
-    ``proxies``: whether HTTP_PROXY and its like apply; not for a server on this machine, whose
-    token would be shown to the proxy.
+    ``proxies``: whether HTTP_PROXY and related variables apply; not for a server on this machine,
+    because the proxy would see the token.
     """
     headers = {"Authorization": f"Bearer {token}"}
-    # The server bounds how long an answer takes.
+    # The server limits the response time.
     timeout = httpx2.Timeout(_FIRST_SECONDS, read=None, pool=None)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=proxies) as http:
         await _check(http, url)
@@ -59,7 +59,7 @@ async def bridge(url: str, token: str, *, proxies: bool = True) -> None:
 
 
 async def _check(http: httpx2.AsyncClient, url: str) -> None:
-    """Whether the server is there and accepts the token, before a client waits for it."""
+    """Checks that the server is reachable and accepts the token, before a client waits for it."""
     status = None
     with anyio.move_on_after(_FIRST_SECONDS), suppress(Exception):
         async with http.stream("GET", url, headers={"Accept": "application/json"}) as response:
@@ -70,7 +70,7 @@ async def _check(http: httpx2.AsyncClient, url: str) -> None:
             code="unknown_token",
             suggestion="Set MAINSPRING_TOKEN to a token that it knows.",
         )
-    # An MCP server without a stream of its own refuses GET; anything else is another server.
+    # An MCP server without a GET stream rejects GET; any other answer is not an MCP server.
     if status != HTTPStatus.METHOD_NOT_ALLOWED:
         raise UpstreamError(
             _unreachable(url),
@@ -89,17 +89,17 @@ def _place(url: str) -> str:
 
 
 class _Bridge:
-    """The messages of one client, and what they must know of each other."""
+    """The messages of one client and their shared state."""
 
     def __init__(self, http: httpx2.AsyncClient, url: str) -> None:
         self._http = http
         self._url = url
         self._version: str | None = None
-        # What the server tells apart this client by, if it does.
+        # The session id of the server, if it has sent one.
         self._session: str | None = None
         self._writing = anyio.Lock()
         self._room = anyio.Semaphore(_MOST_AT_ONCE)
-        # Requests under way, so that the client can cancel them.
+        # Pending requests, so that the client can cancel them.
         self._under_way: dict[Any, anyio.CancelScope] = {}
 
     async def run(self) -> None:
@@ -134,7 +134,7 @@ class _Bridge:
                 self._under_way.pop(key, None)
 
     def _cancel(self, message: Message) -> None:
-        """A cancelled request gets no answer; closing its connection tells the server."""
+        """A cancelled request gets no response; closing its connection notifies the server."""
         if message.get("method") == "notifications/cancelled":
             params = message.get("params")
             cancelled = params.get("requestId") if isinstance(params, dict) else None
@@ -162,7 +162,7 @@ class _Bridge:
                         self._note_version(message, found)
                         await self._write(found)
                     else:
-                        # A problem of HTTP, such as a token that was revoked meanwhile.
+                        # An HTTP error, such as a revoked token.
                         detail = found.get("detail", "The server's answer is no MCP message.")
                         reason, code = str(detail), _INTERNAL_ERROR
         except (httpx2.HTTPError, httpx2.StreamError, orjson.JSONDecodeError):
@@ -208,7 +208,7 @@ def _print(line: bytes) -> None:
 
 
 def _key(message: Message) -> Any:
-    """What tells a request from all others under way, where 1 and "1" are two; None: no request."""
+    """The key of a pending request, in which 1 and "1" differ; None: not a request."""
     request_id = message.get("id")
     if "method" not in message or request_id is None:
         return None
@@ -216,13 +216,13 @@ def _key(message: Message) -> Any:
 
 
 async def _bodies(response: httpx2.Response) -> AsyncIterator[Message]:
-    """The objects of an answer: one as JSON, or several as server-sent events."""
+    """The objects of a response: one as JSON, or several as server-sent events."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         body = await response.aread()
         if body.strip():
             yield _object(orjson.loads(body))
         return
-    # By bytes: as text, lines would also end at characters that JSON may contain.
+    # Split by bytes: as text, lines would also end at characters that JSON may contain.
     rest, data = b"", []
     async for piece in response.aiter_bytes():
         *lines, rest = (rest + piece).split(b"\n")
@@ -235,12 +235,12 @@ async def _bodies(response: httpx2.Response) -> AsyncIterator[Message]:
 
 
 def _object(value: Any) -> Message:
-    """A body that is no object explains nothing."""
+    """A body that is not an object has no details."""
     return value if isinstance(value, dict) else {}
 
 
 def _encode(value: str) -> str:
-    """A header's value; what a header cannot carry travels as base64."""
+    """A header value; characters that a header cannot carry are encoded as base64."""
     if value.isascii() and value.isprintable() and value == value.strip() and "=?" not in value:
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="

@@ -1,13 +1,11 @@
-"""One HTTP exchange of the protocol: a message comes as a POST, its answer goes back as JSON.
+"""The MCP transport over HTTP: a message arrives as a POST, and its response is JSON.
 
-A client that asks for progress is answered with a stream as soon as there is any.
-
-Nothing is remembered between two of them, so any process may answer any of them: the id of a
-session says by itself that its client opens pages for its person. What the client then says about
-a page is used where it arrives at the process that asked, and is not needed elsewhere. The
-library's own transport starts tasks and queues for each request, which costs more than the
-request itself; here a message about tools is answered at once, and any other one goes
-straight to the library's kernel.
+A client that requests progress gets an SSE stream as soon as there is any. The server is stateless,
+so any process may answer any request: the session id itself encodes that its client opens URLs (URL
+mode elicitation). The client's answer to an elicitation is used if it arrives at the process that
+asked, and is not needed elsewhere. The library's own transport starts tasks and queues for each
+request, which costs more than the request itself; here a message about tools is answered directly,
+and any other one goes straight to the library's dispatcher.
 """
 
 from __future__ import annotations
@@ -76,17 +74,17 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
 
 _SESSION: Final = "mcp-session-id"
-# Sessions of clients that open pages (URL mode elicitation).
+# Session ids of clients that support URL mode elicitation.
 _OPENS_URLS: Final = "url-"
 
-# Puts a message into the stream of an answer.
+# Puts a message into the SSE stream of a response.
 Emit = Callable[[dict[str, Any]], None]
 
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
 
 class _InvalidMessage(Exception):
-    """The message is not one of the protocol; the answer says why."""
+    """An invalid MCP message; the response has the reason."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -97,7 +95,7 @@ class _InvalidMessage(Exception):
 
 @dataclass(slots=True)
 class _NoBackChannel:
-    """The way back to the client while its message is answered: there is none."""
+    """The channel for requests to the client during a call: not available."""
 
     request_id: RequestId
     message_metadata: None = None
@@ -111,29 +109,30 @@ class _NoBackChannel:
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
-        """An answer is one JSON document; a notification has no place in it."""
+        """A response is one JSON document, so notifications are dropped."""
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """The same holds for progress."""
+        """Progress is dropped as well."""
 
 
 class McpHttpExchange:
-    """Answers one request of a known caller, and then the next."""
+    """Answers the requests of authenticated callers."""
 
-    def __init__(self, rooms: ApplicationServices) -> None:
-        self._tools = McpToolMethods(rooms)
-        # Nobody asks it about tools, so it need not know who is asking.
+    def __init__(self, services: ApplicationServices) -> None:
+        self._tools = McpToolMethods(services)
+        # Messages about tools do not reach it, so it needs no caller.
         self._server = build_server(self._tools, _nobody)
-        self._limits = message_limits(rooms.limits, rooms.registry)
-        # Calls whose clients may have gone; the loop itself holds no task.
+        self._limits = message_limits(services.limits, services.registry)
+        # Calls whose clients may have disconnected; the event loop only holds weak references to
+        # tasks.
         self._serving: set[asyncio.Task[dict[str, Any]]] = set()
-        # What clients were asked, by member and id of the request.
+        # Pending requests to clients, by member and request id.
         self._asked: dict[tuple[UUID, str], asyncio.Future[str]] = {}
 
     async def answer(self, caller: AuthenticatedCaller, request: Request) -> Response:
-        """The answer to whatever came."""
+        """Answers any request."""
         if request.method != "POST":
             # There is no stream to open and no session to end.
             return _refuse_request(request, 405, "The MCP server is spoken to with POST alone.")
@@ -173,7 +172,7 @@ class McpHttpExchange:
         return made
 
     def _note_response(self, caller: AuthenticatedCaller, message: Mapping[str, Any]) -> None:
-        """What a client says to a request of ours; another process may have sent it."""
+        """Handles a client's response to a request of ours, which another process may have sent."""
         asked = self._asked.get((caller.visitor.actor.id, str(message.get("id"))))
         if asked is not None and not asked.done():
             result = message.get("result")
@@ -181,7 +180,7 @@ class McpHttpExchange:
             asked.set_result(str(action))
 
     def _asking(self, caller: AuthenticatedCaller, emit: Emit) -> AskPerson:
-        """How a client is asked in the stream of the answer to its call."""
+        """Sends a request to the client in the SSE stream of its call."""
 
         async def send(params: dict[str, Any]) -> str:
             key = (caller.visitor.actor.id, str(uuid4()))
@@ -206,7 +205,7 @@ class McpHttpExchange:
         modern: bool,
         asks: bool,
     ) -> Response:
-        """One document for what is answered at once; a stream from the first message on."""
+        """One JSON document if the response is immediate; a stream from the first message on."""
         messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         token = progress_token(request.params)
 
@@ -214,9 +213,9 @@ class McpHttpExchange:
             told = {"progressToken": token, "progress": seconds, "message": message}
             messages.put_nowait({"method": "notifications/progress", "params": told})
 
-        # A client that goes away does not end the call, whose record is still written.
+        # A disconnect does not cancel the call, because its record must still be written.
         serving = asyncio.create_task(
-            self._told(
+            self._run(
                 caller,
                 request,
                 sender,
@@ -239,7 +238,7 @@ class McpHttpExchange:
 
         return StreamingResponse(events(), headers=STREAM_HEADERS, media_type=MEDIA_TYPE)
 
-    async def _told(
+    async def _run(
         self,
         caller: AuthenticatedCaller,
         request: JSONRPCRequest,
@@ -278,20 +277,20 @@ class McpHttpExchange:
                 lifespan_state=None,
             )
         except Exception as error:
-            # The library's words for its own errors; anything else is logged and not shown.
-            told = modern_error_data(error)
-            raise _InvalidMessage(told.code, told.message, told.data) from None
+            # The library's messages for its own errors; any other error is logged and not shown.
+            data = modern_error_data(error)
+            raise _InvalidMessage(data.code, data.message, data.data) from None
 
 
 def _may_ask(request: Request, method: str) -> bool:
-    """Whether the client of this session can be asked to open a page during the call."""
+    """Whether the client of this session supports URL mode elicitation during the call."""
     is_able = request.headers.get(_SESSION, "").startswith(_OPENS_URLS)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
     return is_able and version == URL_VERSION and method == "tools/call"
 
 
 def _begins_session(message: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
-    """Whether a client said hello that opens pages, in a version that has this."""
+    """Whether this initialized a client that supports URL mode, in a version that has it."""
     if message.get("method") != "initialize" or "result" not in result:
         return False
     return (
@@ -303,7 +302,7 @@ def _begins_session(message: Mapping[str, Any], result: Mapping[str, Any]) -> bo
 async def _next(
     messages: asyncio.Queue[dict[str, Any]], serving: asyncio.Task[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """The next message; None once the call has its answer and all before it is sent."""
+    """The next message; None once the call has finished and the queue is empty."""
     if messages.empty():
         coming = asyncio.ensure_future(messages.get())
         try:
@@ -320,7 +319,7 @@ def _event(message: Mapping[str, Any]) -> bytes:
 
 
 def _answered(message_id: RequestId | None, result: dict[str, Any], *, modern: bool) -> Response:
-    # Earlier versions say in the body alone that a request failed.
+    # Earlier protocol versions report a failed request in the body alone.
     by_status = "error" in result and (modern or message_id is None)
     status = ERROR_CODE_HTTP_STATUS.get(result["error"]["code"], 200) if by_status else 200
     content = as_json({"jsonrpc": "2.0", "id": message_id, **result})
@@ -353,7 +352,7 @@ async def _read(request: Request, limits: Limits) -> dict[str, Any]:
 
 
 def _acknowledge(message: dict[str, Any], version: str | None, *, modern: bool) -> Response:
-    """A message that is owed no answer."""
+    """A message that needs no response."""
     if "method" in message:
         try:
             JSONRPCNotification.model_validate(message)
@@ -379,13 +378,13 @@ def _request(message: dict[str, Any]) -> JSONRPCRequest:
 def _sender(
     request: Request, message: dict[str, Any], version: str | None, *, modern: bool
 ) -> InboundModernRoute:
-    """What is to be known about the other side, all of it said by the message."""
+    """The protocol version and client capabilities, all from the message itself."""
     twice = find_duplicated_routing_header(request.headers.items())
     if twice is not None:
         raise _InvalidMessage(HEADER_MISMATCH, f"The header {twice} comes more than once.")
     if not modern:
         return InboundModernRoute(version or DEFAULT_NEGOTIATED_VERSION, None, None)
-    # Space around a header's value is no part of it, and the parser leaves it there.
+    # Whitespace around a header value is not part of it, and the parser keeps it.
     headers = {name: value.strip(" \t") for name, value in request.headers.items()}
     found = classify_inbound_request(message, headers=headers)
     if isinstance(found, InboundLadderRejection):

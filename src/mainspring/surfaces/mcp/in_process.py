@@ -1,8 +1,8 @@
-"""The MCP server spoken to from inside the house, by a script that has no network.
+"""The in-process MCP endpoint for scripts without network access.
 
-What its own client sends travels over the script's pipe and is answered by the very same
-application that answers the network, with the same checks of its token. That application is
-loaded for the first message: most runs send none.
+The script's client sends its messages over the script's pipe. They are answered by the same
+application that serves the network, with the same token checks. That application is loaded for the
+first message: most runs send none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
 
 _HOST: Final = b"127.0.0.1"
-# What a client may say about its message; everything else about the way here is ours to say.
+# The request headers that a client may set; all others are set here.
 _TAKEN: Final = frozenset(
     {"authorization", "accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"}
 )
@@ -29,8 +29,8 @@ _TAKEN: Final = frozenset(
 class InProcessMcp:
     """Answers messages that did not come over the network."""
 
-    def __init__(self, rooms: ApplicationServices) -> None:
-        self._rooms = rooms
+    def __init__(self, services: ApplicationServices) -> None:
+        self._services = services
         self._mount: McpMount | None = None
 
     async def __call__(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -60,8 +60,8 @@ class InProcessMcp:
         return response.as_dict()
 
     async def _load(self) -> McpMount:
-        """One mount for all, whoever else came while it was loaded."""
-        made = await asyncio.to_thread(_mount, self._rooms)
+        """One mount for all concurrent callers."""
+        made = await asyncio.to_thread(_mount, self._services)
         self._mount = self._mount or made
         return self._mount
 
@@ -73,7 +73,7 @@ def _mount(services: ApplicationServices) -> McpMount:
 
 
 class _ResponseCollector:
-    """Gathers one answer."""
+    """Collects one response."""
 
     def __init__(self) -> None:
         self._status = 500

@@ -1,7 +1,7 @@
-"""The MCP server inside the API process: who comes in is decided before the library is loaded.
+"""The MCP server inside the API process: authentication comes before the library is loaded.
 
-Loading it takes most of a second and 24 MB, so it waits for the first caller who is known,
-and happens on a thread while others are served.
+Loading it takes most of a second and 24 MB, so it happens for the first authenticated caller, on a
+thread while other requests are served.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ __all__ = ["PATH", "McpMount", "McpResponder"]
 
 
 class McpResponder(Protocol):
-    """What answers once the library is there."""
+    """The handler that exists once the library is loaded."""
 
     async def answer(self, caller: AuthenticatedCaller, request: Request) -> Response: ...
 
@@ -123,9 +123,9 @@ class McpResponder(Protocol):
 class McpMount:
     """An ASGI application for one path."""
 
-    def __init__(self, rooms: ApplicationServices) -> None:
-        self._rooms = rooms
-        self._holders = TokenHolderLookup(rooms.database)
+    def __init__(self, services: ApplicationServices) -> None:
+        self._services = services
+        self._holders = TokenHolderLookup(services.database)
         self._exchange: McpResponder | None = None
         self._one_at_a_time = asyncio.Lock()
 
@@ -143,36 +143,38 @@ class McpMount:
         await made(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        check_address(request.scope, self._rooms.settings.public_url)
-        # A token in the header is all that counts here: a browser sends cookies by itself.
+        check_address(request.scope, self._services.settings.public_url)
+        # Only the Authorization header counts here: a browser sends cookies automatically.
         shown = [pair for pair in request.headers.raw if pair[0] == b"authorization"]
         try:
             caller = await caller_of(
-                self._rooms.database,
+                self._services.database,
                 Headers(raw=shown),
                 runs=True,
                 clients=True,
                 holders=self._holders,
             )
         except Unauthenticated as problem:
-            return _unauthorized_response(problem, request, self._rooms.settings, shown=bool(shown))
+            return _unauthorized_response(
+                problem, request, self._services.settings, shown=bool(shown)
+            )
         exchange = self._exchange or await self._load()
         made = await exchange.answer(caller, request)
-        # Once the answer is out: nobody waits for this.
-        made.background = BackgroundTask(note_use, self._rooms.database, caller)
+        # After the response, so that it adds no latency.
+        made.background = BackgroundTask(note_use, self._services.database, caller)
         return made
 
     async def _load(self) -> McpResponder:
         async with self._one_at_a_time:
             if self._exchange is None:
-                self._exchange = await asyncio.to_thread(_load, self._rooms)
+                self._exchange = await asyncio.to_thread(_load, self._services)
         return self._exchange
 
 
 def _unauthorized_response(
     problem: Problem, request: Request, settings: Settings, *, shown: bool
 ) -> Response:
-    """A refusal that also says where a client can ask for a token (RFC 9728), and for which."""
+    """A 401 that also names the authorization server and the scope (RFC 9728)."""
     made = problem_answer(problem, request.scope)
     where = (
         f'Bearer resource_metadata="{own_name(request, settings)}{RESOURCE_PATH}{PATH}", '

@@ -1,8 +1,8 @@
 """The MCP methods and the tools that they list and call, in the protocol's low-level server.
 
-It negotiates versions, checks each request against the schema of its version and knows
-which methods there are. Messages about tools are answered before they reach it: lists and
-results are made by the toolbox, and each tool was brought into the form of a version once.
+It negotiates versions, validates each request against the schema of its version and knows the
+methods. Messages about tools are answered before they reach it: lists and results come from the
+toolbox, and each tool was converted once per version.
 """
 
 from __future__ import annotations
@@ -436,13 +436,13 @@ def _name(named: tuple[str, CapabilityOffer]) -> str:
 
 
 Context = ServerRequestContext[Any, Any]
-# Says who sent a message: by what it came with, or always the same.
+# Identifies the sender of a message: from its transport, or a fixed caller.
 Who = Callable[[Context], Awaitable["CapabilityCaller"]]
 
-# Sends progress: the seconds since the call came, and a sentence.
+# Sends progress: the seconds since the call began, and a sentence.
 Report = Callable[[float, str], Awaitable[None]]
 
-# Clients give up after 60 seconds; a call that can be answered earlier is.
+# Clients time out after 60 seconds; a call that can be answered earlier is.
 CLIENT_SECONDS: Final = 45.0
 METHODS: Final = frozenset({"tools/list", "tools/call"})
 NAME: Final = "mainspring"
@@ -454,25 +454,25 @@ INSTRUCTIONS: Final = (
     "A tool that reaches outside may answer with a draft (kind: draft), which a person must "
     "confirm before anything leaves: confirm_action leads them to the page where they do."
 )
-# A list changes seldom: with somebody's role or token, or with what the workspace connects to.
+# A list changes rarely: with a role or a token, or with the connections of the workspace.
 _LIST_MS: Final = 60_000
-# What a message has around the arguments of a call.
+# The overhead of a message around the arguments of a call.
 _AROUND: Final = 65_536
 _LEVELS_AROUND: Final = 2
 
 
 class McpToolMethods:
-    """Answers the two methods about tools, in the words of any version."""
+    """Answers the two methods about tools, in any protocol version."""
 
     def __init__(
-        self, rooms: ApplicationServices, has_page: Callable[[], bool] = lambda: True
+        self, services: ApplicationServices, has_page: Callable[[], bool] = lambda: True
     ) -> None:
         self._has_page = has_page
         self._toolbox = McpToolbox(
-            rooms.gate,
+            services.gate,
             _serialize_tool,
-            rooms.settings.address,
-            partial(name_if_several, rooms.database),
+            services.settings.address,
+            partial(name_if_several, services.database),
         )
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
@@ -485,14 +485,14 @@ class McpToolMethods:
         report: Report | None = None,
         ask_person: AskPerson | None = None,
     ) -> dict[str, Any]:
-        """The result; errors of the protocol are raised as the library's.
+        """The result; protocol errors are raised as the library's.
 
-        ``report`` sends progress to the client while the call goes on, ``ask_person`` a request to
-        open a page.
+        ``report`` sends progress to the client during the call, ``ask_person`` a request to open a
+        page.
         """
         given = params or {}
         is_modern = version in MODERN_PROTOCOL_VERSIONS
-        # Raises what the library makes an error for wrong parameters of.
+        # Raises the exception that the library maps to invalid parameters.
         validate_client_request(method, version, given)
         try:
             if method == "tools/list":
@@ -517,7 +517,7 @@ class McpToolMethods:
         return made
 
     def _way(self, ask_person: AskPerson | None) -> AskPerson | None:
-        """No client is asked to open a page that no server shows."""
+        """Elicitation is disabled if no server shows the page."""
         return ask_person if ask_person is not None and self._has_page() else None
 
     async def _list(
@@ -535,7 +535,7 @@ class McpToolMethods:
 def _with_client_wait(
     caller: CapabilityCaller, report: Report | None, *, opened: bool
 ) -> CapabilityCaller:
-    """The visitor as one who waits as long as MCP clients do; a run waits as long as it takes.
+    """The caller with the timeout of MCP clients; a run has none.
 
     ``opened``: the client has opened the page where a person answers.
     """
@@ -546,26 +546,27 @@ def _with_client_wait(
     async def tell(message: str) -> None:
         nonlocal last
         assert report is not None
-        # Each progress of a request is larger than the one before.
+        # Progress values must increase.
         last = round(max(monotonic() - began, last + 0.1), 1)
         await report(last, message)
 
-    told = None if report is None else tell
-    wait = ClientWait(CLIENT_SECONDS, told, (lambda: False) if opened else None)
+    send_progress = None if report is None else tell
+    wait = ClientWait(CLIENT_SECONDS, send_progress, (lambda: False) if opened else None)
     return replace(caller, client_wait=wait)
 
 
 def progress_token(params: Mapping[str, Any] | None) -> str | int | None:
-    """By what the client tells the progress of this request; None: it asked for none."""
+    """The progress token of a request; None: the client requested no progress."""
     meta = (params or {}).get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
     return token if isinstance(token, str | int) else None
 
 
 def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
-    """Room for the largest arguments that any capability takes, and for what is around them.
+    """The size limit of a message: the largest arguments of any capability and the overhead.
 
-    It is the same for everybody, so natives alone count: a tool from outside takes no more.
+    It is the same for every caller, so only native capabilities count: an external tool takes no
+    more.
     """
     largest = (one.annotations.arguments_bytes or 0 for one in vocabulary.capabilities.values())
     most = max(limits.json_bytes, *largest) + _AROUND
@@ -573,7 +574,7 @@ def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
 
 
 def build_server(tools: McpToolMethods, who: Who) -> Server[Any]:
-    """The library's server with these tools; ``who`` is asked for each message about them."""
+    """The library's server with these tools; ``who`` identifies the sender of each message."""
 
     async def answer(ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in METHODS or ctx.request_id is None:
@@ -596,13 +597,13 @@ def build_server(tools: McpToolMethods, who: Who) -> Server[Any]:
     )
     made.add_request_handler("tools/list", ListParams, _never)
     made.add_request_handler("tools/call", CallToolRequestParams, _never)
-    # Nobody is set up to receive the library's telemetry, and it costs every message.
+    # The library's telemetry has no receiver here, and costs every message.
     made.middleware[:] = [answer]
     return made
 
 
 def _asking(ctx: Context) -> AskPerson | None:
-    """How a client is asked to open a page over a connection on which it takes requests."""
+    """Asks a client to open a page, over a connection on which it accepts requests."""
     has = ctx.session.client_capabilities
     modes = None if has is None else has.elicitation
     if ctx.protocol_version != URL_VERSION or modes is None or modes.url is None:
@@ -623,7 +624,7 @@ def _asking(ctx: Context) -> AskPerson | None:
 
 
 def _serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as this version of the protocol writes it; a wrong one is a mistake of ours."""
+    """A tool in the schema of this protocol version; an invalid one is a bug."""
     whole = {"tools": [tool], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
     try:
         made: dict[str, Any] = serialize_server_result("tools/list", version, whole)["tools"][0]
@@ -633,5 +634,5 @@ def _serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _never(ctx: Context, params: Any) -> HandlerResult:
-    """Only says that there are tools; messages about them are answered before they come here."""
+    """Only declares that there are tools; messages about them are answered before."""
     raise AssertionError(f"{ctx.method} was not answered: {type(params).__name__}")

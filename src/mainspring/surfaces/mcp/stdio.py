@@ -1,9 +1,8 @@
-"""The MCP server over stdin and stdout, for a client that starts it as its own child.
+"""The MCP server over stdin and stdout, for a client that starts it as a child process.
 
-While it serves, stdout carries the protocol and nothing else: whatever is written there by
-mistake goes to stderr. It ends when stdin does. Each line is read as strictly as a body over
-HTTP before the library sees it: what is no message is answered with why, and never silently
-dropped.
+While it serves, stdout carries the protocol only: anything else that is written there goes to
+stderr. It ends when stdin does. Each line is validated as strictly as an HTTP body before the
+library sees it: an invalid message gets an error response and is never silently dropped.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ async def serve_stdio(
     *,
     has_page: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Serves until stdin closes; ``visitor`` is asked again for each message.
+    """Serves until stdin closes; ``visitor`` is called again for each message.
 
-    ``has_page`` tells whether a server is up that shows the page where people answer.
+    ``has_page`` returns whether a server is running that shows the page where people answer.
     """
 
     async def who(ctx: Context) -> CapabilityCaller:
@@ -63,7 +62,7 @@ async def serve_stdio(
         lines = _MessageLines(
             anyio.wrap_file(stdin), message_limits(services.limits, services.registry)
         )
-        # The library does no more with its input than to go through its lines.
+        # The library only iterates over the lines of its input.
         read_from = cast("anyio.AsyncFile[str]", lines)
         async with stdio_server(stdin=read_from) as (incoming, outgoing):
             lines.answer_with(outgoing.send)
@@ -71,7 +70,7 @@ async def serve_stdio(
 
 
 class _MessageLines:
-    """The lines of stdin that are messages; every other one is answered here."""
+    """The lines of stdin that are messages; invalid ones are answered here."""
 
     def __init__(self, source: anyio.AsyncFile[bytes], limits: Limits) -> None:
         self._source = source
@@ -80,7 +79,7 @@ class _MessageLines:
         self._ready = anyio.Event()
 
     def answer_with(self, send: Callable[[SessionMessage], Awaitable[Any]]) -> None:
-        """Where answers go; no line is read before this is known."""
+        """The destination of error responses; no line is read before this is set."""
         self._send = send
         self._ready.set()
 
@@ -111,13 +110,13 @@ class _MessageLines:
 
 @contextmanager
 def _own_stdin() -> Iterator[BinaryIO]:
-    """Stdin for the protocol alone: whoever else reads meanwhile finds it at its end."""
+    """Reserves stdin for the protocol: other readers get EOF."""
     private = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     try:
-        # A thread may still wait for a line when this ends, so it is never closed under it.
+        # A thread may still block on a line at this point, so it is never closed.
         yield os.fdopen(private, "rb", closefd=False)
     finally:
         os.dup2(private, 0)

@@ -1,8 +1,8 @@
-"""The REST surface: the house as routes under ``/api/v1``.
+"""The REST interface: routes under ``/api/v1``.
 
-``app`` puts the routes together. ``door`` decides who comes in: everybody needs a token
-unless a route says openly that it is public. ``bodies`` reads what was sent and ``answers``
-writes what goes back; ``paging`` cuts long lists; ``problems`` shows every error as the one
-problem document. ``serve`` listens. Each module of ``routes`` knows one noun and calls the
-rooms below: it holds no rule of its own.
+``app`` assembles the application. ``auth`` authenticates: every route needs a caller unless it is
+marked public. ``request_bodies`` parses requests and ``json_answers`` serializes responses;
+``paging`` paginates lists; ``problems`` maps every error to a problem document. ``serve`` runs the
+server. Each module of ``routes`` covers one resource and calls the packages below: it has no
+business rules.
 """

@@ -1,7 +1,7 @@
-"""Taking in new connections: many at each round of the event loop.
+"""Accepts many new connections per iteration of the event loop.
 
-The fast event loop takes one at each of its rounds. Where many call, a round takes long, and
-whoever is new would stand outside while the others call again and again.
+uvloop accepts one connection per iteration. Under load an iteration takes long, and new clients
+would starve while established connections keep sending.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, Final, Protocol
 from mainspring.contracts.errors import describe_for_log
 
 BACKLOG: Final = 4096
-_AT_ONCE: Final = 64
-# What a machine may run out of comes back when somebody leaves.
+_BATCH: Final = 64
+# Exhausted resources (file descriptors, memory) come back when a connection closes.
 _PAUSE_SECONDS: Final = 0.1
 
 log = logging.getLogger(__name__)
 
 
 class ListeningSocket(Protocol):
-    """A socket, as far as this room minds: it takes in, and opens nothing."""
+    """The methods of a listening socket that are used here."""
 
     def fileno(self) -> int: ...
     def setblocking(self, flag: bool, /) -> None: ...
@@ -32,7 +32,7 @@ class ListeningSocket(Protocol):
 
 
 class SocketAcceptor:
-    """A bound socket that is listened to until it is closed."""
+    """Accepts connections on a bound socket until it is closed."""
 
     def __init__(self, bound: ListeningSocket, protocol: Callable[[], asyncio.Protocol]) -> None:
         self._bound = bound
@@ -41,20 +41,20 @@ class SocketAcceptor:
         self._tasks: set[asyncio.Task[None]] = set()
         bound.setblocking(False)
         bound.listen(BACKLOG)
-        self._open()
+        self._resume()
 
     def close(self) -> None:
-        """Nobody else comes in; who has come in stays."""
+        """Stops accepting; open connections stay."""
         if self._bound.fileno() >= 0:
             self._loop.remove_reader(self._bound.fileno())
             self._bound.close()
 
-    def _open(self) -> None:
+    def _resume(self) -> None:
         if self._bound.fileno() >= 0:
-            self._loop.add_reader(self._bound.fileno(), self._take)
+            self._loop.add_reader(self._bound.fileno(), self._accept)
 
-    def _take(self) -> None:
-        for _ in range(_AT_ONCE):
+    def _accept(self) -> None:
+        for _ in range(_BATCH):
             try:
                 accepted, _address = self._bound.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -62,16 +62,16 @@ class SocketAcceptor:
             except OSError as error:
                 log.warning("No connection can be taken in for now: %s", describe_for_log(error))
                 self._loop.remove_reader(self._bound.fileno())
-                self._loop.call_later(_PAUSE_SECONDS, self._open)
+                self._loop.call_later(_PAUSE_SECONDS, self._resume)
                 return
-            task = self._loop.create_task(self._welcome(accepted))
+            task = self._loop.create_task(self._connect(accepted))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _welcome(self, accepted: Any) -> None:
+    async def _connect(self, accepted: Any) -> None:
         accepted.setblocking(False)
         try:
             await self._loop.connect_accepted_socket(self._protocol, accepted)
         except OSError:
-            # It has left again.
+            # The client has already disconnected.
             accepted.close()

@@ -1,7 +1,7 @@
-"""The application: every route of the REST surface behind one door.
+"""The application: every route of the REST interface behind the auth middleware.
 
-A module of routes only names what it serves. Who may come in, how errors look, which
-headers go along and how it all is described is decided here, once for all of them.
+A module of routes only declares its routes. Authentication, errors, headers and the OpenAPI
+document are handled here for all of them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from mainspring.surfaces.rest.web_pages import pages
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.surfaces.web.files import BUILT, read_page
 
-# Routes are tried in this order, so the one that is called most stands first.
+# Routes are matched in this order, so the most frequent one comes first.
 MODULES: Final = (
     webhooks,
     automations,
@@ -132,11 +132,11 @@ def build_api(
     more: Sequence[APIRouter] = (),
     beside: Mapping[str, ASGIApp] = MappingProxyType({}),
 ) -> FastAPI:
-    """The whole application over an open house.
+    """Builds the application over the open services.
 
-    ``on_close`` is awaited when the last request has been answered. A stream must end by
-    itself when ``app.state.closing`` is set, which happens before that. ``beside`` holds
-    other surfaces by their path.
+    ``on_close`` is awaited after the last request. A stream must end by itself when
+    ``app.state.closing`` is set, which happens before that. ``beside`` holds other interfaces by
+    their path.
     """
     routers = [*(module.routes(services) for module in MODULES), *more]
     app = FastAPI(
@@ -146,7 +146,7 @@ def build_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # Nobody is set up to receive it, and asking whether anybody is costs each request.
+        # Telemetry has no receiver here, and checking for one costs each request.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=_lifespan(routers, on_close),
     )
@@ -173,14 +173,14 @@ def build_api(
     app.add_middleware(MountMiddleware, surfaces=beside)
     app.add_middleware(NotFoundPageMiddleware, page=page)
     app.add_middleware(ErrorBoundaryMiddleware, tally=app.state.requests)
-    told = None if services.telemetry is None else services.telemetry.opened()
-    if told is not None:
-        app.add_middleware(TracingMiddleware, telemetry=told)
+    tracer = None if services.telemetry is None else services.telemetry.opened()
+    if tracer is not None:
+        app.add_middleware(TracingMiddleware, telemetry=tracer)
     return app
 
 
 def _check(made: APIRouter) -> None:
-    """A route that only looks as if it were behind the second lock is a mistake of ours."""
+    """A route that is missing its access check is a bug."""
     for route in made.routes:
         path = getattr(route, "path", "")
         if not path.startswith(PREFIX + "/"):

@@ -1,11 +1,10 @@
-"""The door: who is calling.
+"""Authentication: who is calling.
 
-It stands before the routes, so that what nobody thought of (an unknown path, another
-method, a path spelt in capitals) is behind it too. A token comes in the header
-``Authorization: Bearer`` and nowhere else, because an address ends up in histories and logs.
-A browser shows the cookie of its session instead, and where both come the token decides. One
-look at an index answers who it is, so a revoked token, or somebody who was removed, is
-refused from the next request on.
+It runs before routing, so that unexpected requests (an unknown path, another method, a path in
+capitals) are covered too. A token comes in the header ``Authorization: Bearer`` and nowhere else,
+because URLs end up in histories and logs. A browser sends its session cookie instead, and if both
+are present the token wins. Every request is one index lookup, so a revoked token or a removed
+member is rejected from the next request on.
 """
 
 from __future__ import annotations
@@ -188,7 +187,7 @@ def _split(origin: str) -> tuple[str, str] | None:
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
-    """The whole body, and what a route receives it from again."""
+    """The complete body, and a receive function that replays it."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -210,10 +209,10 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
     return body, again
 
 
-# The one place outside of the routes where a run may show its token.
+# The only path besides the marked routes that accepts the token of a run.
 _MCP: Final = "/mcp"
 _STREAM: Final = "/api/v1/stream"
-# The workspace that a page shows.
+# The header with the workspace that a page shows.
 WORKSPACE_HEADER: Final = "X-Workspace"
 _CALLER: Final = "caller"
 # Where a caller in the same process puts who it is. Nothing that comes over the network can set
@@ -221,32 +220,32 @@ _CALLER: Final = "caller"
 LOCAL_CALLER: Final = "mainspring.local_caller"
 # What the audit log calls a refusal.
 DENIED: Final = "denied"
-# Methods that change nothing.
+# Safe methods.
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(slots=True)
 class AuthenticatedCaller:
-    """Whoever sent this request, by what they showed."""
+    """The authenticated sender of a request."""
 
     visitor: CapabilityCaller
     database: WorkspaceDatabase
-    # Added to the entry that the audit log gets for this request.
+    # Added to the audit entry of this request.
     detail: dict[str, Any] = field(default_factory=dict)
-    # What it was done to, where the path does not say.
+    # The resource, if the path does not name it.
     subject: object = None
-    # Everything is as it was before: then there is nothing to tell.
+    # Nothing was changed: no audit entry is written.
     idle: bool = False
-    # Set for a browser: its session, and what its pages must send along with a change.
+    # Set for a browser: its session, and its CSRF token.
     session_id: UUID | None = None
-    # Set for the CLI under `mainspring login`: its session, which is no browser's.
+    # Set for the CLI under `mainspring login`: its session, which is not a browser's.
     terminal_id: UUID | None = None
     csrf: str | None = None
-    # When the token that was shown ends by itself.
+    # When the token expires.
     ends: datetime | None = None
-    # Whether it should be written down that the token or the session was used.
+    # Whether the last use of the token or the session must be recorded.
     stale: bool = False
-    # Asks once more who shows this; raises when it is nobody any longer.
+    # Authenticates again; raises once the token or session is no longer valid.
     again: Callable[[], Awaitable[AuthenticatedCaller]] | None = None
 
     @property
@@ -263,7 +262,7 @@ class AuthenticatedCaller:
 
 
 async def get_caller(request: Request) -> AuthenticatedCaller:
-    """The caller, for a route that asks for it; nobody comes this far without a token."""
+    """The caller, as a dependency of routes; unauthenticated requests never get here."""
     caller = request.scope.get("state", {}).get(_CALLER)
     if not isinstance(caller, AuthenticatedCaller):
         raise unknown_caller()
@@ -274,7 +273,7 @@ SignedIn = Annotated[AuthenticatedCaller, Depends(get_caller)]
 
 
 async def check_admitted(request: Request) -> None:
-    """The second lock, on each route: public, or a known caller whose role is enough."""
+    """The access check of each route: public, or a caller with a sufficient role."""
     endpoint = request.scope.get("endpoint")
     if is_public(endpoint):
         return
@@ -295,13 +294,13 @@ async def check_admitted(request: Request) -> None:
 
 
 async def check_again(caller: AuthenticatedCaller, permission: Permission) -> AuthenticatedCaller:
-    """For an answer that takes long: whoever began it, if they may still have the rest."""
+    """For long responses: the caller, if they are still allowed to receive the rest."""
     if caller.again is None:
         return caller
     now = await caller.again()
     if now.member_id != caller.member_id:
         raise unknown_caller()
-    # They may have been removed, or have gone to another workspace in another window.
+    # They may have been removed, or have switched the workspace in another window.
     if now.workspace_id != caller.workspace_id:
         raise other_workspace()
     check_role(now, permission)
@@ -309,7 +308,7 @@ async def check_again(caller: AuthenticatedCaller, permission: Permission) -> Au
 
 
 def check_role(caller: AuthenticatedCaller, permission: Permission | None) -> None:
-    """Refuses a caller whose role, or whose token, is not made for this route."""
+    """Rejects a caller whose role or token is not sufficient for this route."""
     if permission is None:
         raise InternalError("A route says nothing about who may use it.")
     if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
@@ -332,7 +331,7 @@ async def _tell_refusal(
 
 
 def _entry(caller: AuthenticatedCaller, request: Request) -> AuditRecord:
-    """What the audit log is told of a request that changed something."""
+    """Writes the audit entry of a request that changed something."""
     route = request.scope.get("route")
     subject = "/".join(str(value) for value in request.path_params.values()) or caller.subject
     return build_audit_record(
@@ -367,7 +366,7 @@ def _elsewhere() -> PermissionDenied:
 async def reader_of(
     database: Database, browsers: BrowserSessionPolicy, headers: Headers
 ) -> AuthenticatedCaller:
-    """Who asks to read on a route that is public: by a token, or by a browser's session."""
+    """Authenticates a read on a public route: by a token, or by a browser's session."""
     plain = None if "authorization" in headers else browsers.shown(headers)
     return await (caller_of(database, headers) if plain is None else person_of(database, plain))
 
@@ -382,11 +381,11 @@ async def caller_of(
     terminals: bool = False,
     holders: TokenHolderLookup | None = None,
 ) -> AuthenticatedCaller:
-    """Who shows the token in these headers; that of a run or a client only where one is taken.
+    """Authenticates the bearer token; that of a run or a client only where it is accepted.
 
     The permission ``approve`` of a token counts only with ``approves``, and the session of a
-    terminal is taken only with ``terminals``; MCP says neither.
-    With ``holders``, tokens that come at the same time are looked up together.
+    terminal is accepted only with ``terminals``; MCP sets neither. With ``holders``, concurrent
+    token lookups are batched.
     """
     plain = _bearer(headers.getlist("authorization"))
     if plain is None:
@@ -420,7 +419,7 @@ async def caller_of(
 
 
 async def person_of(database: Database, plain: str) -> AuthenticatedCaller:
-    """Who is signed in with what a browser shows."""
+    """Authenticates the session cookie of a browser."""
     found = await find_session(database, plain)
     if found is None:
         raise unknown_caller()
@@ -437,7 +436,7 @@ async def person_of(database: Database, plain: str) -> AuthenticatedCaller:
 
 
 async def _terminal_behind(database: Database, plain: str, *, taken: bool) -> AuthenticatedCaller:
-    """A program of somebody who has signed in at a terminal, until the call is confirmed."""
+    """The session of `mainspring login`: a program, until the person confirms the call."""
     found = await find_session(database, plain, kind="terminal") if taken else None
     if found is None:
         raise unknown_caller()
@@ -469,7 +468,7 @@ async def _run_behind(database: Database, plain: str, *, runs: bool) -> Authenti
 
 
 class AuthMiddleware:
-    """Lets a request through to a public route, or with a caller; refuses all others."""
+    """Passes a request on if its route is public or it has a caller; rejects all others."""
 
     def __init__(
         self,
@@ -504,13 +503,13 @@ class AuthMiddleware:
                 await self._write_down(scope)
 
     async def _write_down(self, scope: Scope) -> None:
-        """That a token or a session is in use, once its answer is out: nobody waits for it."""
+        """Records the use of a token or session after the response, so that it adds no latency."""
         caller = scope.get("state", {}).get(_CALLER)
         if isinstance(caller, AuthenticatedCaller):
             await note_use(self._database, caller)
 
     async def _confirmed(self, scope: Scope, receive: Receive) -> Receive:
-        """A call under `mainspring login` is a person's if they were asked about just this call."""
+        """A call under `mainspring login` is a person's if they confirmed exactly this call."""
         caller = scope.get("state", {}).get(_CALLER)
         if not isinstance(caller, AuthenticatedCaller) or caller.terminal_id is None:
             return receive
@@ -531,7 +530,7 @@ class AuthMiddleware:
             caller = await self._caller(scope)
             scope.setdefault("state", {})[_CALLER] = caller
             enter_workspace(caller.workspace_id)
-        # No name that is kept here holds this character, and the database refuses it.
+        # No stored name contains this character, and the database rejects it.
         if "\x00" in scope["path"]:
             raise NotFound("There is nothing at this address.", code="no_route")
         if b"%00" in scope["query_string"]:
@@ -571,17 +570,17 @@ class AuthMiddleware:
 
 
 def _check_shown_workspace(scope: Scope, headers: Headers, caller: AuthenticatedCaller) -> None:
-    """Refuses a page that shows another workspace: all windows of a browser share one session."""
+    """Rejects a page that shows another workspace: all windows of a browser share one session."""
     shown = headers.getlist(WORKSPACE_HEADER)
     if scope["path"] == _STREAM:
-        # A browser opens a stream without any header of ours.
+        # A browser opens an event stream without custom headers.
         shown += QueryParams(scope["query_string"]).getlist("workspace")
     if any(one != str(caller.workspace_id) for one in shown):
         raise other_workspace()
 
 
 async def note_use(database: Database, caller: AuthenticatedCaller) -> None:
-    """Writes down that a token or a session is in use, where that was not done just now."""
+    """Records the use of a token or session, unless it was recorded recently."""
     if not caller.stale:
         return
     with contextlib.suppress(Problem):
@@ -611,7 +610,7 @@ def _among(routes: Iterable[tuple[frozenset[str], re.Pattern[str]]], scope: Scop
 
 
 def _bearer(shown: list[str]) -> str | None:
-    """The token of the one header there is; anything else is nobody's."""
+    """The token of the only Authorization header; anything else matches nothing."""
     if len(shown) != 1:
         return None
     scheme, _, token = shown[0].partition(" ")

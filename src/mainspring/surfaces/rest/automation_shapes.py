@@ -1,4 +1,4 @@
-"""The shapes of answers about automations, for the published description."""
+"""The response models of automations."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class AutomationDetail(AutomationSummary):
 
 
 def describe_secret_uses(document: Mapping[str, Any], limits: Limits) -> list[dict[str, str]]:
-    """The secrets of a definition by name, as its reader is told of them."""
+    """The secrets of a definition by name, as far as its reader may see them."""
     uses = {
         (one.secret, one.action, one.part, one.site) for one in find_secret_uses(document, limits)
     }
@@ -174,7 +174,7 @@ def describe_secret_uses(document: Mapping[str, Any], limits: Limits) -> list[di
 
 
 def grants_used(grants: Sequence[Mapping[str, Any]], use: Mapping[str, Any]) -> dict[str, Any]:
-    """Each grant with what was made of it; of several for one capability each has the same."""
+    """Each grant with its usage; several grants of one capability share it."""
     items = []
     for grant in grants:
         used = use["used"].get(grant["capability"])

@@ -1,8 +1,8 @@
-"""Capabilities as routes: one line of a table each, no rules of their own.
+"""Capabilities as routes: one line of a table each.
 
-A route that is a face of a capability gathers the arguments (from its path, its query or
-its body), hands them to the gate as the caller, and answers with the result. Who may call,
-what is valid and what is recorded is decided at the gate, as it is for every other caller.
+A capability route collects the arguments (from its path, its query or its body), calls the gate as
+the caller, and returns the result. Authorization, validation and auditing happen in the gate, as
+for every other interface.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from mainspring.surfaces.rest.request_bodies import (
 from mainspring.surfaces.rest.route_access import face_of, knows_query
 from mainspring.surfaces.services import ApplicationServices
 
-# How a call of a capability may end, whichever it is: its time may be over, and so may the time
-# or the patience of somebody outside whom it has to ask.
+# The errors of any capability call: its own timeout, and timeouts and rate limits of external
+# systems.
 CALLED: Final = (403, 404, 409, 410, 429, 502, 504)
 _QUERIED: Final = frozenset({"GET", "DELETE"})
 
@@ -45,18 +45,18 @@ class CapabilityRoute:
     capability: str
     summary: str
     status_code: int = 200
-    # Arguments that the path holds, where its name for one is another: path name to argument.
+    # Path parameters whose name differs from the argument: path name to argument.
     named: Mapping[str, str] | None = None
-    # Fixed arguments, for a route that is one way to call it.
+    # Fixed arguments of this route.
     fixed: Mapping[str, Any] | None = None
-    # Another operation id than the capability's own, where two routes call one capability.
+    # The operation id, if two routes call one capability.
     name: str | None = None
 
 
 def add_faces(
     made: APIRouter, services: ApplicationServices, faces: Iterable[CapabilityRoute]
 ) -> None:
-    """Adds each face as a route."""
+    """Adds a route for each entry."""
     for face in faces:
         capability = services.registry.capabilities[face.capability]
         queried = face.method in _QUERIED
@@ -88,7 +88,7 @@ def _endpoint(
     *,
     queried: bool,
 ) -> Callable[..., Awaitable[JsonAnswer]]:
-    # Where nothing must be said, saying nothing is enough.
+    # The body is optional if no argument is required.
     read = read_json_body if _required(capability, query) else read_arguments
 
     async def call(request: Request, caller: SignedIn) -> JsonAnswer:
@@ -127,7 +127,7 @@ def _from_query(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(schema: Mapping[str, Any], values: list[str]) -> Any:
-    """A query value as its schema means it; what does not fit stays text for the gate to judge."""
+    """Converts a query value to the type of its schema; the gate validates other text."""
     kind = schema.get("type")
     if kind == "array":
         return [_read(schema.get("items", {}), [value]) for value in values]
@@ -140,7 +140,7 @@ def _read(schema: Mapping[str, Any], values: list[str]) -> Any:
 
 
 def _open_arguments_schema(face: CapabilityRoute, capability: Capability) -> dict[str, Any]:
-    """The arguments that neither the path nor the route itself gives."""
+    """The arguments that neither the path nor the route provides."""
     given = {*(face.named or {}).values(), *(face.fixed or {}), *_path_names(face)}
     properties: Mapping[str, Any] = capability.input_schema.get("properties", {})
     return {name: schema for name, schema in properties.items() if name not in given}
@@ -177,7 +177,7 @@ def _described(
             for name, schema in request.items()
         ]
         return {"parameters": parameters}
-    # Generators of clients make one class of a body, with the fields that it has at its top.
+    # Client generators create one class per body, with its top-level fields.
     whole, _ = flatten_schema(_plain(capability.input_schema))
     fields = {name: schema for name, schema in whole["properties"].items() if name in request}
     schema = {**whole, "properties": fields, "required": required}

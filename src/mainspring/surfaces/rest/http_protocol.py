@@ -1,7 +1,7 @@
-"""The wire: bytes of a connection become requests, within bounds.
+"""The HTTP protocol of a connection, with limits.
 
-The parser itself waits for headers of any size, for ever; here both have an end. A call of a flood
-is refused here, before there is a request: that is what most calls of a flood cost.
+The parser itself waits for headers of any size, without a timeout; here both are limited. Throttled
+webhook requests are rejected here, before a request object exists, which keeps floods cheap.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from mainspring.surfaces.rest.request_bodies import as_json
 
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
-# A new connection may be silent for so long, and headers that have begun may take as long again.
+# The timeout of a new idle connection, and of incomplete headers.
 HEADER_SECONDS: Final = 9.0
-# What still comes after an answer, until the next request begins, ends within this time.
+# The timeout of data that arrives after a response, until the next request begins.
 REST_SECONDS: Final = 20.0
-# Calls of one breath that are refused at once; the others wait until somebody else had a turn.
-_AT_ONCE: Final = 8
+# How many pipelined requests are rejected directly; the others yield to other connections.
+_BATCH: Final = 8
 
 # uri-host [":" port] of RFC 9110, in ASCII; no real host has sub-delims or escapes in its name.
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]*)(?::[0-9]*)?")
@@ -40,7 +40,7 @@ _UNREADABLE: Final = _refusal(
 _TOO_LARGE: Final = _refusal(
     TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers"), 431
 )
-_WITHOUT_HOST: Final = _refusal(
+_INVALID_HOST: Final = _refusal(
     Invalid(
         "The request does not have exactly one valid Host header.",
         code="host_header",
@@ -51,7 +51,7 @@ _WITHOUT_HOST: Final = _refusal(
 
 
 class _DiscardedRequest:
-    """A request that was answered before it was read: what is still to come is passed over."""
+    """A request that was answered before it was read: its remaining data is discarded."""
 
     response_complete = True
     message_event = asyncio.Event()
@@ -64,14 +64,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection."""
 
     _timer: asyncio.TimerHandle | None = None
-    _heading = False
-    _fresh = False
-    _waiting = 0
-    # What is answered to a request that does not become one.
-    _wrong = _UNREADABLE
+    _in_headers = False
+    _began = False
+    _pending_bytes = 0
+    # The response to an invalid request.
+    _error_response = _UNREADABLE
     _refusals = 0
-    _heard = False
-    _silent = 0
+    _progressed = False
+    _silent_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -82,73 +82,73 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._fresh = self._heard = False
+        self._began = self._progressed = False
         self._refusals = 0
         super().data_received(data)
-        self._mind_the_rest()
-        if not self._heading:
-            self._mind_what_says_nothing(data)
-        elif not self._fresh and self._wrong is _UNREADABLE:
-            self._waiting += len(data)
-            if self._waiting > HEADER_BYTES:
-                self._wrong = _TOO_LARGE
+        self._limit_trailing_data()
+        if not self._in_headers:
+            self._limit_silent_data(data)
+        elif not self._began and self._error_response is _UNREADABLE:
+            self._pending_bytes += len(data)
+            if self._pending_bytes > HEADER_BYTES:
+                self._error_response = _TOO_LARGE
                 self.send_400_response("")
 
-    def _mind_what_says_nothing(self, data: bytes) -> None:
-        """A line between the pieces of a body is kept by the parser until it ends."""
-        self._silent = 0 if self._heard else self._silent + len(data)
-        if self._silent > HEADER_BYTES:
+    def _limit_silent_data(self, data: bytes) -> None:
+        """Limits data without progress: the parser buffers a chunk-size line until it ends."""
+        self._silent_bytes = 0 if self._progressed else self._silent_bytes + len(data)
+        if self._silent_bytes > HEADER_BYTES:
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        self._heading = self._fresh = self._heard = True
-        self._waiting = 0
+        self._in_headers = self._began = self._progressed = True
+        self._pending_bytes = 0
         self._start_timer(HEADER_SECONDS)
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._heading:
+        if self._in_headers:
             super().on_header(name, value)
             return
-        # What comes after a body in pieces is of no use to anybody here.
-        self._waiting += len(name) + len(value)
-        if self._waiting > HEADER_BYTES:
+        # Trailers of a chunked body are ignored.
+        self._pending_bytes += len(name) + len(value)
+        if self._pending_bytes > HEADER_BYTES:
             self.transport.close()
 
     def on_headers_complete(self) -> None:
-        self._heading = False
-        self._heard = True
+        self._in_headers = False
+        self._progressed = True
         self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > HEADER_BYTES or len(self.headers) > HEADERS:
-            self._wrong = _TOO_LARGE
+            self._error_response = _TOO_LARGE
             raise _RefusedHeaders  # the parser turns it into a refusal
         if not self._has_host():
-            self._wrong = _WITHOUT_HOST
+            self._error_response = _INVALID_HOST
             raise _RefusedHeaders
         if not self._refused():
-            # One that was refused in the same breath has set the time for an idle connection.
+            # A pipelined request that was rejected has set the keep-alive timer.
             self._unset_keepalive_if_required()
             super().on_headers_complete()
 
     def _has_host(self) -> bool:
-        """Whether the host is named as RFC 9112 has it: once, and before HTTP/1.1 at most once."""
+        """Whether the Host header is valid (RFC 9112): exactly one, or at most one in HTTP/1.0."""
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts:
             return bool(self.parser.get_http_version() == "1.0")
-        # The parser keeps the optional white space after a value.
+        # The parser keeps the optional whitespace after a value.
         return len(hosts) == 1 and _HOST.fullmatch(hosts[0].rstrip(b" \t")) is not None
 
     def on_body(self, body: bytes) -> None:
-        self._heard = True
+        self._progressed = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._heard = True
+        self._progressed = True
         super().on_message_complete()
 
     def _refused(self) -> bool:
-        """Answers a call of a flood here and now, without a task or a request of its own."""
+        """Rejects a throttled request directly, without a task or a request object."""
         if not isinstance(self.app, WebhookThrottleMiddleware) or not self._is_plain():
             return False
         call = {"method": "POST", "path": self.url.decode("latin-1"), "headers": self.headers}
@@ -164,10 +164,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return True
 
     def _is_plain(self) -> bool:
-        """A call that leaves nothing to decide: nobody is before it, and the connection stays."""
+        """A request without special cases: no pipelining predecessor, and keep-alive."""
         return (
             self.url.endswith(b"/fire")
-            and self._refusals < _AT_ONCE
+            and self._refusals < _BATCH
             and self.parser.get_method() == b"POST"
             and getattr(self.cycle, "response_complete", True)
             and self.parser.get_http_version() == "1.1"
@@ -175,18 +175,18 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             and not self.parser.should_upgrade()
             and not self.expect_100_continue
             and not any(name == b"transfer-encoding" for name, _ in self.headers)
-            # Whoever does not read what they are told is not told more.
+            # A client that does not read its responses gets no more of them.
             and not self.flow.write_paused
         )
 
-    def _mind_the_rest(self) -> None:
-        """A client that was answered and goes on sending may pause as long as an idle one.
+    def _limit_trailing_data(self) -> None:
+        """Limits how long a client may keep sending after its response.
 
-        It may be the rest of a body that was refused, or a line break between two requests. All
-        of it together has a time limit too, which more data does not extend.
+        It may be the rest of a rejected body, or a line break between two requests. A pause has the
+        keep-alive timeout; the total has a limit too, which more data does not extend.
         """
         answered = getattr(self.cycle, "response_complete", False)
-        if not answered or self._heading:
+        if not answered or self._in_headers:
             return
         if not self.timeout_keep_alive_task:
             self.timeout_keep_alive_task = self.loop.call_later(
@@ -205,9 +205,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot even be parsed is answered here, in the form of all other problems."""
+        """Answers unparsable requests with a problem document."""
         del msg
-        status, content = self._wrong
+        status, content = self._error_response
         self.transport.write(
             b"%bContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
             % (STATUS_LINE[status], MEDIA_TYPE.encode(), len(content), content)
@@ -216,4 +216,4 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
 
 class _RefusedHeaders(Exception):
-    """Raised through the parser, which then refuses the request."""
+    """Raised through the parser, which then rejects the request."""

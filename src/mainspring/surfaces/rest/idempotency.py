@@ -1,4 +1,4 @@
-"""The header ``Idempotency-Key``, read the same way by every route that takes one."""
+"""The header ``Idempotency-Key``, parsed the same way by every route that accepts one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EVENT_KEY_HEADER: Final[dict[str, Any]] = {
     "description": "A second call with the same key, within 24 hours, tells nothing new. The "
     "member idempotency_key of the body does the same.",
 }
-# The header of an answer that repeats an earlier one.
+# The response header that marks a replayed response.
 REPLAY: Final = "Idempotent-Replay"
 
 
 def key_of(request: Request, inside: str | None) -> str | None:
-    """The key of a request whose body says this one; header and body may not disagree."""
+    """The key of a request; header and body must not differ."""
     return one_key(request.headers.getlist("idempotency-key"), inside)

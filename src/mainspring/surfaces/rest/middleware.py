@@ -1,7 +1,7 @@
-"""The middleware around every request: request ids, protective headers, errors, metrics, mounts.
+"""The middleware around every request: request ids, security headers, errors, metrics, mounts.
 
-It is plain ASGI, so that a stream passes through it piece by piece. The error boundary is the
-outermost layer of the application; only the throttle of webhooks comes before it.
+It is plain ASGI, so that streams pass through unbuffered. The error boundary is the outermost layer
+of the application; only the webhook throttle comes before it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.web.files import WebPage
 
 
-# Metrics: how many requests this process has answered, by route and status, and how long they took.
+# Metrics: the number of responses of this process, by route and status, and their latency.
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _BOUNDS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0)
@@ -38,11 +38,11 @@ NO_ROUTE: Final = "none"
 
 
 class RequestMetrics:
-    """Counts since this process began."""
+    """Counts since this process started."""
 
     def __init__(self) -> None:
         self._answered: Counter[tuple[str, str, int]] = Counter()
-        # By route: how many were within each bound, all of them, and their seconds.
+        # By route: the count in each bucket, the total, and the sum in seconds.
         self._within: dict[str, list[float]] = {}
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -79,13 +79,13 @@ class RequestMetrics:
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that a request came to."""
+    """The template of the matched route."""
     return str(getattr(scope.get("route"), "path", NO_ROUTE))
 
 
-# An id of another's that is taken over.
+# The format of an accepted client request id.
 _SANE: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9.-]{7,127}")
-# A route that knows better (a file that may be kept) sets its own and is left alone.
+# A route with its own value (a cacheable file) overrides these.
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -95,7 +95,7 @@ HEADERS: Final = {
 
 
 class ErrorBoundaryMiddleware:
-    """Outermost: whatever happens inside, the caller gets a whole answer."""
+    """Outermost: whatever happens inside, the caller gets a complete response."""
 
     def __init__(self, app: ASGIApp, tally: RequestMetrics | None = None) -> None:
         self._app = app
@@ -123,7 +123,7 @@ class ErrorBoundaryMiddleware:
         except Exception as error:
             problem = unexpected_problem(error, scope)
             if status:
-                raise  # half an answer is out; a broken connection says so
+                raise  # the response has begun; a broken connection signals the error
             await send_problem(problem, scope, receive, send_with_headers)
         finally:
             HERE.reset(before)
@@ -136,9 +136,9 @@ def id_of(scope: Scope) -> str:
 
 
 def _read_request_id(scope: Scope) -> str | None:
-    """The id that whoever sent this gave it, so that two logs can be laid beside each other.
+    """The request id of the sender, so that two logs can be correlated.
 
-    It goes into our log and back to them, so only what can do no harm there is taken.
+    It goes into our log and back to the sender, so only harmless characters are accepted.
     """
     found = [value for name, value in scope["headers"] if name == b"x-request-id"]
     if len(found) != 1 or _SANE.fullmatch(found[0]) is None:
@@ -153,11 +153,11 @@ def _add_headers(message: dict[str, Any] | Message, made: str) -> None:
     headers["X-Request-Id"] = made
 
 
-# The throttle: a route says for how long no other call of its caller could be accepted, a few
-# hundredths of a second at most, and a call that comes within that time is refused at once. Most
-# calls of a flood do not even become a request: the HTTP protocol asks ``refusal`` first.
+# The throttle: a route reports for how long no other request of its caller could be accepted, a few
+# hundredths of a second at most, and a request within that time is rejected at once. Most requests
+# of a flood do not even become a request object: the HTTP protocol calls ``refusal`` first.
 
-# Where a route finds whom to tell that whoever called is to come again later.
+# The scope key under which a route finds the throttle.
 _CLOSE: Final = "close"
 _LONGEST: Final = 0.05
 _MOST: Final = 1_000
@@ -174,7 +174,7 @@ Refusal = tuple[list[tuple[bytes, bytes]], bytes]
 
 
 class WebhookThrottleMiddleware:
-    """Remembers for a moment who was refused."""
+    """Caches throttled callers for a short time."""
 
     def __init__(
         self, app: ASGIApp, tally: RequestMetrics, *, clock: Callable[[], float] = time.monotonic
@@ -182,7 +182,7 @@ class WebhookThrottleMiddleware:
         self._app = app
         self._tally = tally
         self._clock = clock
-        # Until when somebody is refused, and the route that said so.
+        # Until when a caller is rejected, and the route that throttled it.
         self._closed: dict[Caller, tuple[float, Any]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -200,7 +200,7 @@ class WebhookThrottleMiddleware:
         await send({"type": "http.response.body", "body": body})
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Headers and body for a call that comes too soon; it is counted as answered."""
+        """Headers and body for a throttled request; it is counted in the metrics."""
         caller = _caller(scope) if self._closed else None
         return None if caller is None else self._refusal(caller, scope)
 
@@ -221,27 +221,27 @@ class WebhookThrottleMiddleware:
 
     def _close(self, caller: Caller, route: Any, seconds: float) -> None:
         if len(self._closed) >= _MOST:
-            # Whoever floods is back in it with the next refusal.
+            # A flooding caller is added again with the next rejection.
             self._closed.clear()
         self._closed[caller] = (self._clock() + min(seconds, _LONGEST), route)
 
 
 def close(scope: Scope, seconds: float) -> None:
-    """Says of a call that the next one of its kind could not be let in for so many seconds."""
-    told = scope["state"].get(_CLOSE) if seconds > 0 else None
-    if told is not None:
-        told(scope.get("route"), seconds)
+    """Throttles the caller of a request for this many seconds."""
+    throttle = scope["state"].get(_CLOSE) if seconds > 0 else None
+    if throttle is not None:
+        throttle(scope.get("route"), seconds)
 
 
 def _caller(scope: Scope) -> Caller | None:
-    """The one token that is shown at the address of a webhook."""
+    """The bearer token of a webhook request, if there is exactly one."""
     if scope["method"] != "POST" or not scope["path"].endswith(_CALLED):
         return None
     shown = [value for name, value in scope["headers"] if name == b"authorization"]
     return (scope["path"], shown[0]) if len(shown) == 1 else None
 
 
-# Other surfaces in the same process, each at one path, inside the same shell.
+# Other interfaces in the same process, each at one path, inside the same middleware.
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class SurfaceRoute:
 
 
 class MountMiddleware:
-    """Hands a request to the surface at its path, and all others on."""
+    """Dispatches a request to the interface at its path, and all others to the application."""
 
     def __init__(self, app: ASGIApp, *, surfaces: Mapping[str, ASGIApp]) -> None:
         self._app = app
@@ -261,20 +261,20 @@ class MountMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         there = self._surfaces.get(scope["path"]) if scope["type"] == "http" else None
         if there is not None:
-            # Requests are counted and traced by the route that they came to.
+            # Requests are counted and traced by their route.
             scope["route"] = SurfaceRoute(scope["path"])
         await (there or self._app)(scope, receive, send)
 
 
-# Somebody with a browser at an address that is none: they get the page, which says so.
+# A browser at an unknown path gets the page, which shows a not-found screen.
 
-# Where programs ask, whatever they say that they would like to read.
+# API paths, whatever the Accept header says.
 _PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/")
 _NOTHING_HERE: Final = frozenset({401, 404})
 
 
 class NotFoundPageMiddleware:
-    """Answers with the page where the answer would be that there is nothing."""
+    """Serves the page instead of a 404 to browsers."""
 
     def __init__(self, app: ASGIApp, page: WebPage) -> None:
         self._app = app
@@ -301,5 +301,5 @@ class NotFoundPageMiddleware:
 def _is_page_request(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] != "GET":
         return False
-    asked = Headers(scope=scope).get("accept", "")
-    return "text/html" in asked and not scope["path"].startswith(_PROGRAMS)
+    accept = Headers(scope=scope).get("accept", "")
+    return "text/html" in accept and not scope["path"].startswith(_PROGRAMS)

@@ -63,7 +63,7 @@ from mainspring.workspace.oauth.token_exchange import (
 )
 from mainspring.workspace.people.sign_in import build_address_key
 
-# What clients send to the authorisation server: queries and forms, each name once.
+# Parsing of client requests: queries and forms, each name once.
 
 _MOST_FIELDS: Final = 50
 _LONGEST: Final = 4_096
@@ -72,7 +72,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class OAuthForm:
-    """The fields of a form; one that is empty is not there."""
+    """The fields of a form; empty ones are omitted."""
 
     fields: Mapping[str, str]
 
@@ -88,7 +88,7 @@ class OAuthForm:
 
 @dataclass(frozen=True, slots=True)
 class ClientAuthentication:
-    """Who a client says it is, and how it shows that."""
+    """The client's credentials, and how they were sent."""
 
     client_id: str | None
     method: str
@@ -96,7 +96,7 @@ class ClientAuthentication:
 
 
 def read_query(request: Request) -> tuple[dict[str, str], bool]:
-    """The parameters of a query, without those in doubt; and whether there were any."""
+    """The parameters of a query, without ambiguous ones; and whether there were any of those."""
     pairs = request.query_params.multi_items()
     often = Counter(name for name, _ in pairs)
     good = {
@@ -108,9 +108,9 @@ def read_query(request: Request) -> tuple[dict[str, str], bool]:
 
 
 async def read_form(request: Request, most: int) -> OAuthForm:
-    """The body of a request as a form; a name that comes twice is a mistake or a trick."""
-    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if said != _FORM or "content-encoding" in request.headers:
+    """The body of a request as a form; duplicate names are rejected."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != _FORM or "content-encoding" in request.headers:
         raise OAuthError("invalid_request", f"The body is a form, said by 'Content-Type: {_FORM}'.")
     raw = await read_bytes(request, most)
     try:
@@ -129,7 +129,7 @@ async def read_form(request: Request, most: int) -> OAuthForm:
 
 
 def showing(request: Request, form: OAuthForm) -> ClientAuthentication:
-    """Who sends a form, said in one way and no more (RFC 6749, 2.3)."""
+    """The client authentication of a form, by exactly one method (RFC 6749, 2.3)."""
     headers = request.headers.getlist("authorization")
     secret = form.get("client_secret")
     if not headers:
@@ -153,12 +153,12 @@ def _basic(header: str) -> tuple[str | None, str | None]:
     return unquote_plus(name), unquote_plus(secret)
 
 
-# From one address: twenty registrations at once, and then one in a minute.
+# Per address: a burst of twenty registrations, and then one a minute.
 REGISTRATIONS: Final = LeakyBucket(20, 1 / 60)
-# A person is sent here again and again only by mistake.
+# The rate limit of authorization requests; people are only redirected this often by mistake.
 REQUESTS: Final = LeakyBucket(120, 1)
 REGISTRATION_BYTES: Final = 16_384
-# Of all of them together the audit log is told so many; strangers cannot fill it.
+# The audit log records this many registrations in total, so that strangers cannot fill it.
 TOLD_REGISTRATIONS: Final = LeakyBucket(100, 1 / 60)
 CONSENT_PATH: Final = "/oauth/consent"
 _ASK_MAKER: Final = "Begin again in the program that you want to connect, or ask those who make it."
@@ -169,7 +169,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def oauth(services: ApplicationServices) -> APIRouter:
-    """Public routes, none of which knows who is signed in."""
+    """Public routes, without a session."""
     made = APIRouter(dependencies=[Depends(check_admitted)], include_in_schema=False)
     _add_metadata(made, services)
     _add_registering(made, services)
@@ -213,7 +213,7 @@ def _add_metadata(made: APIRouter, services: ApplicationServices) -> None:
             }
         )
 
-    # Some clients look where the path of the resource is repeated, some where it is not.
+    # Some clients append the path of the resource, some do not.
     for path in (ISSUER_PATH, ISSUER_PATH + _MCP):
         made.get(path)(read_issuer)
     for path in (RESOURCE_PATH, RESOURCE_PATH + _MCP):
@@ -262,7 +262,7 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
             asked = replace(asked, role=limit_to_registration(asked.role, client.most))
             await _count(services, request, "authorize", REQUESTS)
         except OAuthError as refusal:
-            # A client that nobody has agreed to could be made to send people anywhere.
+            # An unapproved client could make this an open redirect.
             if not await is_trusted(services.database, client.id):
                 return _error_page(refusal.description, _ASK_MAKER, refusal.status)
             more = {"state": given.get("state"), "iss": issuer}
@@ -314,7 +314,7 @@ async def _exchange_grant(
 async def _from_client(
     services: ApplicationServices, request: Request
 ) -> tuple[OAuthForm, RegisteredClient]:
-    """What a client sent, once it is known to be the one that it says."""
+    """The form of an authenticated client."""
     form = await read_form(request, _FORM_BYTES)
     shown = showing(request, form)
     client = await find_client(services.database, shown.client_id)
@@ -334,7 +334,7 @@ async def _count(
 async def _oauth_error_response(
     answer: Callable[[], Awaitable[Response]], error: str = "invalid_request"
 ) -> Response:
-    """The answer, or what went wrong in the form that clients read (RFC 6749, 5.2)."""
+    """The response, or the error in the format of RFC 6749, 5.2."""
     try:
         return await answer()
     except OAuthError as refusal:
@@ -348,5 +348,5 @@ async def _oauth_error_response(
 
 
 def _error_page(detail: str, suggestion: str, status: int = 400) -> Response:
-    """For the person: whoever is not known, or would be sent astray, is sent nowhere."""
+    """An error page: a person is not redirected to an unknown client or address."""
     return page("This client cannot connect", detail, suggestion, status)

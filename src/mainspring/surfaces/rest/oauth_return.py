@@ -1,8 +1,8 @@
-"""Coming back from signing in elsewhere.
+"""The OAuth callback of external providers.
 
-Whoever comes back is sent by another site, and then a browser does not show who is signed in
-here. So the first answer is a page of ours that leads to the same address once more: now it is
-we who ask, and the browser shows its session.
+The provider's redirect is a cross-site request, so the browser does not send the session cookie
+(SameSite). So the first response is a page that reloads the same URL: that request is same-site,
+and the browser sends its session.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HEADERS: Final = {
 
 
 def read_callback_params(request: Request, *names: str) -> dict[str, str | None]:
-    """What the other side sent along; of what comes twice, nothing is believed."""
+    """The parameters of the callback; duplicates are ignored."""
     found: dict[str, str | None] = {}
     for name in names:
         values = request.query_params.getlist(name)
@@ -39,7 +39,7 @@ def read_callback_params(request: Request, *names: str) -> dict[str, str | None]
 
 
 def once_more(request: Request) -> Response:
-    """A page that leads to this very address, asked by us."""
+    """A page that reloads the same URL from this site."""
     query = urlencode([*request.query_params.multi_items(), (AGAIN, "1")])
     link = html.escape(f"?{query}", quote=True)
     return HTMLResponse(
@@ -60,7 +60,7 @@ def page(
     *,
     link: tuple[str, str] | None = None,
 ) -> Response:
-    """What came of it, for somebody who looks at a browser."""
+    """The result page."""
     lines = "".join(f"<p>{html.escape(line)}</p>" for line in (detail, suggestion) if line)
     if link is not None:
         address, words = (html.escape(part, quote=True) for part in link)
@@ -72,12 +72,12 @@ def page(
 
 
 def problem_page(problem: Problem, link: tuple[str, str] | None = None) -> Response:
-    """What went wrong, and what to do."""
+    """The error page with its remedy."""
     return page(problem.title, problem.detail, problem.suggestion, problem.status, link=link)
 
 
 def not_signed_in() -> Unauthenticated:
-    """Nobody is known in this browser."""
+    """No session in this browser."""
     return Unauthenticated(
         "This browser is not signed in to Mainspring.",
         code="unknown_session",

@@ -1,7 +1,7 @@
-"""The published description: OpenAPI 3.1, made from the routes.
+"""The OpenAPI 3.1 document, generated from the routes.
 
-What every route has in common is added here instead of being repeated beside each: that a
-token is needed, and the problems that come from the door and from reading a request.
+What all routes have in common is added here instead of being repeated for each: the security
+scheme, and the problems of authentication and request parsing.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Each operation of a description with its path and method."""
+    """Each operation of a document with its path and method."""
     for path, item in document["paths"].items():
         for method in _METHODS:
             if method in item:
@@ -123,17 +123,17 @@ def _endpoints(app: FastAPI) -> dict[tuple[str, str], Callable[..., Any] | None]
 
 
 def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, method: str) -> None:
-    """What holds for a route because of what it is."""
+    """The responses that follow from the properties of a route."""
     is_open = is_public(endpoint)
-    # The head of a request has its bounds, whichever address it is for.
+    # The size of headers is limited for every path.
     statuses = {422, 431, 500} if not is_open else {431, 500}
     if method != "get" or not is_open:
-        # Also what only reads may keep a record of the call.
+        # Reads may also write an audit record.
         statuses.add(507)
     places = {entry["in"] for entry in operation.get("parameters", ())}
     if not is_open:
         operation["security"] = [{"bearer": []}]
-        # Whatever a route asks for, a token may be one that works elsewhere alone.
+        # Whatever a route requires, a token may belong to another audience.
         statuses |= {401, 403}
     permission = describe_route_permission(endpoint)
     operation["x-permission"] = permission or ("open" if is_open else "known")
@@ -149,7 +149,7 @@ def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None, me
 
 
 def _open_objects(operation: dict[str, Any]) -> None:
-    """Says of each object without properties that it may have any."""
+    """Marks each object without properties as open."""
     answers = operation["responses"].values()
     bodies = (operation.get("requestBody", {}), *answers)
     places: list[dict[str, Any]] = list(operation.get("parameters", ()))
@@ -160,7 +160,7 @@ def _open_objects(operation: dict[str, Any]) -> None:
 
 
 def _lift_body(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """A body that was described in place becomes a part with a name, as the others are."""
+    """Moves an inline body schema into the components, with a name."""
     for content in operation.get("requestBody", {}).get("content", {}).values():
         schema = content["schema"]
         if "title" not in schema or "$ref" in schema:

@@ -1,7 +1,7 @@
-"""Long lists, a page at a time.
+"""Cursor pagination.
 
-A page ends with a cursor: the id of its last entry, which the caller hands back as it is.
-Ids are in the order of their making, so entries that come or go meanwhile move nothing.
+A page ends with a cursor: the id of its last entry, which the caller sends back unchanged. Ids are
+ordered by creation time, so concurrent inserts and deletes do not shift pages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write_cursor(last: UUID) -> str:
 
 
 def read_cursor(text: Any) -> UUID | None:
-    """The id in a cursor; there is one spelling for each."""
+    """The id in a cursor; there is one encoding for each."""
     if text is None or isinstance(text, UUID):
         return text
     try:
@@ -64,7 +64,7 @@ def page(
     show: Callable[[Any], Mapping[str, Any]] = dict,
     key: str = "id",
 ) -> dict[str, Any]:
-    """A page of rows that were read with ``limit + 1``: the extra one says that more follow."""
+    """A page of rows that were read with ``limit + 1``: the extra one shows that more follow."""
     shown = rows[:limit]
     more = len(rows) > limit
     return {

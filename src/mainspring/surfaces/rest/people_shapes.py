@@ -1,4 +1,4 @@
-"""The shapes of requests and answers about people, for the published document."""
+"""The request and response models about people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Problems as answers: one document (RFC 9457) for whatever did not work.
+"""Problem documents (RFC 9457) for every error.
 
-Nothing an exception says by itself reaches an answer: a foreign error is logged under the
-id of its request, and the caller is told that id.
+The text of an unexpected exception never reaches a response: it is logged with the request id, and
+the caller gets that id.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 MEDIA_TYPE: Final = "application/problem+json"
-# The database was away, or for so long that a webhook's call was not recorded.
+# The database was unavailable, or too slow to record a webhook request.
 _AWAY: Final = frozenset({UNAVAILABLE, "not_recorded"})
 
 _logger = logging.getLogger(__name__)
@@ -62,9 +62,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def problem_answer(problem: Problem, scope: Scope, status: int | None = None) -> Response:
-    """The problem as an answer to the request of this scope."""
+    """The problem as a response to the request of this scope."""
     if problem.code in _AWAY and _is_out_of_space(scope):
-        # Postgres ends when it cannot write its log, and starts again once it can.
+        # Postgres stops when it cannot write its log, and restarts once it can.
         problem = storage_full_error()
     if isinstance(problem, (ConsentRequired, PersonRequired)):
         problem.locate(getattr(getattr(scope.get("app"), "state", None), "address", ""))
@@ -89,7 +89,7 @@ async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: S
 
 
 def handle_problems(app: FastAPI) -> None:
-    """Gives an application its handlers: whatever a route raises becomes a problem."""
+    """Registers the exception handlers: whatever a route raises becomes a problem."""
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_parameters)
     app.add_exception_handler(HTTPException, _on_http)
@@ -104,7 +104,7 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 
 async def _on_parameters(request: Request, error: Exception) -> Response:
-    """The framework's findings about path, query and headers, in our words."""
+    """The framework's validation errors of path, query and headers as findings."""
     assert isinstance(error, RequestValidationError)
     findings = [finding_of(one, join_pointer("", *one["loc"])) for one in error.errors()]
     return problem_answer(
@@ -123,7 +123,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    """Every way to use an address; several routes may share it."""
+    """The allowed methods of a path; several routes may share it."""
     return {
         method
         for route in request.app.routes
@@ -133,7 +133,7 @@ def _methods(request: Request) -> set[str]:
 
 
 async def _on_disconnect(request: Request, error: Exception) -> Response:
-    """Nobody listens any more; what is returned here goes nowhere."""
+    """The client has disconnected; the returned response is discarded."""
     del request, error
     return Response(status_code=400)
 
@@ -149,10 +149,10 @@ def _of_status(status: int) -> Problem:
 
 
 def unexpected_problem(error: Exception, scope: Scope) -> Problem:
-    """A foreign error: its own text stays in the log, which also has the id of the request."""
+    """An unexpected error: its text stays in the log, together with the request id."""
     if is_storage_full(error):
         return storage_full_error()
-    # The path may hold a token; the template of the route does not.
+    # The path may contain a token; the template of the route does not.
     route = getattr(scope.get("route"), "path", "no route")
     _logger.error(
         "Request %s failed: %s %s", request_id(scope), scope.get("method"), route, exc_info=error
@@ -168,6 +168,6 @@ def request_id(scope: Scope) -> str:
 
 
 def document_statuses(statuses: Iterable[int], there: dict[str, Any]) -> dict[str, Any]:
-    """The responses of an operation with these statuses described too."""
+    """The responses of an operation with these statuses added."""
     made = {str(status): entry for status, entry in problems(*statuses).items()}
     return dict(sorted((made | there).items()))

@@ -1,8 +1,8 @@
 """JSON bodies: those of requests, bounded and read strictly, and those of answers.
 
-The size is measured while the body arrives, so a larger one is refused before it is in
-memory. A compressed body is not taken: what it unpacks to cannot be known before. Reading a
-large document takes a moment, which is spent on a thread so that others are served.
+The size is checked while the body arrives, so a larger one is rejected before it is in memory.
+Compressed bodies are rejected, because their size is not known in advance. Large documents are
+parsed on a thread, so that the event loop is not blocked.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Made = TypeVar("Made")
 
 
 class Body(BaseModel):
-    """What a request may carry: nothing is guessed, and nothing unknown is passed over."""
+    """A request model: no type coercion, and no unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -78,9 +78,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_body(request: Request, model: type[Model], *, empty: bytes = b"") -> Model:
-    """The body of a request as a value of the model, or every problem it has.
+    """The body of a request as a value of the model, or all of its errors.
 
-    ``empty`` is what a body without a single byte means.
+    ``empty`` is the value of an empty body.
     """
     raw = await read_raw(request) or empty
     limits = limits_of(request)
@@ -97,13 +97,13 @@ async def read_json_body(
 
 
 async def read_raw(request: Request, limits: Limits | None = None) -> bytes:
-    """The bytes of a JSON body, not looked at yet."""
+    """The unparsed bytes of a JSON body."""
     check_content_type(request)
     return await read_bytes(request, (limits or limits_of(request)).json_bytes)
 
 
 async def read_bytes(request: Request, most: int) -> bytes:
-    """The bytes of a body of any kind; more than the most is refused as it comes."""
+    """The bytes of a body of any type, rejected while arriving if it exceeds the limit."""
     declared = request.headers.get("content-length", "0")
     if not declared.isdecimal() or int(declared[:20]) > most:
         raise _too_large(most)
@@ -111,7 +111,7 @@ async def read_bytes(request: Request, most: int) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             return await _read_raw_body(request, most)
     except TimeoutError:
-        # Whoever sends a byte a minute must not keep the connection.
+        # A slow client must not hold the connection.
         raise HTTPException(408, headers={"Connection": "close"}) from None
 
 
@@ -126,7 +126,7 @@ async def _read_raw_body(request: Request, most: int) -> bytes:
 
 
 def check_content_type(request: Request) -> None:
-    """Refuses whatever is not said to be plain JSON in UTF-8."""
+    """Rejects any content type other than plain JSON in UTF-8."""
     shown = request.headers.getlist("content-type")
     if len(shown) != 1 or not _is_json(shown[0]):
         raise Unsupported(
@@ -142,13 +142,13 @@ def check_content_type(request: Request) -> None:
 
 
 def takes(model: type[BaseModel], description: str = "") -> dict[str, Any]:
-    """The ``openapi_extra`` of a route that reads its body by itself."""
+    """The ``openapi_extra`` of a route that parses its body itself."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     return takes_schema({"title": model.__name__, **schema}, description)
 
 
 def takes_schema(schema: dict[str, Any], description: str = "") -> dict[str, Any]:
-    """The same for a body whose shape is a schema and no model."""
+    """The same for a body with a schema instead of a model."""
     body: dict[str, Any] = {"required": True, "content": {"application/json": {"schema": schema}}}
     if description:
         body["description"] = description
@@ -162,14 +162,14 @@ def limits_of(request: Request) -> Limits:
 
 
 def limits_for(request: Request, capability: Capability | None) -> Limits:
-    """The limits of a body that holds a capability's arguments, some of which may be larger."""
+    """The limits of a body with a capability's arguments, some of which may be larger."""
     limits = limits_of(request)
     most = None if capability is None else capability.annotations.arguments_bytes
     return limits if most is None else replace(limits, json_bytes=max(most, limits.json_bytes))
 
 
 def _model_from(raw: bytes, model: type[Model], limits: Limits) -> Model:
-    """The strict reader first: it refuses what a model never sees (a key that comes twice)."""
+    """The strict parser runs first: it rejects what a model never sees (duplicate keys)."""
     value = read_json(raw, limits)
     try:
         return model.model_validate_json(raw, strict=True)

@@ -1,7 +1,7 @@
 """Marks on routes: who may use each of them and which query it takes, said beside the route.
 
-Every route has one of these marks, or the application does not start: open to everybody, a
-permission that a role must allow, the face of a capability, or open to whoever is known.
+Every route has one of these marks, or the application does not start: public, a permission that the
+role must have, a capability, or any authenticated caller.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _ANYWHERE: Final = "_mainspring_anywhere"
 
 
 def public(endpoint: Endpoint) -> Endpoint:
-    """Marks a route as open to everybody. It stands nearest to the function."""
+    """Marks a route as public. It must be the innermost decorator."""
     setattr(endpoint, _PUBLIC, True)
     return endpoint
 
 
 def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
-    """Says what a member's role must allow for a route. It stands nearest to the function."""
+    """Sets the permission that a route requires. It must be the innermost decorator."""
 
     def mark(endpoint: Endpoint) -> Endpoint:
         setattr(endpoint, _NEEDS, permission)
@@ -47,25 +47,25 @@ def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
 
 
 def face_of(endpoint: Endpoint, capability: Capability) -> Endpoint:
-    """Marks a route that only calls a capability: the gate decides who may, and records it."""
+    """Marks a capability route: the gate authorizes and records the call."""
     setattr(endpoint, _FACE, capability)
     return endpoint
 
 
 def anyone_known(endpoint: Endpoint) -> Endpoint:
-    """Marks a route that is open to every known caller and asks the gate about the rest."""
+    """Marks a route for every authenticated caller; the gate authorizes the rest."""
     setattr(endpoint, _KNOWN, True)
     return endpoint
 
 
 def open_to_runs(endpoint: Endpoint) -> Endpoint:
-    """Marks a route that takes the token of a run, too; no other does."""
+    """Marks a route that also accepts the token of a run; no other does."""
     setattr(endpoint, _RUNS, True)
     return endpoint
 
 
 def anywhere(endpoint: Endpoint) -> Endpoint:
-    """Marks a route that a page may ask whichever workspace it shows: it asks where it is."""
+    """Marks a route that is independent of the page's workspace, because it returns it."""
     setattr(endpoint, _ANYWHERE, True)
     return endpoint
 
@@ -79,19 +79,19 @@ def is_open_to_runs(endpoint: Callable[..., Any] | None) -> bool:
 
 
 def get_route_capability(endpoint: Callable[..., Any] | None) -> Capability | None:
-    """The capability that a route is a face of, if it is one."""
+    """The capability of a route, if it has one."""
     found = getattr(endpoint, _FACE, None)
     return found if isinstance(found, Capability) else None
 
 
 def get_route_permission(endpoint: Callable[..., Any] | None) -> Permission | None:
-    """What a route needs; None for one that says nothing."""
+    """The requirement of a route; None if it declares none."""
     found = getattr(endpoint, _NEEDS, None)
     return found if isinstance(found, Permission) else None
 
 
 def describe_route_permission(endpoint: Callable[..., Any] | None) -> str | None:
-    """The permission that a route or its capability needs, in one word; None: none at all."""
+    """The permission that a route or its capability needs; None: none at all."""
     capability = get_route_capability(endpoint)
     if capability is not None:
         for_few = capability.annotations.audience is Audience.ADMINISTRATORS
@@ -101,7 +101,7 @@ def describe_route_permission(endpoint: Callable[..., Any] | None) -> str | None
 
 
 def is_marked(endpoint: Callable[..., Any] | None) -> bool:
-    """Whether a route says who may use it, in one of the ways there are."""
+    """Whether a route declares its access in one of these ways."""
     return (
         is_public(endpoint)
         or get_route_capability(endpoint) is not None

@@ -1,4 +1,4 @@
-"""What every module of routes stands on: one prefix, one door, one way to answer."""
+"""The base of every module of routes: prefix, authentication, and response class."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PREFIX: Final = "/api/v1"
 
 
 def router(tag: str) -> APIRouter:
-    """An empty router: its paths begin after ``/api/v1``, and its callers are signed in.
+    """An empty router: its paths begin after ``/api/v1``, and its callers are authenticated.
 
-    Something that must run while the server does is started and ended by the router's
+    Background work that must run while the server does is started and ended by the router's
     ``lifespan_context``.
     """
     return APIRouter(

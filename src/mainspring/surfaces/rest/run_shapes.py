@@ -1,6 +1,6 @@
-"""The shapes of answers about runs, for the published document.
+"""The response models of runs.
 
-An answer is written from rows as they are; tests hold it to these shapes.
+A response is serialized directly from rows; tests check it against these models.
 """
 
 from __future__ import annotations

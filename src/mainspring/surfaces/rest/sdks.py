@@ -1,7 +1,7 @@
-"""The SDK of scripts, as everybody may read it: it says what can be called, and lets nobody in.
+"""The SDK of scripts as a public download: it lists what can be called, and grants no access.
 
-Its address says the version of its interface. The text follows the server's own registry, so
-whoever wants the very same bytes again names their digest, and may then keep them for good.
+Its URL has the version of its interface. The text follows the server's own registry; a URL with its
+digest returns exactly the same bytes and can be cached forever.
 """
 
 from __future__ import annotations

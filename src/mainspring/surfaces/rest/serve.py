@@ -1,4 +1,4 @@
-"""Listening: the application behind a socket, until somebody says stop."""
+"""Serves the application on a socket until it is stopped."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ GRACE_SECONDS: Final = 10
 # Longer than clients and load balancers keep an idle connection (60 seconds is usual): they close
 # it first, so a request never meets a connection that the server is just closing.
 KEEP_ALIVE_SECONDS: Final = 75
-# How often it is looked whether the last request has ended.
-_LOOK_SECONDS: Final = 0.01
+# The polling interval for the end of the last request.
+_POLL_SECONDS: Final = 0.01
 
 
 async def serve(
@@ -31,17 +31,17 @@ async def serve(
     ready: Callable[[int], None],
     stop: asyncio.Event,
 ) -> None:
-    """Listens until ``stop`` is set; then requests under way may end, for a while.
+    """Listens until ``stop`` is set; then requests in progress have a grace period.
 
-    ``ready`` is told the port, which for port 0 only the system knows.
+    ``ready`` is called with the port, which for port 0 is chosen by the system.
     """
     server = _UvicornServer(_config(app, settings), settings)
-    watching = asyncio.create_task(_say_closing(app, stop))
+    closing = asyncio.create_task(_set_closing(app, stop))
     try:
         await server.run_until_stopped(ready, stop)
     finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        closing.cancel()
+        await asyncio.gather(closing, return_exceptions=True)
 
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
@@ -62,21 +62,21 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     )
 
 
-async def _say_closing(app: FastAPI, stop: asyncio.Event) -> None:
+async def _set_closing(app: FastAPI, stop: asyncio.Event) -> None:
     await stop.wait()
     app.state.closing.set()
 
 
 class _UvicornServer(uvicorn.Server):
-    """uvicorn without its hands on signals, and with words for a port that is taken.
+    """A uvicorn server without signal handlers, and with a clear error for a port in use.
 
-    It ends as soon as it is told to and nothing is under way, not at the next look.
+    It stops as soon as no request is in progress, not at the next tick.
     """
 
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
         self._settings = settings
-        self._doors: list[SocketAcceptor] = []
+        self._acceptors: list[SocketAcceptor] = []
 
     async def run_until_stopped(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         self.config.load()
@@ -90,20 +90,20 @@ class _UvicornServer(uvicorn.Server):
             await self.lifespan.shutdown()
             raise
         ready(self.servers[0].sockets[0].getsockname()[1])
-        # It keeps the date that answers carry.
-        ticking = asyncio.create_task(self.main_loop())
+        # It updates the Date header.
+        date_updates = asyncio.create_task(self.main_loop())
         try:
             await stop.wait()
-            # It already says that it is not ready; whoever sends requests may take it in.
+            # Readiness already fails; this gives load balancers time to notice.
             await asyncio.sleep(self._settings.leave_seconds)
         finally:
-            ticking.cancel()
+            date_updates.cancel()
         await self._close()
 
     async def _close(self) -> None:
-        """Idle connections are closed at once; requests under way have their time."""
-        for door in self._doors:
-            door.close()
+        """Closes idle connections at once; requests in progress have a grace period."""
+        for acceptor in self._acceptors:
+            acceptor.close()
         for bound in self.servers:
             bound.close()
         for connection in list(self.server_state.connections):
@@ -111,7 +111,7 @@ class _UvicornServer(uvicorn.Server):
         try:
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
                 while self.server_state.connections or self.server_state.tasks:
-                    await asyncio.sleep(_LOOK_SECONDS)
+                    await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError:
             for task in self.server_state.tasks:
                 task.cancel()
@@ -128,7 +128,7 @@ class _UvicornServer(uvicorn.Server):
             bound = await asyncio.get_running_loop().create_server(
                 protocol, config.host, config.port, reuse_address=True, start_serving=False
             )
-            self._doors = [SocketAcceptor(socket.dup(), protocol) for socket in bound.sockets]
+            self._acceptors = [SocketAcceptor(socket.dup(), protocol) for socket in bound.sockets]
         except OSError as error:
             raise _cannot_listen(error, self._settings) from None
         self.servers = [bound]

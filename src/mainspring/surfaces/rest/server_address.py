@@ -1,8 +1,8 @@
-"""Under which name this server is spoken to, where an answer has to say it.
+"""The public address of this server, for responses that contain it.
 
-A client compares the names in an answer with the one that it used. A server that others reach
-has the one name that its settings give. On one machine it has several, localhost is as good as
-127.0.0.1, and one of them is repeated; no other is, whoever asks by it.
+A client compares the address in a response with the one that it used. A public server has the one
+address of its settings. A local one has several (localhost, 127.0.0.1): the one of the request is
+returned if it is local, and no other Host value is reflected.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from mainspring.settings import Settings
 
-# Where the server says what it is as a resource, and who gives tokens for it.
+# The paths of the protected resource metadata and of the authorization server metadata.
 RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
 def own_name(request: Request, settings: Settings) -> str:
-    """The beginning of every address of this server, as whoever asks knows it."""
+    """The origin of this server, as the client knows it."""
     if settings.public_url is not None:
-        # A proxy may ask by any name.
+        # A proxy may send any Host.
         return settings.address
     shown = request.headers.getlist("host")
     local, port = request.scope.get("server") or (None, None)
@@ -35,7 +35,7 @@ def own_name(request: Request, settings: Settings) -> str:
 
 
 def resources(request: Request, settings: Settings) -> frozenset[str]:
-    """What a client may call the resource that it wants a token for (RFC 8707)."""
+    """The accepted resource indicators of a token request (RFC 8707)."""
     names = {own_name(request, settings), settings.address}
     return frozenset(f"{name}{path}" for name in names for path in ("", "/", "/mcp", "/mcp/"))
 

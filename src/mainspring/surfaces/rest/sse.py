@@ -1,6 +1,6 @@
-"""Server-sent events: a stream that says at once that it is open, and that it still is.
+"""Server-sent events with an immediate first byte and heartbeats.
 
-Each event carries an id; a reader that comes back with ``Last-Event-ID`` goes on after it.
+Each event carries an id; a client that reconnects with ``Last-Event-ID`` continues after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RETRY_MS: Final = 1_000
 QUIET_SECONDS: Final = 15.0
 
 HEADERS: Final = {
-    # Proxies that gather an answer before passing it on would stop a stream.
+    # Disables response buffering in proxies.
     "X-Accel-Buffering": "no",
     "Cache-Control": "no-store",
 }
@@ -50,7 +50,7 @@ class StreamEvent:
 
 @dataclass(frozen=True, slots=True)
 class StreamPoll:
-    """What one look found, and whether there is any use in looking again."""
+    """The result of one poll, and whether to poll again."""
 
     told: Sequence[StreamEvent]
     over: bool = False
@@ -60,10 +60,10 @@ Looking = Callable[[], Awaitable[StreamPoll]]
 
 
 class StreamLimiter:
-    """Counts the open streams of a process: each costs a look at the tables now and then.
+    """Limits the open streams of a process, because each polls the tables.
 
-    A stream counts from its opening on, whether or not anybody reads it, and one member gets
-    a part of them only, whatever tokens and browsers they open them with.
+    A stream counts from its opening on, whether or not it is read, and one member gets a share
+    only, across all of their tokens and browsers.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -73,11 +73,11 @@ class StreamLimiter:
     def open(
         self, request: Request, look: Looking, seconds: float, member_id: UUID
     ) -> StreamingResponse:
-        """A stream of what ``look`` finds, every so many seconds, until it is over."""
+        """A stream that polls ``look`` at an interval until it is over."""
         self._check(member_id)
         answer = _StreamResponse(_events(request.app.state.closing, look, seconds))
         self._open[member_id] += 1
-        # An answer that is never sent, because its reader left before, gives its place back too.
+        # A response that is never sent, because its client disconnected, releases its slot too.
         answer.leave = weakref.finalize(answer, self._leave, member_id)
         return answer
 
@@ -98,7 +98,7 @@ class StreamLimiter:
 
 
 class _StreamResponse(StreamingResponse):
-    """An answer that gives back its place among the open streams, however it ends."""
+    """A response that releases its stream slot, however it ends."""
 
     leave: Callable[[], object]
 
@@ -130,7 +130,7 @@ async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> Asyn
 
 
 async def _poll(look: Looking) -> StreamPoll:
-    """A database that is away for a moment does not end a stream; anything else does."""
+    """A short database outage does not end a stream; any other error does."""
     try:
         return await look()
     except Problem as problem:

@@ -1,8 +1,8 @@
-"""Requests as spans for a collector. This layer is there only while one is set.
+"""OpenTelemetry spans for requests. This layer exists only while a collector is configured.
 
-A request that comes with a trace goes on in it. The run that a request starts has a trace of
-its own, under its own id, so nothing about traces is kept with a run: the span of the request
-points to where that trace begins.
+A request with a trace context continues it. The run that a request starts has its own trace,
+derived from the run id, so no trace context is stored with a run: the span of the request links to
+that trace.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from mainspring.outbound.telemetry import Telemetry
 
-# Where an answer says that the run is which it has started.
+# The response header with the id of the started run.
 _RUN: Final = re.compile(rb".*/runs/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _ERRORS: Final = 500
-# Of a header that names a trace. The library writes a line into the log for each longer one.
+# The limit of a trace header. The library logs a line for each longer one.
 _LONGEST: Final = 512
 
 
@@ -72,7 +72,7 @@ class TracingMiddleware:
 
 
 def _read_trace_context(scope: Scope) -> Context:
-    """The trace that the request came with; whatever cannot be read is none."""
+    """The trace context of the request; an unparsable one is ignored."""
     from opentelemetry.context import Context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 

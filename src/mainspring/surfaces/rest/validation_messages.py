@@ -1,4 +1,4 @@
-"""What the models refuse, in words for whoever sent it."""
+"""Messages for validation errors of the models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Finding
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
-# The keyword of JSON Schema is the code, as in the findings about definitions.
+# The JSON Schema keyword is the code, as in the findings about definitions.
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
     "missing": ("required", "{name} is required."),
     "extra_forbidden": ("additional_properties", "There is no {name} here."),
@@ -59,7 +59,7 @@ _LONGEST = 64
 def finding_of(
     error: ErrorDetails | Mapping[str, Any], pointer: str, model: type[BaseModel] | None = None
 ) -> Finding:
-    """One refusal as a finding at a place."""
+    """One validation error as a finding with its pointer."""
     kind = str(error["type"])
     code, sentence = _SENTENCES.get(kind, (kind, ""))
     place = error["loc"]
@@ -69,7 +69,7 @@ def finding_of(
     if sentence:
         detail = sentence.format(name=name, found=_kind(error["input"]), **context)
     elif kind == "value_error" or (kind.islower() and "ctx" not in error):
-        # A refusal of our own; its words were written for people.
+        # An error of our own validators; its message is already for people.
         detail = str(error["msg"]).removeprefix("Value error, ")
     else:
         detail = f"{name} is not what is expected here."
@@ -77,7 +77,7 @@ def finding_of(
 
 
 def body_pointer(error: ErrorDetails, value: Any) -> str:
-    """Where in a document an error lies. What is no place in it (a choice's name) is left out."""
+    """The pointer of an error. Parts that are not in the document (a union's tag) are omitted."""
     pointer, here = "", value
     for index, part in enumerate(error["loc"]):
         last = index == len(error["loc"]) - 1

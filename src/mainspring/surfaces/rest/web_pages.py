@@ -1,8 +1,8 @@
-"""The web page: one document at the address of every screen, and the files that it names.
+"""The web page: one document at the path of every screen, and its files.
 
-It holds nothing of anybody. What it shows it asks of the API, as the one who has signed in. It
-runs no script and loads nothing that is not a file of ours; a style that a script of ours puts
-into the document carries a word that this very answer made up.
+It contains no user data. What it shows it loads from the API, with the user's session. The content
+security policy allows no inline script and no foreign origin; styles that our scripts insert carry
+a nonce of this response.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-# A client of the web opens the question in a window of its own and waits there for the answer.
-# Apart from its opener that window could tell nobody, also not once it is the client's again.
-# The question itself gives its opener nothing: it hears no messages and stands in no frame.
+# A web client opens the consent page in a popup and waits for the answer. With COOP isolation that
+# popup could not notify its opener, also not after it returned to the client. The consent page
+# itself gives its opener nothing: it receives no messages and cannot be framed.
 _ANSWERED: Final = "/oauth/consent/{request_id}"
 _BESIDE: Final = {**_APART, "Cross-Origin-Opener-Policy": "unsafe-none"}
-# A worker that the page starts has the policy of its own script, not that of the document.
+# A worker has the policy of its own script, not that of the document.
 _WORKER: Final = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'"
-# The worker that shows notifications makes no request but for their icons.
+# The notification worker makes no requests except for icons.
 _SERVICE_WORKER: Final = "default-src 'none'; img-src 'self'; frame-ancestors 'none'"
-# A file whose name holds its content's digest never changes.
+# A file with its content digest in the name never changes.
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
 
 def pages(page: WebPage) -> APIRouter:
-    """The document at every screen's address, and one route for the files beside it."""
+    """The document at every screen's path, and one route for its files."""
     made = APIRouter(dependencies=[Depends(check_admitted)])
 
     async def show_screen() -> Response:
@@ -66,7 +66,7 @@ def _at_root(page: WebPage, name: str) -> Callable[[Request], Awaitable[Response
 
 
 def policy(nonce: str) -> str:
-    """What the document may do: files of this server, and styles that carry this word."""
+    """The content security policy: files of this server, and styles with this nonce."""
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
         "connect-src 'self'; font-src 'self'; img-src 'self' data: blob:; frame-src 'self'; "
@@ -76,7 +76,7 @@ def policy(nonce: str) -> str:
 
 
 def document(page: WebPage, status: int = 200, *, apart: Mapping[str, str] = _APART) -> Response:
-    """The one document there is, with a word for styles that no other answer has."""
+    """The document, with a style nonce of this response."""
     nonce = secrets.token_urlsafe(16)
     headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **apart}
     return Response(

@@ -1,1 +1,1 @@
-"""The web page: what was built from ``web/`` in the checkout, and where it is served."""
+"""The built web page (from ``web/`` in the checkout) and its loader."""

@@ -1,7 +1,7 @@
-"""The built page as it lies in its folder: one document, and the files that it names.
+"""The built page: one document, and the files that it references.
 
-The document is the same at every address of a screen; which screen it shows it reads from
-there. Every other file has its content's digest in its name, so a browser may keep it.
+The document is the same at every screen's path; it reads the screen from the URL. Every other file
+has its content digest in its name, so that a browser can cache it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 BUILT: Final = Path(__file__).parent / "built"
-# The document holds this word where each answer puts a new one.
+# The placeholder that each response replaces with a new nonce.
 NONCE: Final = b"__NONCE__"
-# What may be asked for by a name that never changes.
+# Files with a stable name.
 _KEPT_NAMES: Final = frozenset(
     {
         "mark.svg",
@@ -29,14 +29,14 @@ _KEPT_NAMES: Final = frozenset(
         "service-worker.js",
     }
 )
-# Served at the root: a service worker works for the addresses below its own.
+# Served at the root: the scope of a service worker is its own path.
 AT_ROOT: Final = ("manifest.webmanifest", "service-worker.js")
 _MEDIA_TYPES: Final = {".woff2": "font/woff2", ".webmanifest": "application/manifest+json"}
 _SQUEEZED: Final = ".gz"
 _DOCUMENT: Final = "index.html"
 
-# The address of every screen. There is no folder to walk through: what is not listed here is
-# no page, and a path that is cut short or made up is answered by the door.
+# The path of every screen. There is no directory traversal: a path that is not listed here is no
+# page, and is handled by the auth middleware.
 SCREENS: Final = (
     "/",
     "/sign-in",
@@ -81,12 +81,12 @@ _UNBUILT: Final = b"""<!doctype html>
 
 @dataclass(frozen=True, slots=True)
 class WebAsset:
-    """One file that the document names, as it is and squeezed."""
+    """One file that the document references, plain and gzipped."""
 
     media_type: str
     content: bytes
     squeezed: bytes | None
-    # Another content has another name, so a browser need not ask for it again.
+    # Other content has another name, so a browser need not revalidate it.
     lasting: bool
 
 
@@ -109,7 +109,7 @@ def is_built(folder: Path) -> bool:
 
 @cache
 def read_page(folder: Path) -> WebPage:
-    """What was built into this folder; where nothing was, a page that says so."""
+    """The page built into this folder; if there is none, a page that says so."""
     if not is_built(folder):
         return WebPage(_UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}

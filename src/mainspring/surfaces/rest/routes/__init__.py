@@ -1,5 +1,5 @@
-"""Routes, one module for each noun.
+"""Routes, one module for each resource.
 
-Each has ``routes(rooms)``, which returns a router made by ``ground.router``: that gives it
-the prefix, the tag and the check that the caller is known.
+Each has ``routes(services)``, which returns a router of ``surfaces.rest.router``: that adds the
+prefix, the tag and the authentication check.
 """

@@ -1,4 +1,4 @@
-"""What people change about themselves."""
+"""The user's own account."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     )
     @needs(Permission.ACCOUNT)
     async def change_password(request: Request, caller: SignedIn) -> Response:
-        asked = await read_body(request, NewPassword)
+        body = await read_body(request, NewPassword)
         session_id = own_session(caller)
         await proven(services, caller, asked.current_password)
         hashed = await services.passwords.hash(asked.password)
@@ -80,25 +80,25 @@ def _add_describing(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.ACCOUNT)
     async def change_person(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, ChangedPerson)
+        body = await read_body(request, ChangedPerson)
         own_session(caller)
-        if asked.email is not None:
-            await proven(services, caller, asked.current_password)
+        if body.email is not None:
+            await proven(services, caller, body.current_password)
         code = None
         async with services.database.transaction() as tx:
-            if asked.default_workspace_id is not None:
-                await load_role(tx, asked.default_workspace_id, caller.member_id)
-            if asked.email is not None:
+            if body.default_workspace_id is not None:
+                await load_role(tx, body.default_workspace_id, caller.member_id)
+            if body.email is not None:
                 has_mail = services.mailer is not None
-                code = await request_change(tx, caller.member_id, asked.email, has_mail=has_mail)
+                code = await request_change(tx, caller.member_id, body.email, has_mail=has_mail)
             user = await describe_user(
                 tx,
                 caller.member_id,
-                name=asked.name,
-                default_workspace_id=asked.default_workspace_id,
+                name=body.name,
+                default_workspace_id=body.default_workspace_id,
             )
             pending = await load_pending_email(tx, caller.member_id)
-            caller.detail["changed"] = sorted(asked.model_fields_set - {"current_password"})
+            caller.detail["changed"] = sorted(body.model_fields_set - {"current_password"})
             await tell(tx, caller, "change_person", caller.member_id)
         note = None if code is None else await _not_mailed(services, caller, code)
         return JsonAnswer(person(user, pending, note))
@@ -129,15 +129,15 @@ def _add_verifying(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.ACCOUNT)
     async def verify_email(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, EmailCode)
+        body = await read_body(request, EmailCode)
         own_session(caller)
         note = partial(tell, caller=caller, action="verify_email", subject=caller.member_id)
-        done = await verify_code(services, caller.member_id, asked.code, note)
+        done = await verify_code(services, caller.member_id, body.code, note)
         return JsonAnswer(person(done.user))
 
 
 async def proven(services: ApplicationServices, caller: SignedIn, password: str | None) -> None:
-    """Refuses a change by somebody who found a browser open."""
+    """Requires the password, so that an unattended browser is not enough."""
     fits = await check_own_password(
         services.database, services.passwords, caller.member_id, password
     )
@@ -150,7 +150,7 @@ async def proven(services: ApplicationServices, caller: SignedIn, password: str 
 async def _not_mailed(
     services: ApplicationServices, caller: SignedIn, code: VerificationCode
 ) -> str | None:
-    """Mails a code; why not, where that fails: the email was set all the same."""
+    """Mails a verification code; returns the reason if that fails: the email was set anyway."""
     try:
         await count_code(services.database, caller.member_id)
         await mail_code(mailer_of(services), services.settings.address, code)

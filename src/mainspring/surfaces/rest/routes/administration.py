@@ -1,4 +1,4 @@
-"""People and workspaces of the whole installation, for whoever looks after it."""
+"""Users and workspaces of the installation, for administrators."""
 
 from __future__ import annotations
 

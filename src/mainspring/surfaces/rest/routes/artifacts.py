@@ -1,7 +1,7 @@
-"""What runs made for people to keep: found, fetched, linked to and deleted.
+"""Artifacts of runs: list, download, share and delete.
 
-The bytes are sent as a file to save, never as a page to show. What a run saved may have been
-written by anybody, and it must not act in the name of this server in a browser.
+The bytes are sent as an attachment, never as a page. A run may have saved content from anybody, and
+it must not execute in a browser with the origin of this server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mainspring.workspace.artifacts.rows import (
 )
 
 _BINARY: Final = "application/octet-stream"
-# Types that no browser takes for a program, even if it opens the file at once.
+# Content types that no browser executes, even if it opens the file at once.
 _SAFE: Final = frozenset(
     {
         "application/json",
@@ -254,7 +254,7 @@ def _file(artifact: Artifact, content: bytes) -> Response:
 
 
 def disposition(name: str) -> str:
-    """A file to save, under its name: plain for old readers, exact for the others (RFC 6266)."""
+    """The Content-Disposition of a file: ASCII for old clients, exact for others (RFC 6266)."""
     plain = "".join(sign if sign.isascii() and sign.isprintable() else "_" for sign in name)
     for sign in '"\\%/':
         plain = plain.replace(sign, "_")
@@ -262,7 +262,7 @@ def disposition(name: str) -> str:
 
 
 def describe_artifact(artifact: Artifact) -> dict[str, Any]:
-    """An artifact as the surface tells it."""
+    """An artifact as a response."""
     return {
         name: getattr(artifact, name) if name != "sha256" else artifact.sha256.hex()
         for name in ArtifactShown.model_fields

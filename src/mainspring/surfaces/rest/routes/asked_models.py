@@ -1,4 +1,4 @@
-"""Models: what can be asked, where it is asked, and what it costs."""
+"""Models: connections, available models, and prices."""
 
 from __future__ import annotations
 

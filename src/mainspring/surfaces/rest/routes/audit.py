@@ -1,4 +1,4 @@
-"""The audit log: what was done in the workspace and by whom."""
+"""The audit log: actions in the workspace and their actors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.audit import AuditQuery, read_audit
 
-# Not every zone has a year 1 or 9999 in UTC, and nothing was done outside of these.
+# Years 1 and 9999 overflow in some time zones, and no entry is outside of these.
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(9998, 1, 1, tzinfo=UTC)
 

@@ -1,8 +1,8 @@
-"""Automations: written, read, set going and set at rest.
+"""Automations: save, read, activate and pause.
 
-The body of a save is the definition itself, and whoever saves is told what the new version may
-do that the one before might not. A person at a page has seen it and agrees with that. Who shows a
-token is a program: what it makes or adds waits for a person. A new automation is paused until it
+The body of a save is the definition itself, and the response lists what the new version may do
+beyond the previous one. A person at a page has seen that and consents by saving. A token belongs to
+a program: what it creates or adds waits for a person's consent. A new automation is paused until it
 is activated.
 """
 
@@ -98,7 +98,7 @@ from mainspring.workspace.workspace_validation import (
 )
 
 _ONE: Final = "/automations/{automation_id}"
-# How long a second request with the same key is answered with the first one's run.
+# How long a second request with the same idempotency key returns the first one's run.
 _KEY_LIFETIME: Final = timedelta(hours=24)
 DIGEST: Final = "^[0-9a-f]{64}$"
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,8})"')
@@ -162,9 +162,9 @@ async def judge(
     automation_id: UUID | None = None,
     author_id: UUID | None = None,
 ) -> ValidationReport:
-    """The verdict on a document, with what this house doubts about it.
+    """Validates a document, including the warnings of this installation.
 
-    A declarative integration is judged as the definition that it means.
+    A declarative integration is validated as the definition that it expands to.
     """
     if is_bare(document):
         try:
@@ -255,11 +255,11 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
         found["triggers"] = [
             {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
         ]
-        # A large script takes its time to read.
+        # A large script takes long to parse, so it is parsed on a thread.
         found["secrets"] = await asyncio.to_thread(
             describe_secret_uses, found["definition"], services.limits
         )
-        # Most who start a server never read one, and the review is large.
+        # Imported on first use: the review is large, and most processes never need it.
         from mainspring.authoring.review.impact import describe_grants
 
         vocabulary = await load_vocabulary(
@@ -426,16 +426,16 @@ def _changing(made: APIRouter, services: ApplicationServices) -> None:
 
 
 def _acting(services: ApplicationServices, act: Act | None) -> Callable[..., Awaitable[JsonAnswer]]:
-    """An endpoint that does one of these things; none is to activate."""
+    """An endpoint for one of these state changes; activation has its own."""
 
     async def act_on(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         space = caller.workspace_id
         found: tuple[Finding, ...] = ()
         doing = act
         if doing is None:
-            asked = await read_optional(request, Start)
+            body = await read_optional(request, Start)
             await _ensure_consent_requested(caller, automation_id)
-            doing, found = await _activation(services, caller, automation_id, asked.digest)
+            doing, found = await _activation(services, caller, automation_id, body.digest)
 
         async def work(tx: Connection) -> tuple[AutomationStatus, tuple[Finding, ...]]:
             state = await doing(tx, space, automation_id)
@@ -447,7 +447,7 @@ def _acting(services: ApplicationServices, act: Act | None) -> Callable[..., Awa
             services.limits,
             space,
             work,
-            # The others find its triggers at rest, and have their own order of locks.
+            # The others find its triggers disabled, and have their own lock order.
             automations=[automation_id] if act in (pause, archive) else (),
         )
         warnings = [finding.as_dict() for finding in doubts]
@@ -462,7 +462,7 @@ async def _activation(
     automation_id: UUID,
     digest: str | None,
 ) -> tuple[Act, tuple[Finding, ...]]:
-    """What activates an automation, and what it would not find; asked before anything is held."""
+    """What activates an automation, and what it lacks; read before any lock is taken."""
     space = caller.workspace_id
     async with caller.database.acquire() as connection:
         there = await read_automation(connection, space, automation_id)
@@ -482,7 +482,7 @@ async def _activation(
 
 
 async def _ensure_consent_requested(caller: AuthenticatedCaller, automation_id: UUID) -> None:
-    """What nobody was asked about is asked about, before the start is refused for it."""
+    """Opens the missing consent request, before the start is rejected because of it."""
     async with replace(caller.database, tell=lambda: ()).transaction() as tx:
         await ensure_asked(tx, caller.workspace_id, automation_id, caller.actor)
 
@@ -490,7 +490,7 @@ async def _ensure_consent_requested(caller: AuthenticatedCaller, automation_id: 
 async def _agree(
     tx: Any, caller: AuthenticatedCaller, automation_id: UUID, digest: str
 ) -> UUID | None:
-    """A person agrees to what they were shown; that takes the role that answers a consent."""
+    """Records a person's consent to what they were shown; requires the role for consents."""
     if not caller.actor.is_person:
         return None
     check_role(caller, Permission.EDIT)
@@ -498,7 +498,7 @@ async def _agree(
 
 
 async def _agree_first(caller: AuthenticatedCaller, automation_id: UUID, digest: str) -> None:
-    """The same before a run; the audit log has it as an answer, not as a run that started."""
+    """The same before a run; the audit log records an answer, not a started run."""
     entries: list[AuditRecord] = []
     async with replace(caller.database, tell=lambda: entries).transaction() as tx:
         agreed = await _agree(tx, caller, automation_id, digest)
@@ -508,7 +508,7 @@ async def _agree_first(caller: AuthenticatedCaller, automation_id: UUID, digest:
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:
-    """What is doubtful about the triggers of an automation that is to start by itself."""
+    """The warnings about the triggers of an automation that is to start by itself."""
     found = await read_automation(tx, workspace_id, automation_id)
     return await find_missing_boards(tx, workspace_id, found["definition"])
 
@@ -524,15 +524,15 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.RUN)
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_optional(request, RunNow)
-        mode = mode_of(dry_run=asked.dry_run, verify=asked.verify_mode)
-        wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
-        key = key_of(request, asked.idempotency_key)
+        body = await read_optional(request, RunNow)
+        mode = mode_of(dry_run=body.dry_run, verify=body.verify_mode)
+        wish = Wish(caller.workspace_id, automation_id, inputs=body.inputs, mode=mode)
+        key = key_of(request, body.idempotency_key)
         if mode != "dry_run":
             await _ensure_consent_requested(caller, automation_id)
-        if asked.digest is not None:
-            await _agree_first(caller, automation_id, asked.digest)
-        dispatched = await services.dispatcher.dispatch(_keyed(wish, key, asked, services))
+        if body.digest is not None:
+            await _agree_first(caller, automation_id, body.digest)
+        dispatched = await services.dispatcher.dispatch(_keyed(wish, key, body, services))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
         answer = answer_accepted(services, dispatched.run_id, dispatched.status, dispatched.reason)
@@ -541,7 +541,7 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
         return answer
 
 
-def _keyed(wish: Wish, key: str | None, asked: RunNow, services: ApplicationServices) -> Wish:
+def _keyed(wish: Wish, key: str | None, body: RunNow, services: ApplicationServices) -> Wish:
     if key is None:
         return wish
     return replace(
@@ -549,7 +549,7 @@ def _keyed(wish: Wish, key: str | None, asked: RunNow, services: ApplicationServ
         key=f"key:{key}",
         key_expires_at=services.clock.now() + _KEY_LIFETIME,
         body_hash=hash_content(
-            asked.inputs if wish.mode == "live" else {"inputs": asked.inputs, "mode": wish.mode}
+            body.inputs if wish.mode == "live" else {"inputs": body.inputs, "mode": wish.mode}
         ),
     )
 

@@ -1,7 +1,7 @@
-"""Boards: their rows, columns, skills, forms, dashboard, versions and links.
+"""Boards: rows, columns, skills, forms, dashboard, versions and links.
 
-A dashboard is a document that people and programs give. It is sent so that a browser shows it
-and nothing more: no script, nothing fetched, no part in the session of whoever looks at it.
+A dashboard is a document supplied by people and programs. It is sent with a sandboxing policy: no
+scripts, no requests, and no access to the reader's session.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every capability by its name: what there is, its schema, and a call."""
+"""Capabilities by name: list, schema, and call."""
 
 from __future__ import annotations
 

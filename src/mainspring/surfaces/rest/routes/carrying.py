@@ -1,4 +1,4 @@
-"""The whole workspace as files, out and in."""
+"""Export and import of a workspace as files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that connect by themselves: what one asks for, what a person says, and the end of it."""
+"""OAuth clients: their requests, a person's consent, and revocation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from mainspring.workspace.oauth.scopes import (
 from mainspring.workspace.people.credential_reset import lock_credentials
 from mainspring.workspace.people.workspaces import list_user_workspaces
 
-# The shapes of requests and answers about connected clients, for the published document.
+# The request and response models of connected clients.
 
 
 class ClientAnswer(Body):
@@ -221,7 +221,7 @@ def _add_connected(made: APIRouter, services: ApplicationServices) -> None:
     @needs(Permission.ACCOUNT)
     async def get_clients(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
-        # What a client calls itself stands on no side of a wall.
+        # A client's name is not subject to row-level security.
         async with services.database.acquire() as connection:
             found = await list_connected(connection, *_who(caller))
         address = f"{own_name(request, services.settings)}/mcp"
@@ -252,7 +252,7 @@ def _role(caller: AuthenticatedCaller) -> Role:
 
 
 def _check_workspace(caller: AuthenticatedCaller, shown: UUID) -> None:
-    """Another window may have gone to another workspace since the question was read."""
+    """Another window may have switched the workspace since the request was read."""
     if shown != caller.workspace_id:
         raise Conflict(
             "You look at another workspace than the one that this question was asked for.",
@@ -289,7 +289,7 @@ def _describe_authorization(
 async def _tools(
     services: ApplicationServices, caller: AuthenticatedCaller, most: Role
 ) -> list[dict[str, Any]]:
-    """What a client with this role would be offered."""
+    """The tools of a client with this role."""
     actor = Actor(caller.workspace_id, "client", caller.member_id, None, most, False)
     return [
         {

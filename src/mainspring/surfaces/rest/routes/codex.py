@@ -1,4 +1,4 @@
-"""The codex: recipes on the shelf, what is installed from them, and what was taken away."""
+"""The codex: available recipes, installed ones, and uninstalled ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Connections: the servers of tools of a workspace, and coming back from signing in at one.
+"""Connections to MCP servers, and the return of their OAuth sign-in.
 
-Only the member who left may come back, to the place of the connection they left for.
+Only the member who started the sign-in can finish it, in the workspace of the connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Consents: what automations would be able to do, and what a person says to it."""
+"""Consents: additional permissions of automations, and a person's answer."""
 
 from __future__ import annotations
 

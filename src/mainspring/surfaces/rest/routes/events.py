@@ -1,4 +1,4 @@
-"""The event log and the types of events."""
+"""The event log and the event types."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from mainspring.workspace.events import (
     republish,
 )
 
-# Events and their types, as they are asked for and answered.
+# The request and response models of events and event types.
 
 MOST_TRIED = 200
 
@@ -177,17 +177,17 @@ def _telling(
     )
     @needs(Permission.RUN)
     async def post_event(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, NewEvent)
-        key, event_id = key_of(request, asked.idempotency_key), generate_id()
+        body = await read_body(request, NewEvent)
+        key, event_id = key_of(request, body.idempotency_key), generate_id()
         async with caller.database.transaction() as tx:
             known = event_id
             if key is not None:
-                told = {"type": asked.type, "payload": asked.payload, "source": asked.source_id}
+                told = {"type": body.type, "payload": body.payload, "source": body.source_id}
                 known = await keep_event_key(
                     tx, caller.workspace_id, key, event_id, hash_content(told)
                 )
             if known == event_id:
-                fact = PublishedEvent(asked.type, asked.payload, asked.source_id)
+                fact = PublishedEvent(body.type, body.payload, body.source_id)
                 await publish(
                     tx,
                     caller.workspace_id,
@@ -196,7 +196,7 @@ def _telling(
                     services.registry.events,
                     event_id,
                 )
-            caller.detail |= {"event_id": str(known), "type": asked.type}
+            caller.detail |= {"event_id": str(known), "type": body.type}
         notifier.tell()
         return JsonAnswer({"event_id": known, "existed": known != event_id}, status_code=202)
 
@@ -289,8 +289,8 @@ def _types(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.EDIT)
     async def put_event_type(event_type: str, request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, NewEventType)
-        declared = EventType(event_type, asked.description, asked.payload_schema)
+        body = await read_body(request, NewEventType)
+        declared = EventType(event_type, body.description, body.payload_schema)
         async with caller.database.transaction() as tx:
             await declare_type(
                 tx, caller.workspace_id, declared, services.limits, built_in, "/path/event_type"
@@ -311,7 +311,7 @@ def _types(made: APIRouter, services: ApplicationServices) -> None:
 
 
 def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> None:
-    # Threads are shared with others who must not wait for filters.
+    # The shared thread pool must not be blocked by filters.
     turns = asyncio.Semaphore(2)
 
     @made.post(
@@ -323,14 +323,14 @@ def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> 
     )
     @needs(Permission.READ)
     async def test_filter(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, FilterTrial)
+        body = await read_body(request, FilterTrial)
         tried: list[tuple[UUID | None, Mapping[str, Any]]]
-        if asked.payload is not None:
-            tried = [(None, asked.payload)]
+        if body.payload is not None:
+            tried = [(None, body.payload)]
         else:
             async with caller.database.acquire() as connection:
-                query = EventQuery(type=asked.event_type)
-                found = await log.list(connection, caller.workspace_id, query, asked.recent)
+                query = EventQuery(type=body.event_type)
+                found = await log.list(connection, caller.workspace_id, query, body.recent)
             tried = [(event.id, event.payload) for event in found]
         async with turns:
             unmet = await asyncio.to_thread(
@@ -347,7 +347,7 @@ def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> 
         return JsonAnswer({"matched": sum(item["matches"] for item in items), "items": items})
 
 
-# No event is told outside of these, and not every zone has a year 1 or 9999 in UTC.
+# No event is outside of these, and years 1 and 9999 overflow in some time zones.
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
 
 

@@ -1,4 +1,4 @@
-"""What an automation will cost, to be read before it is activated."""
+"""Cost forecasts of automations, before activation."""
 
 from __future__ import annotations
 

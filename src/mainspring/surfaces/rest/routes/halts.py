@@ -1,4 +1,4 @@
-"""Halts, and the workers of the installation: the switches of whoever operates it."""
+"""Halts, and the workers of the installation: controls for operators."""
 
 from __future__ import annotations
 

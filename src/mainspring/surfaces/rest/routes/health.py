@@ -1,9 +1,9 @@
-"""Whether the server lives, whether all of it works, and its numbers.
+"""Liveness, readiness, health, and metrics.
 
-``live`` says that this process answers. ``ready`` says that it can be sent requests: its
-database answers, has the tables that it knows and space to write, and nobody has told it to
-stop. ``health`` looks at the whole house: it turns red when schedules, workers or the matcher
-stand still or nothing can be written, and green again by itself.
+``live``: this process answers. ``ready``: it can receive requests, because its database answers,
+has the expected schema and space to write, and no shutdown is in progress. ``health`` checks the
+whole installation: it fails when schedules, workers or the event matcher are stalled or nothing can
+be written, and recovers by itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from mainspring.surfaces.services import ApplicationServices
 _logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 3.0
-# Anybody may ask; the database is asked once in this time, however many do.
+# The endpoint is public, so the database is queried once per interval, whatever the load.
 _FRESH_SECONDS: Final = 1.0
 _BAD: Final = ("ok", "degraded", "down").index
 
@@ -99,7 +99,7 @@ _TEXT: Final[dict[int | str, dict[str, Any]]] = {
 
 
 class _HealthMonitor:
-    """Looks at the house, and remembers for a moment what it saw."""
+    """Checks the installation, and caches the result for a short time."""
 
     def __init__(self, database: Database, home: Path) -> None:
         self._database = database
@@ -108,14 +108,14 @@ class _HealthMonitor:
         self._seen: tuple[float, HealthReport, _DatabaseLook] | None = None
 
     async def health(self) -> HealthReport:
-        """All of it."""
+        """The whole report."""
         _, health, seen = await self._look()
         storage = _storage(seen)
         worse: Status = health.status if storage.ok else max(health.status, "degraded", key=_BAD)
         return HealthReport(worse, (*health.checks, storage))
 
     async def ready(self, request: Request) -> HealthReport:
-        """Whether this process can be sent requests."""
+        """Whether this process can receive requests."""
         _, health, seen = await self._look()
         closing = request.app.state.closing.is_set()
         checks = (
@@ -134,12 +134,12 @@ class _HealthMonitor:
             return seen
 
     async def _fresh(self) -> tuple[float, HealthReport, _DatabaseLook]:
-        """What there is to see now; the database is not waited for beyond its time."""
+        """The current state; the database query has a timeout."""
         looking = asyncio.create_task(self._vitals(), name="vitals")
         try:
             await asyncio.wait({looking}, timeout=LOOK_SECONDS)
         finally:
-            # Called off, it still gives back what it holds; nobody waits for that.
+            # A cancelled query still releases its connection; this does not wait for that.
             in_vain = looking.cancel()
         vitals, seen = None, _DatabaseLook()
         if in_vain:
@@ -161,7 +161,7 @@ class _HealthMonitor:
 
 @dataclass(frozen=True, slots=True)
 class _DatabaseLook:
-    """What a look shows besides the vitals; None is not known."""
+    """The state besides the vital checks; None is unknown."""
 
     tables: int | None = None
     full: bool | None = None
@@ -198,7 +198,7 @@ def _staying(*, stays: bool) -> HealthCheck:
 
 
 class _SandboxStatus:
-    """The walls round scripts; they stay as they are while this process lives."""
+    """The sandbox layers of scripts; constant for the lifetime of this process."""
 
     def __init__(self) -> None:
         self._one_at_a_time = asyncio.Lock()
@@ -262,7 +262,7 @@ def routes(services: ApplicationServices) -> APIRouter:
 
 
 def probes(services: ApplicationServices) -> APIRouter:
-    """The three questions at the short addresses that those who run containers expect."""
+    """The three checks at the short paths that container platforms expect."""
     made = APIRouter(dependencies=[Depends(check_admitted)])
     eyes = _HealthMonitor(services.database, services.settings.home)
 
@@ -281,10 +281,10 @@ def probes(services: ApplicationServices) -> APIRouter:
 
 
 class _PrometheusMetrics:
-    """What Prometheus is given; what it counts it counts from its first look on."""
+    """The Prometheus metrics; counters start with the first scrape."""
 
-    def __init__(self, rooms: ApplicationServices) -> None:
-        self._rooms = rooms
+    def __init__(self, services: ApplicationServices) -> None:
+        self._services = services
         self._ended = EndedRunMetrics()
         self._one_at_a_time = asyncio.Lock()
 
@@ -302,7 +302,7 @@ class _PrometheusMetrics:
             queues = await read_signals(connection)
             await self._ended.look(connection)
             spent = await read_spent(connection, None if looks_after else caller.workspace_id)
-            house = await read_installation_metrics(connection) if looks_after else None
+            installation = await read_installation_metrics(connection) if looks_after else None
         of_whom = None if looks_after else caller.workspace_id
         runs, steps = (self._ended.duration_histogram(what, of_whom) for what in ("run", "step"))
         found = [
@@ -310,9 +310,11 @@ class _PrometheusMetrics:
             *metrics.of_work(runs, steps, spent),
             *metrics.installation_families(vitals, queues, took),
         ]
-        # What the machine has is for those who look after it, not for every workspace on it.
-        if house is not None:
-            found += metrics.of_machine(house, services.database.in_use(), services.settings.home)
+        # Machine metrics are for administrators, not for every workspace on it.
+        if installation is not None:
+            found += metrics.of_machine(
+                installation, services.database.in_use(), services.settings.home
+            )
             found += request.app.state.requests.families()
         return Response(metrics.format_metrics(found), media_type=metrics.MEDIA_TYPE)
 

@@ -1,4 +1,4 @@
-"""The inbox: messages for the people of a workspace, and drafts that wait for one of them."""
+"""The inbox: messages for members, and drafts that wait for approval."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def _messages(made: APIRouter) -> None:
     )
     @needs(Permission.DECIDE)
     async def read_all_messages(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_optional(request, ReadAll)
-        # So many rows at once may stand in the way of somebody who writes two of them.
+        body = await read_optional(request, ReadAll)
+        # A batch of rows may conflict with a concurrent writer of two of them.
         marked = await caller.database.run_retrying(
-            lambda connection: mark_all_read(connection, caller.workspace_id, asked.up_to)
+            lambda connection: mark_all_read(connection, caller.workspace_id, body.up_to)
         )
         return JsonAnswer({"marked": marked})
 

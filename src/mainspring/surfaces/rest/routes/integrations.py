@@ -1,6 +1,6 @@
-"""Integrations: what there is, a member's own accounts, and coming back from signing in.
+"""Integrations: the catalogue, a member's own accounts, and the return of an OAuth sign-in.
 
-Only the member who left may come back, to the place of the provider they left for.
+Only the member who started the sign-in can finish it, for that provider.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def _callback(services: ApplicationServices) -> Callable[[Request], Awaitable[Re
         name = found.integration.name
         source = get_source_name(found.integration.manifest)
         who = f"You are {found.row.account} there." if found.row.account else ""
-        said = " ".join(part for part in (who, found.note or "") if part)
+        message = " ".join(part for part in (who, found.note or "") if part)
         return page(
             f"{name} is connected",
-            said or "You can close this page.",
+            message or "You can close this page.",
             link=(f"/integrations/{source}", name),
         )
 

@@ -1,7 +1,7 @@
-"""The address that Slack calls when somebody presses a button or enters a command there.
+"""The endpoint that Slack calls for buttons and commands.
 
-No session and no token: Slack's signature over the exact bytes says who calls. It waits three
-seconds, so the answer is given before anything is decided.
+No session and no token: Slack's signature over the exact bytes authenticates the request. Slack
+times out after three seconds, so the response is sent before anything is decided.
 """
 
 from __future__ import annotations

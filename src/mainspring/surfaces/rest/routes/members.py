@@ -1,4 +1,4 @@
-"""The members of a workspace: who is in it, who was asked in, and as what."""
+"""The members of a workspace: list, invitations, and roles."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def _add_members(made: APIRouter) -> None:
     )
     @needs(Permission.MEMBERS)
     async def change_member(member_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, ChangedMember)
-        _check_lasting(caller, asked.role)
+        body = await read_body(request, ChangedMember)
+        _check_lasting(caller, body.role)
         async with caller.database.transaction() as tx:
-            before = await change_role(tx, caller.actor, member_id, asked.role)
-            if asked.role.rank > before.rank:
-                # They may decide more from here on, so it is not a program that says so.
+            before = await change_role(tx, caller.actor, member_id, body.role)
+            if body.role.rank > before.rank:
+                # They gain permissions to decide, so a program must not do this.
                 _check_person(caller, "A person gives a member a larger role")
-            caller.detail |= {"from": before.value, "to": asked.role.value}
+            caller.detail |= {"from": before.value, "to": body.role.value}
             members = await list_members(tx, caller.workspace_id)
         return JsonAnswer(next(entry for entry in members if entry["id"] == member_id))
 
@@ -115,25 +115,25 @@ def _add_takeovers(made: APIRouter, services: ApplicationServices) -> None:
     async def take_over_from_member(
         member_id: UUID, request: Request, caller: SignedIn
     ) -> JsonAnswer:
-        asked = await read_body(request, Takeover)
+        body = await read_body(request, Takeover)
         caller.detail["automations"] = (
-            None if asked.automations is None else [str(one) for one in asked.automations]
+            None if body.automations is None else [str(one) for one in body.automations]
         )
-        caller.detail["replay_missed"] = asked.replay_missed
+        caller.detail["replay_missed"] = body.replay_missed
         taken = await take(
             services,
             caller.database,
             caller.actor,
             member_id,
-            asked.digest,
-            asked.automations,
-            replays=asked.replay_missed,
+            body.digest,
+            body.automations,
+            replays=body.replay_missed,
         )
         return JsonAnswer(taken)
 
 
 def _check_lasting(caller: SignedIn, role: Role) -> None:
-    """Refuses a token that ends by itself: whoever it names could make one that does not."""
+    """Rejects a token that expires: it could create one that does not."""
     if caller.ends is not None and role in (Role.OWNER, Role.ADMIN):
         raise PermissionDenied(
             "A token that ends at a set time names no owners and no admins.",
@@ -144,7 +144,7 @@ def _check_lasting(caller: SignedIn, role: Role) -> None:
 
 
 def _check_person(caller: SignedIn, detail: str) -> None:
-    """Refuses a program: it would decide who agrees, or hold a link that signs in as a person."""
+    """Rejects a program: it would decide who approves, or hold a link that signs in as a person."""
     if not caller.actor.is_person:
         raise PermissionDenied(
             f"{detail}; a program cannot.",
@@ -164,13 +164,13 @@ def _add_invitations(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.MEMBERS)
     async def invite_member(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, InvitedMember)
-        _check_lasting(caller, asked.role)
+        body = await read_body(request, InvitedMember)
+        _check_lasting(caller, body.role)
         _check_person(caller, "A person invites members")
-        again = await is_unsettled(services.database, caller.workspace_id, asked.email)
+        again = await is_unsettled(services.database, caller.workspace_id, body.email)
         async with caller.database.transaction() as tx:
-            invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
-            caller.detail |= {"invitation": str(invitation["id"]), "role": asked.role.value}
+            invitation, plain = await invite(tx, caller.actor, body.email, body.role, again=again)
+            caller.detail |= {"invitation": str(invitation["id"]), "role": body.role.value}
         link = link_address(services.settings.address, plain)
         return JsonAnswer({"invitation": invitation, "link": link}, status_code=201)
 

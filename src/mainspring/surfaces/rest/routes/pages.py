@@ -1,4 +1,4 @@
-"""Pages: written, read, listed and found."""
+"""Pages: create, read, list and search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals: words become automations, after a person has read them."""
+"""Proposals: automations generated from a description, which a person reviews."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FACES: Final = (
         "POST", "/reviews", "review_automation", "Review an automation or a definition"
     ),
     CapabilityRoute("GET", "/prompts", "list_prompts", "List requests to begin with"),
-    # One address for both: two templates that only differ in a name would be the same to a reader.
+    # One path for both: two templates that only differ in a parameter name would be the same route.
     CapabilityRoute(
         "PUT",
         "/prompts/{prompt:path}",

@@ -23,7 +23,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace import push_subscriptions as rows
 from mainspring.workspace.push_subscriptions import Kind, Subscription
 
-# Five at once, then one a minute.
+# A burst of five, then one a minute.
 _TESTS: Final = LeakyBucket(5, 1 / 60)
 _LONGEST_LABEL: Final = 120
 
@@ -125,16 +125,16 @@ def _add_changing(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.ACCOUNT)
     async def save_push_subscription(request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, NewSubscription)
+        body = await read_body(request, NewSubscription)
         session_id = own_session(caller)
         target = await services.push.read_subscription(
-            asked.endpoint, asked.keys.p256dh, asked.keys.auth
+            body.endpoint, body.keys.p256dh, body.keys.auth
         )
         agent = request.headers.get("user-agent", "")
         label = "".join(sign for sign in agent if sign.isprintable())[:_LONGEST_LABEL]
         async with services.database.transaction() as tx:
             saved = await rows.save_subscription(
-                tx, caller.member_id, session_id, label, target, asked.kinds
+                tx, caller.member_id, session_id, label, target, body.kinds
             )
             await tell(tx, caller, "save_push_subscription", saved.id)
         return JsonAnswer(_describe_subscription(caller, saved))
@@ -150,10 +150,10 @@ def _add_changing(made: APIRouter, services: ApplicationServices) -> None:
     async def change_push_subscription(
         subscription_id: UUID, request: Request, caller: SignedIn
     ) -> JsonAnswer:
-        asked = await read_body(request, ChangedSubscription)
+        body = await read_body(request, ChangedSubscription)
         own_session(caller)
         async with services.database.transaction() as tx:
-            saved = await rows.set_kinds(tx, caller.member_id, subscription_id, asked.kinds)
+            saved = await rows.set_kinds(tx, caller.member_id, subscription_id, body.kinds)
             await tell(tx, caller, "change_push_subscription", subscription_id)
         return JsonAnswer(_describe_subscription(caller, saved))
 

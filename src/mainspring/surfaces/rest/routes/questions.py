@@ -1,4 +1,4 @@
-"""Questions of plans, and the rules that people have earned by agreeing often."""
+"""Questions of plans, and auto-approval rules that people have earned by repeated approvals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: reading them, and what a person may do to one."""
+"""Runs: read, cancel, and replay."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _pieces(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
 
 
 def _wants_text(request: Request) -> bool:
-    """Whether plain text is named before JSON; who names neither gets JSON."""
+    """Whether the Accept header prefers plain text to JSON; the default is JSON."""
     accept = request.headers.get("accept", "")
     text, rest = accept.find("text/plain"), accept.find("json")
     return text >= 0 and (rest < 0 or text < rest)
@@ -228,20 +228,20 @@ def _steering(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.RUN)
     async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_optional(request, Replay)
+        body = await read_optional(request, Replay)
         started = await replay(
             caller.database,
             services.dispatcher,
             services.limits,
             caller.workspace_id,
             run_id,
-            version=asked.version,
-            inputs=asked.inputs,
-            payload=asked.payload,
-            mode=asked.mode,
+            version=body.version,
+            inputs=body.inputs,
+            payload=body.payload,
+            mode=body.mode,
             by=caller.actor,
         )
-        caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
+        caller.detail |= {"run_id": str(started.run_id), "version": body.version}
         await caller.database.note()
         return answer_accepted(services, started.run_id, started.status, started.reason)
 
@@ -253,7 +253,7 @@ def answer_accepted(
     reason: str | None = None,
     code: Literal[202] = 202,
 ) -> JsonAnswer:
-    """A run was recorded: where to read it."""
+    """The response for a recorded run, with its URL."""
     url = f"{services.settings.address}/api/v1/runs/{run_id}"
     shown: dict[str, Any] = {"run_id": run_id, "status": status, "url": url}
     if reason is not None:

@@ -1,4 +1,4 @@
-"""What may be written here: schemas of definitions, filters and recipes, and every word."""
+"""Schemas of definitions, filters and recipes, and the vocabulary."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _parameter(name: str, default: Any) -> str:
 def describe_vocabulary(
     vocabulary: Vocabulary, *, administrator: bool
 ) -> dict[str, list[Mapping[str, Any]]]:
-    """Everything but what exists for administrators alone, which nobody else is told of."""
+    """Everything except entries for administrators, which are hidden from others."""
     return {
         "actions": [
             {

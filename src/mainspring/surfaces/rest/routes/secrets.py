@@ -1,4 +1,4 @@
-"""Secrets: names in and out, values in and never out."""
+"""Secrets: names can be listed, values are write-only."""
 
 from __future__ import annotations
 

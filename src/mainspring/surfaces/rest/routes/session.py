@@ -1,4 +1,4 @@
-"""Signing in and out, and who is asking."""
+"""Sign-in, sign-out, and the current session."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _add_going(
 async def describe_session(
     services: ApplicationServices, caller: AuthenticatedCaller
 ) -> dict[str, Any]:
-    """Whoever is asking, in the workspace where they are."""
+    """The caller, in their current workspace."""
     async with services.database.acquire() as connection:
         user = await read_user(connection, caller.member_id)
         pending = await load_pending_email(connection, caller.member_id)
@@ -213,10 +213,10 @@ async def describe_session(
 
 
 def within_reach(caller: AuthenticatedCaller, mine: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of somebody's workspaces those that they are told of.
+    """The workspaces of a user that the caller may see.
 
-    A browser has its whole person, and a token of the role owner is as good; a lesser one
-    knows the workspace that it was made for.
+    A browser session sees all of them, and so does a token with the role owner; a lesser token sees
+    only its own workspace.
     """
     if caller.session_id is not None or is_owners(caller):
         return mine
@@ -224,7 +224,7 @@ def within_reach(caller: AuthenticatedCaller, mine: list[dict[str, Any]]) -> lis
 
 
 def is_owners(caller: AuthenticatedCaller) -> bool:
-    """Whether whatever was shown gives everything that an owner has here."""
+    """Whether the caller has all permissions of an owner here."""
     return caller.actor.role is Role.OWNER and caller.visitor.capabilities is None
 
 
@@ -244,7 +244,7 @@ def person(user: User, pending: str | None = None, note: str | None = None) -> d
 
 
 def own_session(caller: AuthenticatedCaller) -> UUID:
-    """The session of a browser; a token has none and cannot stand in for one."""
+    """The session of a browser; a token has none and cannot replace one."""
     if caller.session_id is None:
         raise Conflict(
             "This is done in a browser that is signed in, not with a token.",
@@ -255,7 +255,7 @@ def own_session(caller: AuthenticatedCaller) -> UUID:
 
 
 def check_whole(caller: AuthenticatedCaller) -> None:
-    """Refuses a token that was made for a few capabilities: an account is more than those."""
+    """Rejects a token that is restricted to some capabilities: an account is more than those."""
     if caller.visitor.capabilities is not None:
         raise PermissionDenied(
             "This token may call the capabilities it names, and nothing else.",
@@ -266,7 +266,7 @@ def check_whole(caller: AuthenticatedCaller) -> None:
 async def tell(
     tx: Connection, caller: AuthenticatedCaller, action: str, subject: object = None
 ) -> None:
-    """The entry about a change that reaches beyond one workspace, in its own transaction."""
+    """The audit entry of a change beyond one workspace, in its own transaction."""
     await append_audit(tx, [build_audit_record(caller.actor, action, subject, caller.detail)])
 
 
@@ -276,7 +276,7 @@ async def _read_sign_in_request(
     services: ApplicationServices,
     browsers: BrowserSessionPolicy,
 ) -> tuple[Shown, people_sign_in.SignInOrigin]:
-    """What somebody shows who is not in yet, and where they come from; pages of ours only."""
+    """The credentials of an unauthenticated request and its address; same-site requests only."""
     browsers.check_page(request.headers)
     given = await read_body(request, shape)
     return given, people_sign_in.SignInOrigin(
@@ -287,15 +287,15 @@ async def _read_sign_in_request(
 
 
 def caller_address(request: Request, proxies: int) -> str:
-    """Where a request comes from; each proxy of ours adds whom it was called by at the end.
+    """The client address; each trusted proxy appends the address it was called from.
 
-    What stands before that was written by the caller, and is not believed.
+    Earlier entries of the header were written by the client, and are not trusted.
     """
-    told = [
+    forwarded = [
         piece.strip()
         for header in request.headers.getlist("x-forwarded-for")
         for piece in header.split(",")
     ]
-    if proxies and len(told) >= proxies and is_address(told[-proxies]):
-        return told[-proxies]
+    if proxies and len(forwarded) >= proxies and is_address(forwarded[-proxies]):
+        return forwarded[-proxies]
     return request.client.host if request.client else ""

@@ -1,8 +1,8 @@
-"""Runs as they happen, as a stream of events.
+"""Live runs as server-sent events.
 
-``/runs/{run_id}/stream`` tells of one run and ends with it. ``/stream`` tells a whole page all that
-it needs, over one connection, until the reader leaves: every run of the workspace, what waits for
-the reader, and the steps of those runs that are named.
+``/runs/{run_id}/stream`` follows one run and ends with it. ``/stream`` sends a page everything it
+needs, over one connection, until it disconnects: every run of the workspace, the count of waiting
+items, and the steps of the named runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import WorkspaceDatabase
 
 
-# What a reader of a stream is told: of one run closely, or of everything that a page shows.
+# What a stream sends: one run in detail, or everything that a page shows.
 
 RUNS_SECONDS: Final = 0.4
 WAITING_SECONDS: Final = 1.0
@@ -53,10 +53,10 @@ _NOTHING: Final = RunStreamPosition()
 
 @dataclass(frozen=True, slots=True)
 class PageStreamPosition:
-    """How far a page has been told: of all runs by time, of its one run by a mark.
+    """The position of a page's stream: a timestamp for all runs, and a mark for its one run.
 
-    With several runs only the time is kept: a stream that goes on tells of each of them from its
-    beginning, and the reader knows by the numbers of the pieces what it has already.
+    With several runs only the timestamp is kept: a resumed stream sends each of them from its
+    beginning, and the client skips chunks by their numbers.
     """
 
     moment: datetime | None = None
@@ -69,7 +69,7 @@ class PageStreamPosition:
 
     @classmethod
     def read(cls, text: str) -> PageStreamPosition | None:
-        """The mark in an id that was given out here; None for any other text."""
+        """The mark in an event id that was issued here; None for any other text."""
         first, tilde, rest = text.partition("~")
         moment = parse_timestamp(first) if first else None
         run = RunStreamPosition.read(rest) if tilde else _NOTHING
@@ -79,7 +79,7 @@ class PageStreamPosition:
 
 
 class RunStream:
-    """One run as one reader is told of it."""
+    """One run as one client sees it."""
 
     def __init__(
         self, side: WorkspaceDatabase, workspace_id: UUID, run_id: UUID, mark: RunStreamPosition
@@ -95,7 +95,7 @@ class RunStream:
             return await self.poll_with(connection)
 
     async def poll_with(self, tx: Transaction) -> StreamPoll:
-        """What has changed since the last look, and whether the run is over."""
+        """What has changed since the last poll, and whether the run is over."""
         watch, told = self._watch, []
         changes = await watch.look(tx)
         for (kind, row), mark in with_positions(changes, self.mark):
@@ -111,7 +111,7 @@ class RunStream:
 
 
 class PageStream:
-    """A workspace as one page shows it, and perhaps some runs of it closely."""
+    """A workspace as one page shows it, with some runs in detail."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class PageStream:
         self._waiting_due = _IntervalTimer(WAITING_SECONDS)
 
     def read_as(self, reader: Actor) -> None:
-        """From here on for the same reader, who may have another role now."""
+        """Continues for the same client, whose role may have changed."""
         self._reader = reader
 
     async def look(self) -> StreamPoll:
@@ -146,7 +146,7 @@ class PageStream:
         entries: list[StreamEvent] = []
         missing: list[Finding] = []
         async with self._side.acquire() as connection:
-            # What somebody looks at closely is told first.
+            # Runs in detail are sent first.
             for run in self._closely:
                 if run.over and not run.due.now():
                     continue
@@ -186,7 +186,7 @@ class PageStream:
         if now == self._waiting:
             return []
         self._waiting = now
-        # It is sent at every opening, so that each reader has an id to come back with.
+        # It is sent on every connect, so that each client has an id to resume with.
         return [StreamEvent("inbox", now, self._mark.write() or None)]
 
 
@@ -196,15 +196,15 @@ class _FollowedRun:
     def __init__(self, watched: RunStream, run_id: UUID, place: int) -> None:
         self.watched = watched
         self.run_id = run_id
-        # Where the request names it.
+        # Its position in the request.
         self.pointer = join_pointer("/query/run_id", place)
         self.over = False
-        # Somebody may go on with a run that is over: it is looked at again, but not so often.
+        # A finished run may be continued: it is still polled, but less often.
         self.due = _IntervalTimer(RUNS_SECONDS)
 
 
 class _IntervalTimer:
-    """Whether so much time has gone by since the last time that it had."""
+    """Whether the interval has passed since the last time."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -212,7 +212,7 @@ class _IntervalTimer:
 
     def now(self) -> bool:
         moment = time.monotonic()
-        # A reader that comes round a little early would otherwise wait for a whole round more.
+        # A poll that is slightly early would otherwise wait for a whole interval more.
         if moment < self._next - self._seconds / 20:
             return False
         self._next = moment + self._seconds
@@ -221,9 +221,9 @@ class _IntervalTimer:
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
-# Each run that is watched closely costs a look at the tables several times a second.
+# Each run in detail is polled several times a second.
 MOST_WATCHED: Final = 4
-# How long a stream goes on for somebody who was shut out meanwhile.
+# How long a stream continues after access was revoked.
 ASK_AGAIN_SECONDS: Final = 1.0
 
 _PAGE_EVENTS: Final = (
@@ -282,7 +282,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         request: Request, run_id: UUID, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
         watched = RunStream(caller.database, caller.workspace_id, run_id, _mark(last_event_id))
-        # A run that is not there is said as a status, before the stream begins.
+        # A missing run is reported as a status, before the stream begins.
         waiting = [await watched.look()]
 
         async def look() -> StreamPoll:
@@ -304,10 +304,10 @@ def routes(services: ApplicationServices) -> APIRouter:
         workspace: ShownWorkspace = None,
         last_event_id: LastEventId = None,
     ) -> StreamingResponse:
-        # The door has looked at the workspace.
+        # The auth middleware has checked the workspace.
         mark = _page_mark(last_event_id)
         watched = PageStream(caller.database, caller.actor, run_id, mark)
-        # A run that is not there is said as a status, before the stream begins.
+        # A missing run is reported as a status, before the stream begins.
         waiting = [await watched.look()]
 
         async def look() -> StreamPoll:
@@ -323,7 +323,7 @@ def routes(services: ApplicationServices) -> APIRouter:
 def _check_reader(
     look: Looking, caller: AuthenticatedCaller, read_as: Callable[[Actor], None] | None = None
 ) -> Looking:
-    """The same look, while whoever reads may read: a token may be revoked in between."""
+    """The same poll, while the caller has access: a token may be revoked in between."""
     asked = time.monotonic()
 
     async def watched() -> StreamPoll:

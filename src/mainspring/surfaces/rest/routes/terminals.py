@@ -1,4 +1,4 @@
-"""Signing in at a terminal: asked for by the CLI, confirmed by a person in their browser."""
+"""Sign-in at a terminal: requested by the CLI, confirmed by a person in their browser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
     browsers = BrowserSessionPolicy(services.settings.address)
 
     def check_no_browser(request: Request) -> None:
-        """The CLI asks; no page of another site does, with the cookie of who looks at it."""
+        """For the CLI only; rejects cross-site requests with a user's cookie."""
         browsers.check_page(request.headers)
         if browsers.shown(request.headers) is not None:
             raise foreign()
@@ -138,7 +138,7 @@ def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
 async def _read_code(
     services: ApplicationServices, request: Request, caller: SignedIn, shape: type[Given]
 ) -> Given:
-    """The code that a person typed in their browser; codes are counted, so nobody guesses one."""
+    """The code that a person typed in their browser; attempts are limited against guessing."""
     own_session(caller)
     given = await read_body(request, shape)
     await device_login.count_code(services.database, caller.member_id)

@@ -1,4 +1,4 @@
-"""Access tokens: made for programs, shown once, ended at any time."""
+"""Access tokens: created for programs, shown once, revocable at any time."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def routes(services: ApplicationServices) -> APIRouter:
     @needs(Permission.ACCOUNT)
     async def create_token(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
-        asked = await read_body(request, NewToken)
+        body = await read_body(request, NewToken)
         assert caller.actor.role is not None
-        named = None if asked.capabilities is None else tuple(asked.capabilities)
-        approves = None if asked.approves is None else tuple(dict.fromkeys(asked.approves))
-        bounds = TokenLimits(asked.role or caller.actor.role, named, asked.expires_at, approves)
+        named = None if body.capabilities is None else tuple(body.capabilities)
+        approves = None if body.approves is None else tuple(dict.fromkeys(body.approves))
+        bounds = TokenLimits(body.role or caller.actor.role, named, body.expires_at, approves)
         words = await services.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, services.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
@@ -79,7 +79,7 @@ def routes(services: ApplicationServices) -> APIRouter:
             )
             await check_approved_exist(tx, caller.workspace_id, approves)
             stored, plain = await make_token(
-                tx, caller.workspace_id, caller.member_id, asked.name, bounds
+                tx, caller.workspace_id, caller.member_id, body.name, bounds
             )
             caller.subject, caller.detail = stored.id, describe_token(stored)
         return JsonAnswer({"token": _describe_token(stored), "text": plain}, status_code=201)
@@ -107,7 +107,7 @@ def _add_revoking(made: APIRouter) -> None:
 
 
 def _check_reach(caller: SignedIn, stored: StoredToken) -> None:
-    """Refuses a token that would end a wider one than itself; what was done is undone."""
+    """Rejects a token that would revoke a wider one than itself, and rolls back."""
     role = caller.actor.role
     if caller.session_id is not None or stored.id == caller.actor.token_id:
         return
@@ -124,7 +124,7 @@ def _may_see_others(caller: SignedIn) -> bool:
 
 
 def _describe_token(stored: StoredToken) -> dict[str, Any]:
-    """Everything about a token but its text, which nobody has."""
+    """Everything about a token but its text, which is not stored."""
     return {
         "id": stored.id,
         "member_id": stored.member_id,

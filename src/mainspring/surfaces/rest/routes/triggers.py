@@ -1,4 +1,4 @@
-"""The triggers of an automation: what starts it, its tokens, and the moments it saw."""
+"""The triggers of an automation: state, webhook tokens, and firings."""
 
 from __future__ import annotations
 
@@ -185,13 +185,13 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
     async def patch_trigger(
         automation_id: UUID, slug: Slug, request: Request, caller: SignedIn
     ) -> JsonAnswer:
-        asked = await read_body(request, Switch)
+        body = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
         caller.detail["enabled"] = asked.enabled
 
         async def turn(tx: Connection) -> dict[str, Any]:
             async def put() -> None:
-                await switch(tx, *where, enabled=asked.enabled)
+                await switch(tx, *where, enabled=body.enabled)
 
             await change_by(tx, caller.workspace_id, automation_id, caller.actor, put)
             return await read_trigger(tx, *where)
@@ -283,7 +283,7 @@ def _fire_url(services: ApplicationServices, automation_id: UUID) -> str:
 
 
 def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
-    """What a schedule would do from now on; a config that cannot be read does nothing."""
+    """The next fire times of a schedule; an invalid config has none."""
     if found["type"] != "schedule":
         return []
     try:

@@ -1,4 +1,4 @@
-"""The ledger of models: what was asked, by whom, and what it came to."""
+"""The usage of models: requests, callers, and cost."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _asks(made: APIRouter, services: ApplicationServices) -> None:
         limit: Limit = PAGE,
     ) -> JsonAnswer:
         span = span_of(first, last, services.clock.now(), "/query")
-        wanted = UsageFilter(automation_id, run_id, model, asked_by)
+        filters = UsageFilter(automation_id, run_id, model, asked_by)
         async with caller.database.acquire() as connection:
             rows = await read_asks(
-                connection, caller.workspace_id, span, wanted, after=cursor, most=limit + 1
+                connection, caller.workspace_id, span, filters, after=cursor, most=limit + 1
             )
         return JsonAnswer(page(rows, limit))

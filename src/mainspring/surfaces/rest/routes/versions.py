@@ -97,7 +97,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
             rows = await list_versions(
                 connection, caller.workspace_id, automation_id, after=after, most=limit + 1
             )
-        # A cursor is an id; a version is known by its number.
+        # A cursor is an id; a version has a number.
         placed = [{**row, "place": UUID(int=row["version"])} for row in rows]
         return JsonAnswer(page(placed, limit, show=_without_place, key="place"))
 
@@ -141,11 +141,11 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
     )
     @needs(Permission.EDIT)
     async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
-        asked = await read_body(request, Rollback)
+        body = await read_body(request, Rollback)
         space = caller.workspace_id
 
         async with caller.database.acquire() as connection:
-            then = await read_version(connection, space, automation_id, asked.version)
+            then = await read_version(connection, space, automation_id, body.version)
         vocabulary = await load_vocabulary(services.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
             content = await validate_version(

@@ -1,13 +1,11 @@
-"""The address that outside systems call.
+"""The webhook endpoints.
 
-These two routes are called most, by programs that wait for nothing but a receipt. They are
-described like every other one and served without the machinery of parameters: a call is
-read here and handed to the desk, which records it together with the others of its moment.
-
-A caller shows the token of one webhook, in the header ``Authorization`` and nowhere else.
-Whatever is wrong with that (an id that does not exist, a token of another automation, none
-at all) has one answer, and it is given before the body is read. Only who may come in is told
-what is wrong with the body.
+These two routes are called most, by programs that only wait for a receipt. They are documented like
+every other route, and served without FastAPI's parameter handling: a request is parsed here and
+passed to the ``WebhookReceiver``, which records it in one batch with concurrent ones. A caller
+sends the token of one webhook, in the header ``Authorization`` and nowhere else. Every failure of
+that (an unknown id, a token of another automation, no token) has the same response, and it is sent
+before the body is read. Only authenticated callers learn what is wrong with the body.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from mainspring.contracts.limits import Limits
-    from mainspring.triggers import webhook_receiver as desks
+    from mainspring.triggers import webhook_receiver as receivers
 
 _LONGEST_SLUG: Final = 64
 _BODY: Final = {
@@ -69,7 +67,7 @@ _USED: Final = (
     b"idempotency-key",
     *(name.encode() for name in _SEAL),
 )
-# What nearly every sender says; anything else is looked at more closely.
+# The usual content type; anything else is parsed fully.
 _PLAIN: Final = ["application/json"]
 _HEADERS: Final = {
     "Location": {"description": "Where to read the run.", "schema": {"type": "string"}},
@@ -135,7 +133,7 @@ def _describe(made: APIRouter) -> None:
         """Described here, and served straight by the route above it."""
 
 
-def _until_closed(webhook_receiver: desks.WebhookReceiver) -> Callable[[FastAPI], Any]:
+def _until_closed(webhook_receiver: receivers.WebhookReceiver) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
@@ -205,7 +203,7 @@ async def _receive_webhook(
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
-    """The headers that are of use here, by one look at all of them."""
+    """The relevant headers, in one pass."""
     found: dict[bytes, list[str]] = {name: [] for name in _USED}
     for name, value in scope["headers"]:
         if name in found:
@@ -214,13 +212,13 @@ def _headers(scope: Scope) -> dict[bytes, list[str]]:
 
 
 async def _read(
-    webhook_receiver: desks.WebhookReceiver,
+    webhook_receiver: receivers.WebhookReceiver,
     request: Request,
     shown: dict[bytes, list[str]],
     limits: Limits,
     webhook_request: WebhookRequest,
 ) -> WebhookRequest:
-    """The knock of a known caller with its body, which is looked into last."""
+    """The webhook request of an authenticated caller with its body, which is validated last."""
     with webhook_receiver.reading(webhook_request) as count:
         raw = await _bytes(request, count, limits, webhook_request)
         webhook_request = replace(
@@ -249,7 +247,7 @@ async def _bytes(
             webhook_request.webhook is not None
             and webhook_request.webhook.signing_secret is not None
         ):
-            # A body that is not there shows no signature.
+            # A missing body has no signature.
             raise unknown_webhook() from None
         raise
 
@@ -263,7 +261,7 @@ async def _parse_body(raw: bytes, limits: Limits) -> Any:
 
 
 def _bearer(shown: list[str]) -> bytes:
-    """The token of the one header there is; anything else is nobody's, and looked up as such."""
+    """The token of the only Authorization header; anything else matches nothing."""
     scheme, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
     return token.strip(" ").encode() if scheme.lower() == "bearer" else b""
 
@@ -298,9 +296,9 @@ def _respond(made: desks.WebhookReceipt, address: str, scope: Scope) -> Response
 
 
 def _failed_response(
-    made: desks.WebhookReceipt, url: str, headers: dict[str, str], scope: Scope
+    made: receivers.WebhookReceipt, url: str, headers: dict[str, str], scope: Scope
 ) -> Response:
-    """The problem with the call, and the run that keeps it."""
+    """The problem of the request, and the run that records it."""
     assert made.problem is not None
     status = Conflict.status if isinstance(made.problem, Conflict) else Invalid.status
     shown = {

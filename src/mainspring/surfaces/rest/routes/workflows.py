@@ -1,4 +1,4 @@
-"""Workflows: what people work towards together, and the automations that help them."""
+"""Workflows: goals of a team, and the automations that serve them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workspaces: those somebody is in, a new one, and what its owner changes."""
+"""Workspaces: list, create, and settings for the owner."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     @needs(Permission.ACCOUNT)
     async def create_workspace(request: Request, caller: SignedIn) -> JsonAnswer:
         check_whole(caller)
-        asked = await read_body(request, NewWorkspace)
+        body = await read_body(request, NewWorkspace)
         if caller.session_id is None and not is_owners(caller):
             raise PermissionDenied(
                 "A token makes a workspace only if it gives the role owner.",
@@ -60,7 +60,7 @@ def routes(services: ApplicationServices) -> APIRouter:
                 suggestion="Sign in, or use a token that gives more.",
             )
         async with services.database.transaction() as tx:
-            added = await add_workspace(tx, caller.member_id, asked.name, Role.OWNER)
+            added = await add_workspace(tx, caller.member_id, body.name, Role.OWNER)
             await tell(tx, caller, "create_workspace", added)
             found = await read_workspace(tx, added)
         return JsonAnswer({**found, "role": Role.OWNER}, status_code=201)
@@ -76,15 +76,15 @@ def routes(services: ApplicationServices) -> APIRouter:
     async def change_workspace(
         workspace_id: UUID, request: Request, caller: SignedIn
     ) -> JsonAnswer:
-        asked = await read_body(request, ChangedWorkspace)
+        body = await read_body(request, ChangedWorkspace)
         if workspace_id != caller.workspace_id:
             raise no_workspace_error()
-        changed = asked.model_fields_set
+        changed = body.model_fields_set
         async with caller.database.transaction() as tx:
-            if asked.name is not None:
-                await rename_workspace(tx, workspace_id, asked.name)
+            if body.name is not None:
+                await rename_workspace(tx, workspace_id, body.name)
             if "cost_cap_daily_usd" in changed:
-                await set_cost_cap(tx, workspace_id, asked.cost_cap_daily_usd, caller.actor)
+                await set_cost_cap(tx, workspace_id, body.cost_cap_daily_usd, caller.actor)
             found = await read_workspace(tx, workspace_id)
             caller.detail["changed"] = sorted(changed)
         return JsonAnswer({**found, "role": caller.actor.role})
