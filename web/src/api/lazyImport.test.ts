@@ -16,19 +16,19 @@ const part = (...answers: (string | null)[]) =>
     return found ? Promise.resolve(found) : Promise.reject(new Error("not fetched"));
   });
 
-it("does not ask for a part of the page before the server answers", async () => {
+it("imports nothing before the server is reachable", async () => {
   server(null, 502, null, 200);
   const load = part("the screen");
   expect(await importWhenReachable(load, 1)()).toBe("the screen");
   expect(load).toHaveBeenCalledTimes(1);
 });
 
-it("waits also when the server goes away meanwhile", async () => {
+it("also waits when the server becomes unreachable meanwhile", async () => {
   server(200, null, null, 200);
   expect(await importWhenReachable(part(null, "the screen"), 1)()).toBe("the screen");
 });
 
-it("does not wait for a part that is not there any longer", async () => {
+it("does not wait for a module that no longer exists", async () => {
   server(200, 200);
   await expect(importWhenReachable(part(null, "too late"), 1)()).rejects.toThrow("not fetched");
 });

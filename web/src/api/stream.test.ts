@@ -67,7 +67,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("reads events from pieces of any size, and skips what is none", () => {
+it("parses events from chunks of any size, and skips comments", () => {
   const parser = new EventParser();
   const text = "retry: 1000\n\n: still here\n\n" + event("run", { id: "a: b" }, "7~x");
   const found = [...text].flatMap((one) => parser.read(one));
@@ -93,7 +93,7 @@ it("opens one stream for all tabs, and closes it with the last of them", async (
   expect(calls.length).toBe(1);
 });
 
-it("names the runs that are followed, goes on after the last event, and leaves out the oldest", async () => {
+it("names the followed runs, resumes after the last event, and drops the oldest at the limit", async () => {
   const hub = new StreamHub();
   const tabs = Array.from({ length: 6 }, () => new Tab());
   for (const [at, tab] of tabs.entries()) {
@@ -116,7 +116,7 @@ it("names the runs that are followed, goes on after the last event, and leaves o
   expect(tabs[5]!.kinds()).not.toContain("lost");
 });
 
-it("comes back after a break, later each time, and says that something may be missed", async () => {
+it("reconnects with backoff, and reports that events may be missed", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
@@ -136,7 +136,7 @@ it("comes back after a break, later each time, and says that something may be mi
   expect(backoff(30)).toBe(10_000);
 });
 
-it("opens at once for a tab that comes back while it waits", async () => {
+it("reconnects at once for a tab that becomes visible during the backoff", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   away = true;
@@ -148,7 +148,7 @@ it("opens at once for a tab that comes back while it waits", async () => {
   expect(tab.kinds()).toEqual(["lost", "open"]);
 });
 
-it("gives up a connection that is silent for too long", async () => {
+it("closes a connection that is silent for too long", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   hub.subscribe(tab, { type: "follow", workspace: "w", run: null });
@@ -162,7 +162,7 @@ it("gives up a connection that is silent for too long", async () => {
   expect(calls.length).toBe(2);
 });
 
-it("says that it was refused, and does not ask again for a run that is not there", async () => {
+it("reports a rejection, and does not request an unknown run again", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   missing.add("gone");
@@ -206,7 +206,7 @@ it("keeps following the other runs when one of them is deleted", async () => {
   expect(opened().map(runsOf)).toEqual([["there"]]);
 });
 
-it("asks for a run again when a tab opens it again", async () => {
+it("requests a run again when a tab opens it again", async () => {
   const hub = new StreamHub();
   const [one, other] = [new Tab(), new Tab()];
   missing.add("late");
@@ -220,7 +220,7 @@ it("asks for a run again when a tab opens it again", async () => {
   expect(opened().map(runsOf)).toEqual([["late"]]);
 });
 
-it("drops no run when a refusal does not name one", async () => {
+it("drops no run when a rejection does not name one", async () => {
   const hub = new StreamHub();
   const tab = new Tab();
   status = 404;
@@ -234,7 +234,7 @@ it("drops no run when a refusal does not name one", async () => {
   expect(opened().map(runsOf)).toEqual([["there"]]);
 });
 
-it("has a stream for each workspace that a tab shows", async () => {
+it("has one stream per workspace", async () => {
   const hub = new StreamHub();
   const [one, other] = [new Tab(), new Tab()];
   hub.subscribe(one, { type: "follow", workspace: "old", run: null });

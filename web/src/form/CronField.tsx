@@ -11,26 +11,26 @@ import { above, under, valueAt } from "./pointers";
 
 const OFTEN = 15;
 
-export function CronField(made: FieldProps) {
+export function CronField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const line = typeof made.value === "string" ? made.value : "";
+  const texts = useField(field);
+  const line = typeof field.value === "string" ? field.value : "";
   return (
     <Frame
-      made={made}
-      words={words}
-      more={<FireTimes line={line} at={made.at} isWarned={words.findings.length > 0} />}
+      field={field}
+      texts={texts}
+      more={<FireTimes line={line} at={field.at} isWarned={texts.findings.length > 0} />}
     >
       <TextInput
-        id={words.id}
+        id={texts.id}
         value={line}
         className="mono"
         autoComplete="off"
         placeholder="0 9 * * 1-5"
         readOnly={form.readOnly}
-        error={words.wrong}
-        aria-describedby={words.described}
-        onChange={(event) => form.set(made.at, event.currentTarget.value)}
+        error={texts.wrong}
+        aria-describedby={texts.described}
+        onChange={(event) => form.set(field.at, event.currentTarget.value)}
       />
     </Frame>
   );

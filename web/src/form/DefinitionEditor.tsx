@@ -48,7 +48,7 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
       <Skeleton height={38} width={220} />
       <Skeleton height={180} radius="lg" />
       <Skeleton height={320} radius="lg" />
-      <SlowNote words="Fetching what steps can do …" />
+      <SlowNote text="Fetching what steps can do …" />
     </Stack>
   );
 }
@@ -93,7 +93,7 @@ function useBroken(
   const tell = useRef(onBroken);
   tell.current = onBroken;
   useEffect(() => tell.current?.(text), [text]);
-  return { words: text, at: first?.[0] ?? null, setFields };
+  return { text, at: first?.[0] ?? null, setFields };
 }
 
 function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
@@ -106,15 +106,15 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
   const answer = useMemo(() => (props.findings ?? NONE).map(withSectionNames), [props.findings]);
   const findings = useCheck(value, readOnly ? null : check, answer);
   useEffect(() => {
-    if (!broken.words) setRefused(null);
-  }, [broken.words]);
+    if (!broken.text) setRefused(null);
+  }, [broken.text]);
   const { startAt } = props;
   useEffect(() => {
     if (startAt) focusPointer(startAt);
   }, [startAt]);
   const turnNow = (next: View): boolean => {
-    if (broken.words && next !== view) {
-      setRefused(broken.words);
+    if (broken.text && next !== view) {
+      setRefused(broken.text);
       if (broken.at) focusPointer(broken.at);
       return false;
     }
@@ -134,7 +134,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
       {refused
         ? (
           <ParseError
-            words={refused}
+            text={refused}
             onTakeBack={view === "json" ? json.takeBack : undefined}
           />
         )
@@ -213,7 +213,7 @@ function FormView({ given, findings, samples, vocabulary, setFields }: FormViewP
   );
 }
 
-function ParseError({ words: text, onTakeBack }: { words: string; onTakeBack?: () => void }) {
+function ParseError({ text, onTakeBack }: { text: string; onTakeBack?: () => void }) {
   return (
     <Alert color="yellow" variant="light" title="Not yet" role="alert">
       {text} What you wrote stays here until it can be read.

@@ -24,17 +24,19 @@ const REST = ["inputs", "execution", "retention"];
 
 type FormSectionProps = {
   title: string;
-  words?: string;
+  description?: string;
   at?: string;
   /** Collapsed at first; opens when one of its fields is focused. */
   folds?: readonly string[];
   children: ReactNode;
 };
 
-function FormSection({ title, words: text, at, folds, children }: FormSectionProps) {
+function FormSection({ title, description: text, at, folds, children }: FormSectionProps) {
   const holds = useCallback(
-    (wanted: string) =>
-      !!folds?.some((one) => wanted === under("", one) || wanted.startsWith(`${under("", one)}/`)),
+    (pointer: string) =>
+      !!folds?.some((one) =>
+        pointer === under("", one) || pointer.startsWith(`${under("", one)}/`)
+      ),
     [folds],
   );
   const [isOpen, setOpen] = useCollapsible("", folds === undefined, holds);
@@ -124,7 +126,7 @@ const Starts = memo(({ value }: { value: unknown }) => (
 ));
 
 const Plan = memo(({ value }: { value: unknown }) => (
-  <FormSection title="What it does" words="Steps run from top to bottom." at="/plan">
+  <FormSection title="What it does" description="Steps run from top to bottom." at="/plan">
     <div data-pointer="/plan">
       {isList(value) ? <StepCards at="/plan" value={value} /> : <Odd name="plan" value={value} />}
     </div>
@@ -134,7 +136,7 @@ const Plan = memo(({ value }: { value: unknown }) => (
 const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
   <FormSection
     title="Inputs and bounds"
-    words="What a run is given, and what it may use at most."
+    description="What a run is given, and what it may use at most."
     folds={REST}
   >
     <Stack gap="md">
@@ -151,7 +153,11 @@ const Rest = memo(
   function Rest({ value }: { value: Json }) {
     const { root, top } = useTop();
     return (
-      <FormSection title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
+      <FormSection
+        title="The rest"
+        description="Notes, tags and what others should know."
+        folds={OTHERS}
+      >
         <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />
       </FormSection>
     );

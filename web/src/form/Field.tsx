@@ -27,7 +27,7 @@ import { TemplateField } from "./TemplateField";
 import { TypescriptField } from "./Typescript";
 import { VariantsField } from "./Variants";
 
-const FIELDS: Record<Kind, (made: FieldProps) => React.ReactNode> = {
+const FIELDS: Record<Kind, (field: FieldProps) => React.ReactNode> = {
   choice: ChoiceField,
   choices: ChoicesField,
   yes: BooleanField,
@@ -59,7 +59,7 @@ export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around
     ? false
     : around || schema["x-mainspring-scope"] === "run";
 
-function Swap({ made }: { made: FieldProps }) {
+function Swap({ field }: { field: FieldProps }) {
   const form = useFormContext();
   return (
     <Tooltip label="Use a template instead">
@@ -67,9 +67,9 @@ function Swap({ made }: { made: FieldProps }) {
         size="sm"
         variant="subtle"
         color="gray"
-        aria-label={`Use a template for ${made.name}`}
+        aria-label={`Use a template for ${field.name}`}
         className="swap"
-        onClick={() => form.set(made.at, "{{  }}")}
+        onClick={() => form.set(field.at, "{{  }}")}
       >
         <Braces size={13} />
       </ActionIcon>
@@ -77,9 +77,9 @@ function Swap({ made }: { made: FieldProps }) {
   );
 }
 
-function offersOf(made: FieldProps, form: ReturnType<typeof useFormContext>): string[] | null {
-  const source = hint(made.schema, "source");
-  if (!form.vocabulary || (made.value !== undefined && typeof made.value !== "string")) {
+function offersOf(field: FieldProps, form: ReturnType<typeof useFormContext>): string[] | null {
+  const source = hint(field.schema, "source");
+  if (!form.vocabulary || (field.value !== undefined && typeof field.value !== "string")) {
     return null;
   }
   if (source === "events") return form.vocabulary.events;
@@ -88,20 +88,20 @@ function offersOf(made: FieldProps, form: ReturnType<typeof useFormContext>): st
     : null;
 }
 
-function Shown(given: FieldProps) {
+function Shown(props: FieldProps) {
   const form = useFormContext();
-  const schema = resolveSchemaOnce(given.schema, given.root);
-  const templated = takesTemplates(schema, given.templated);
-  const made: FieldProps = { ...given, schema, templated };
+  const schema = resolveSchemaOnce(props.schema, props.root);
+  const templated = takesTemplates(schema, props.templated);
+  const field: FieldProps = { ...props, schema, templated };
   const [held, hold] = useState<Kind | null>(null);
-  const kind = held ?? kindOf(made);
-  const offers = offersOf(made, form);
-  if (offers && kind !== "json") return <SuggestField made={made} offers={offers} />;
+  const kind = held ?? kindOf(field);
+  const offers = offersOf(field, form);
+  if (offers && kind !== "json") return <SuggestField field={field} offers={offers} />;
   const Control = FIELDS[kind];
   // Any value: text is written without JSON quotes.
   const isFree = templated && !typesOf(schema).length && kind === "json" &&
-    made.value === undefined;
-  if (isFree) return <TemplateOrJson made={made} />;
+    field.value === undefined;
+  if (isFree) return <TemplateOrJson field={field} />;
   if (HELD.has(kind)) {
     return (
       <div
@@ -109,22 +109,22 @@ function Shown(given: FieldProps) {
         onBlur={({ currentTarget, relatedTarget }) =>
           currentTarget.contains(relatedTarget) || hold(null)}
       >
-        <Control {...made} />
+        <Control {...field} />
       </div>
     );
   }
-  if (!templated || form.readOnly || !SWAPPED.has(kind)) return <Control {...made} />;
+  if (!templated || form.readOnly || !SWAPPED.has(kind)) return <Control {...field} />;
   return (
     <div className="swappable">
-      <Control {...made} />
-      <Swap made={made} />
+      <Control {...field} />
+      <Swap field={field} />
     </div>
   );
 }
 
-function TemplateOrJson({ made }: { made: FieldProps }) {
+function TemplateOrJson({ field }: { field: FieldProps }) {
   const form = useFormContext();
-  return <JsonField {...made} onText={() => form.set(made.at, "{{  }}")} />;
+  return <JsonField {...field} onText={() => form.set(field.at, "{{  }}")} />;
 }
 
 export const Field = memo(Shown);

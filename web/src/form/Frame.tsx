@@ -70,11 +70,11 @@ export const isWrong = (findings: readonly Finding[]) =>
   findings.some((one) => one.level === "error");
 
 /** The ids and texts of a field, for its frame and its control. */
-export function useField(made: FieldProps, deep = false) {
+export function useField(field: FieldProps, deep = false) {
   const id = useId();
-  const findings = useFindings(made.at, deep);
-  const title = titleOf(made.name, made.schema);
-  const hint = hintOf(made.schema);
+  const findings = useFindings(field.at, deep);
+  const title = titleOf(field.name, field.schema);
+  const hint = hintOf(field.schema);
   const described = [hint ? `${id}-hint` : "", findings.length ? `${id}-said` : ""].filter(
     Boolean,
   ).join(" ");
@@ -90,8 +90,8 @@ export function useField(made: FieldProps, deep = false) {
 
 type FieldTexts = ReturnType<typeof useField>;
 type Props = {
-  made: FieldProps;
-  words: FieldTexts;
+  field: FieldProps;
+  texts: FieldTexts;
   children: ReactNode;
   /** Small buttons to the right of the label. */
   aside?: ReactNode;
@@ -102,7 +102,7 @@ type Props = {
   more?: ReactNode;
 };
 
-function RemoveButton({ made, title }: { made: FieldProps; title: string }) {
+function RemoveButton({ field, title }: { field: FieldProps; title: string }) {
   const form = useFormContext();
   return (
     <Tooltip label="Leave it out">
@@ -111,7 +111,7 @@ function RemoveButton({ made, title }: { made: FieldProps; title: string }) {
         variant="subtle"
         color="gray"
         aria-label={`Leave out ${title}`}
-        onClick={() => form.set(made.at, undefined)}
+        onClick={() => form.set(field.at, undefined)}
       >
         <X size={14} />
       </ActionIcon>
@@ -119,28 +119,30 @@ function RemoveButton({ made, title }: { made: FieldProps; title: string }) {
   );
 }
 
-export function Frame({ made, words, children, aside, unlabelled, removable, more }: Props) {
+export function Frame(
+  { field, texts, children, aside, unlabelled, removable, more }: Props,
+) {
   const form = useFormContext();
-  const { id, title, hint, findings } = words;
-  const isCode = !form.plain && title.toLowerCase().replaceAll(" ", "_") !== made.name &&
-    !/^[0-9]+$/.test(made.name);
-  const canTakeOut = removable && !made.required && made.value !== undefined && !form.readOnly;
+  const { id, title, hint, findings } = texts;
+  const isCode = !form.plain && title.toLowerCase().replaceAll(" ", "_") !== field.name &&
+    !/^[0-9]+$/.test(field.name);
+  const canTakeOut = removable && !field.required && field.value !== undefined && !form.readOnly;
   return (
-    <Box data-pointer={made.at} style={{ minWidth: 0 }}>
+    <Box data-pointer={field.at} style={{ minWidth: 0 }}>
       <Group gap={6} justify="space-between" wrap="nowrap" mb={4} mih={22}>
         <Group gap={6} wrap="wrap">
           <Input.Label
             htmlFor={unlabelled ? undefined : id}
             labelElement={unlabelled ? "div" : "label"}
-            required={made.required && !form.readOnly}
+            required={field.required && !form.readOnly}
           >
             {title}
           </Input.Label>
-          {isCode ? <Code fz={11}>{escapeInvisible(made.name)}</Code> : null}
+          {isCode ? <Code fz={11}>{escapeInvisible(field.name)}</Code> : null}
         </Group>
         <Group gap={2} wrap="nowrap">
           {aside}
-          {canTakeOut ? <RemoveButton made={made} title={title} /> : null}
+          {canTakeOut ? <RemoveButton field={field} title={title} /> : null}
         </Group>
       </Group>
       {children}

@@ -48,9 +48,9 @@ function propsFor({ schema, root, value, at, templated }: Holder, name: string):
 /** Small fields side by side, large ones on their own line. */
 export function Grid({ fields }: { fields: FieldProps[] }) {
   const rows: FieldProps[][] = [];
-  for (const made of fields) {
-    const schema = resolveSchemaOnce(made.schema, made.root);
-    const small = isSmall(kindOf({ ...made, schema }));
+  for (const field of fields) {
+    const schema = resolveSchemaOnce(field.schema, field.root);
+    const small = isSmall(kindOf({ ...field, schema }));
     const last = rows.at(-1);
     if (
       small && last && last.length < 2 &&
@@ -58,18 +58,18 @@ export function Grid({ fields }: { fields: FieldProps[] }) {
         isSmall(kindOf({ ...one, schema: resolveSchemaOnce(one.schema, one.root) }))
       )
     ) {
-      last.push(made);
-    } else rows.push([made]);
+      last.push(field);
+    } else rows.push([field]);
   }
   return (
     <div className="fields">
-      {rows.flat().map((made) => {
+      {rows.flat().map((field) => {
         const small = isSmall(
-          kindOf({ ...made, schema: resolveSchemaOnce(made.schema, made.root) }),
+          kindOf({ ...field, schema: resolveSchemaOnce(field.schema, field.root) }),
         );
         return (
-          <div key={made.name} className={small ? undefined : "wide"}>
-            <Field {...made} />
+          <div key={field.name} className={small ? undefined : "wide"}>
+            <Field {...field} />
           </div>
         );
       })}
@@ -78,7 +78,7 @@ export function Grid({ fields }: { fields: FieldProps[] }) {
 }
 
 function Unknown(
-  { holder, names, words: text }: { holder: Holder; names: string[]; words: string },
+  { holder, names, text }: { holder: Holder; names: string[]; text: string },
 ) {
   const form = useFormContext();
   const takeOut = () =>
@@ -142,11 +142,11 @@ export function Fields(props: Props) {
           <Unknown
             holder={holder}
             names={unknown}
-            words={mayHoldMore ? "Further entries" : unknownWords}
+            text={mayHoldMore ? "Further entries" : unknownWords}
           />
         )
         : null}
-      {folded.length ? <More holder={holder} names={folded} words={moreWords} /> : null}
+      {folded.length ? <More holder={holder} names={folded} text={moreWords} /> : null}
     </Stack>
   );
 }
@@ -161,20 +161,20 @@ function UnmatchedFindings({ at, names }: { at: string; names: string[] }) {
   return mine.length ? <FindingMessages findings={mine} /> : null;
 }
 
-type MoreProps = { holder: Holder; names: string[]; words?: string };
+type MoreProps = { holder: Holder; names: string[]; text?: string };
 
-function More({ holder, names, words: text = "More settings" }: MoreProps) {
+function More({ holder, names, text = "More settings" }: MoreProps) {
   const places = names.map((name) => under(holder.at, name)).join(" ");
   const holds = useCallback(
-    (wanted: string) =>
-      places.split(" ").some((one) => wanted === one || wanted.startsWith(`${one}/`)),
+    (pointer: string) =>
+      places.split(" ").some((one) => pointer === one || pointer.startsWith(`${one}/`)),
     [places],
   );
-  const said = useFindings(holder.at, true).some(({ pointer, level }) =>
+  const hasFindings = useFindings(holder.at, true).some(({ pointer, level }) =>
     level === "error" && holds(pointer)
   );
   const [isOpen, setOpen] = useCollapsible(holder.at, false, holds);
-  const open = isOpen || said;
+  const open = isOpen || hasFindings;
   return (
     <Box>
       <Button
@@ -200,19 +200,19 @@ function More({ holder, names, words: text = "More settings" }: MoreProps) {
   );
 }
 
-export function GroupField(made: FieldProps) {
+export function GroupField(field: FieldProps) {
   const form = useFormContext();
-  const title = titleOf(made.name, made.schema);
-  const hint = hintOf(made.schema);
-  if (made.value === undefined) {
+  const title = titleOf(field.name, field.schema);
+  const hint = hintOf(field.schema);
+  if (field.value === undefined) {
     return (
-      <Group data-pointer={made.at} gap="sm">
+      <Group data-pointer={field.at} gap="sm">
         <Button
           size="compact-sm"
           variant="default"
           leftSection={<Plus size={14} />}
           disabled={form.readOnly}
-          onClick={() => form.set(made.at, initialValue(made.schema, made.root))}
+          onClick={() => form.set(field.at, initialValue(field.schema, field.root))}
         >
           {title}
         </Button>
@@ -221,22 +221,22 @@ export function GroupField(made: FieldProps) {
     );
   }
   return (
-    <Fieldset legend={title} data-pointer={made.at} radius="md">
+    <Fieldset legend={title} data-pointer={field.at} radius="md">
       {hint ? <Text size="sm" c="dimmed" mb="sm">{hint}</Text> : null}
       <Fields
-        schema={made.schema}
-        root={made.root}
-        value={made.value}
-        at={made.at}
-        templated={made.templated}
+        schema={field.schema}
+        root={field.root}
+        value={field.value}
+        at={field.at}
+        templated={field.templated}
       />
-      {made.required || form.readOnly ? null : (
+      {field.required || form.readOnly ? null : (
         <Button
           mt="sm"
           size="compact-sm"
           variant="subtle"
           color="gray"
-          onClick={() => form.set(made.at, undefined)}
+          onClick={() => form.set(field.at, undefined)}
         >
           Leave out {title.toLowerCase()}
         </Button>

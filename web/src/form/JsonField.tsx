@@ -13,50 +13,50 @@ import { parseJson, spellJson } from "./text";
 const NO_WORDS = { filters: [], tests: [] };
 const noNames = () => [];
 
-export function JsonField(made: FieldProps & { onText?: () => void }) {
+export function JsonField(field: FieldProps & { onText?: () => void }) {
   const form = useFormContext();
-  const words = useField(made, true);
-  const names = useNames(made);
-  const [text, setText] = useState(() => spellJson(made.value));
+  const texts = useField(field, true);
+  const names = useNames(field);
+  const [text, setText] = useState(() => spellJson(field.value));
   const [problem, setProblem] = useState<string | null>(null);
-  const last = useRef(made.value);
+  const last = useRef(field.value);
   useEffect(() => {
     // An external value; a value typed here already has its text.
-    if (!isEqualJson(last.current, made.value)) {
-      setText(spellJson(made.value));
+    if (!isEqualJson(last.current, field.value)) {
+      setText(spellJson(field.value));
       setProblem(null);
     }
-    last.current = made.value;
-  }, [made.value]);
-  useEffect(() => () => form.broken(made.at, null), [form, made.at]);
+    last.current = field.value;
+  }, [field.value]);
+  useEffect(() => () => form.broken(field.at, null), [form, field.at]);
   const write = (next: string) => {
     setText(next);
     const read = next.trim() ? parseJson(next) : { value: undefined };
     const wrong = "problem" in read ? read.problem : null;
     setProblem(wrong);
-    form.broken(made.at, wrong);
+    form.broken(field.at, wrong);
     if ("problem" in read) return;
     last.current = read.value;
-    form.set(made.at, read.value);
+    form.set(field.at, read.value);
   };
-  const asText = made.onText && !form.readOnly
+  const asText = field.onText && !form.readOnly
     ? (
-      <Button size="compact-xs" variant="subtle" color="gray" onClick={made.onText}>
+      <Button size="compact-xs" variant="subtle" color="gray" onClick={field.onText}>
         As text
       </Button>
     )
     : null;
   return (
-    <Frame made={made} words={words} unlabelled removable aside={asText}>
+    <Frame field={field} texts={texts} unlabelled removable aside={asText}>
       <TemplateEditor
         value={text}
-        label={words.title}
+        label={texts.title}
         language="json"
-        names={made.templated ? names : noNames}
-        allowed={made.templated ? form.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
+        names={field.templated ? names : noNames}
+        allowed={field.templated ? form.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
         readOnly={form.readOnly}
-        describedBy={words.described}
-        isWrong={words.wrong || problem !== null}
+        describedBy={texts.described}
+        isWrong={texts.wrong || problem !== null}
         hint="JSON"
         onChange={write}
       />

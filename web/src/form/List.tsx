@@ -17,8 +17,8 @@ export type ItemActions = {
   out: () => void;
 };
 
-let made = 0;
-const freshKey = () => `k${made += 1}`;
+let field = 0;
+const freshKey = () => `k${field += 1}`;
 
 /** Stable React keys for the items, and list changes that preserve them. */
 export function useItems(at: string, list: readonly unknown[]) {
@@ -91,15 +91,15 @@ export const ItemMenu = memo(
 
 const EMPTY: unknown[] = [];
 
-export function ListField(made: FieldProps) {
+export function ListField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const list = (made.value ?? EMPTY) as unknown[];
-  const { keys, moves, add } = useItems(made.at, list);
-  const items = resolveSchemaOnce(made.schema.items, made.root);
-  const full = list.length >= (made.schema.maxItems ?? Infinity);
+  const texts = useField(field);
+  const list = (field.value ?? EMPTY) as unknown[];
+  const { keys, moves, add } = useItems(field.at, list);
+  const items = resolveSchemaOnce(field.schema.items, field.root);
+  const full = list.length >= (field.schema.maxItems ?? Infinity);
   return (
-    <Frame made={made} words={words} unlabelled removable>
+    <Frame field={field} texts={texts} unlabelled removable>
       <Stack gap="xs">
         {list.length ? null : <Text size="sm" c="dimmed">Nothing yet.</Text>}
         {list.map((value, place) => (
@@ -108,18 +108,18 @@ export function ListField(made: FieldProps) {
               <Field
                 name={String(place)}
                 schema={withTitle(items, place)}
-                root={made.root}
+                root={field.root}
                 value={value}
-                at={under(made.at, place)}
+                at={under(field.at, place)}
                 required
-                templated={made.templated}
+                templated={field.templated}
               />
             </Box>
             {form.readOnly ? null : (
               <ItemMenu
                 moves={moves(place)}
-                at={under(made.at, place)}
-                what={`item ${place + 1} of ${words.title}`}
+                at={under(field.at, place)}
+                what={`item ${place + 1} of ${texts.title}`}
               />
             )}
           </Group>
@@ -130,7 +130,7 @@ export function ListField(made: FieldProps) {
               size="compact-sm"
               variant="default"
               leftSection={<Plus size={14} />}
-              onClick={() => add(initialValue(items, made.root))}
+              onClick={() => add(initialValue(items, field.root))}
             >
               Add
             </Button>

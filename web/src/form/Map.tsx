@@ -12,12 +12,12 @@ import type { Json, Schema } from "./values";
 
 const ANYTHING: Schema = {};
 
-export function MapField(made: FieldProps) {
+export function MapField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const value = (made.value ?? {}) as Json;
-  const inner = isObject(made.schema.additionalProperties)
-    ? made.schema.additionalProperties as Schema
+  const texts = useField(field);
+  const value = (field.value ?? {}) as Json;
+  const inner = isObject(field.schema.additionalProperties)
+    ? field.schema.additionalProperties as Schema
     : ANYTHING;
   const names = Object.keys(value);
   const keys = useRef<number[]>([]);
@@ -27,25 +27,25 @@ export function MapField(made: FieldProps) {
     let fresh = "name";
     for (let at = 2; Object.hasOwn(value, fresh); at += 1) fresh = `name_${at}`;
     form.change(
-      made.at,
-      (now) => ({ ...(isObject(now) ? now : {}), [fresh]: initialValue(inner, made.root) }),
+      field.at,
+      (now) => ({ ...(isObject(now) ? now : {}), [fresh]: initialValue(inner, field.root) }),
     );
   };
   return (
-    <Frame made={made} words={words} unlabelled removable>
+    <Frame field={field} texts={texts} unlabelled removable>
       <Stack gap="xs">
         {names.map((name, place) => (
           <Group key={keys.current[place]} gap="xs" wrap="nowrap" align="flex-start">
-            <NameField made={made} name={name} taken={names} />
+            <NameField field={field} name={name} usedNames={names} />
             <Box style={{ flex: 2, minWidth: 0 }} className="untitled">
               <Field
                 name={name}
                 schema={inner}
-                root={made.root}
+                root={field.root}
                 value={value[name]}
-                at={under(made.at, name)}
+                at={under(field.at, name)}
                 required
-                templated={made.templated}
+                templated={field.templated}
               />
             </Box>
             {form.readOnly ? null : (
@@ -54,7 +54,7 @@ export function MapField(made: FieldProps) {
                 color="gray"
                 mt={4}
                 aria-label={`Take out ${name}`}
-                onClick={() => form.set(under(made.at, name), undefined)}
+                onClick={() => form.set(under(field.at, name), undefined)}
               >
                 <X size={14} />
               </ActionIcon>
@@ -79,7 +79,9 @@ export function MapField(made: FieldProps) {
 }
 
 /** The key of an entry; it is renamed on blur, so that partial keys are never stored. */
-function NameField({ made, name, taken }: { made: FieldProps; name: string; taken: string[] }) {
+function NameField(
+  { field, name, usedNames }: { field: FieldProps; name: string; usedNames: string[] },
+) {
   const form = useFormContext();
   const [text, setText] = useState(name);
   const [seen, setSeen] = useState(name);
@@ -87,10 +89,10 @@ function NameField({ made, name, taken }: { made: FieldProps; name: string; take
     setSeen(name);
     setText(name);
   }
-  const clash = text !== name && (taken.includes(text) || text === "");
+  const clash = text !== name && (usedNames.includes(text) || text === "");
   const finish = () => {
     if (clash) setText(name);
-    else if (text !== name) form.change(made.at, (now) => renameKey(now as Json, name, text));
+    else if (text !== name) form.change(field.at, (now) => renameKey(now as Json, name, text));
   };
   return (
     <TextInput

@@ -20,7 +20,7 @@ export function pickable(names: Name[]): Name[] {
 }
 
 export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
-  const [wanted, setWanted] = useState("");
+  const [search, setWanted] = useState("");
   const shown = pickable(names);
   return (
     <Box>
@@ -30,7 +30,7 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
         leftSection={<Search size={13} />}
         placeholder="Find a name"
         aria-label="Find a name"
-        value={wanted}
+        value={search}
         onChange={(event) => setWanted(event.currentTarget.value)}
         data-autofocus
       />
@@ -42,7 +42,7 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
               of={one}
               path={[one.name]}
               onPick={onPick}
-              wanted={wanted.trim().toLowerCase()}
+              search={search.trim().toLowerCase()}
             />
           ))
           : (
@@ -56,14 +56,14 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
 }
 
 const SEARCHED = 4;
-function holds(of: Name, wanted: string, depth = 0): boolean {
-  if (of.name.toLowerCase().includes(wanted)) return true;
-  return depth < SEARCHED && !!of.inside?.().some((one) => holds(one, wanted, depth + 1));
+function holds(of: Name, search: string, depth = 0): boolean {
+  if (of.name.toLowerCase().includes(search)) return true;
+  return depth < SEARCHED && !!of.inside?.().some((one) => holds(one, search, depth + 1));
 }
 
-type Props = { of: Name; path: string[]; onPick: Pick; wanted: string };
+type Props = { of: Name; path: string[]; onPick: Pick; search: string };
 
-function Node({ of, path, onPick, wanted }: Props) {
+function Node({ of, path, onPick, search: wanted }: Props) {
   const [isOpen, setOpen] = useState(path.length <= 1);
   if (wanted && !holds(of, wanted)) return null;
   const open = isOpen || wanted !== "";
@@ -109,7 +109,7 @@ function Node({ of, path, onPick, wanted }: Props) {
             of={one}
             path={[...path, one.name]}
             onPick={onPick}
-            wanted={deeper}
+            search={deeper}
           />
         ))
         : null}

@@ -19,48 +19,48 @@ const text = (value: unknown) => (typeof value === "string" ? value : "");
 
 /** An empty value is omitted unless it is required. */
 const written = (
-  made: FieldProps,
+  field: FieldProps,
   value: string,
-) => (value === "" && !made.required ? undefined : value);
+) => (value === "" && !field.required ? undefined : value);
 
-export function LineField(made: FieldProps) {
+export function LineField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
+  const texts = useField(field);
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <TextInput
-        id={words.id}
-        value={text(made.value)}
-        type={pickedType(made.schema)}
+        id={texts.id}
+        value={text(field.value)}
+        type={pickedType(field.schema)}
         autoComplete="off"
-        maxLength={made.schema.maxLength}
-        placeholder={text(made.schema.examples?.[0])}
+        maxLength={field.schema.maxLength}
+        placeholder={text(field.schema.examples?.[0])}
         readOnly={form.readOnly}
-        error={words.wrong}
-        aria-describedby={words.described}
-        aria-invalid={words.wrong || undefined}
-        onChange={(event) => form.set(made.at, written(made, event.currentTarget.value))}
+        error={texts.wrong}
+        aria-describedby={texts.described}
+        aria-invalid={texts.wrong || undefined}
+        onChange={(event) => form.set(field.at, written(field, event.currentTarget.value))}
       />
     </Frame>
   );
 }
 
-export function TextField(made: FieldProps) {
+export function TextField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
+  const texts = useField(field);
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <Textarea
-        id={words.id}
-        value={text(made.value)}
+        id={texts.id}
+        value={text(field.value)}
         autosize
         minRows={2}
         maxRows={16}
         readOnly={form.readOnly}
-        error={words.wrong}
-        aria-describedby={words.described}
-        aria-invalid={words.wrong || undefined}
-        onChange={(event) => form.set(made.at, written(made, event.currentTarget.value))}
+        error={texts.wrong}
+        aria-describedby={texts.described}
+        aria-invalid={texts.wrong || undefined}
+        onChange={(event) => form.set(field.at, written(field, event.currentTarget.value))}
       />
     </Frame>
   );
@@ -71,87 +71,87 @@ const ZONES = typeof Intl.supportedValuesOf === "function"
   : ["UTC"];
 
 /** Text with suggestions; other values are allowed too. */
-export function SuggestField({ made, offers }: { made: FieldProps; offers: string[] }) {
+export function SuggestField({ field, offers }: { field: FieldProps; offers: string[] }) {
   const form = useFormContext();
-  const words = useField(made);
+  const texts = useField(field);
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <Autocomplete
-        id={words.id}
-        value={text(made.value)}
+        id={texts.id}
+        value={text(field.value)}
         data={offers}
         limit={30}
         readOnly={form.readOnly}
-        error={words.wrong}
-        aria-describedby={words.described}
-        onChange={(value) => form.set(made.at, written(made, value))}
+        error={texts.wrong}
+        aria-describedby={texts.described}
+        onChange={(value) => form.set(field.at, written(field, value))}
       />
     </Frame>
   );
 }
 
-export const ZoneField = (made: FieldProps) => <SuggestField made={made} offers={ZONES} />;
+export const ZoneField = (field: FieldProps) => <SuggestField field={field} offers={ZONES} />;
 
-export function ChoiceField(made: FieldProps) {
+export function ChoiceField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const { schema, value } = made;
+  const texts = useField(field);
+  const { schema, value } = field;
   const values: unknown[] = schema.const !== undefined ? [schema.const] : schema.enum;
   const usual = schema.default === undefined || schema.default === null
     ? ""
     : ` (${schema.default})`;
   const nothing = form.plain ? "Choose …" : `Left out${usual}`;
-  const mayLeaveOut = !made.required || value === undefined;
+  const mayLeaveOut = !field.required || value === undefined;
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <NativeSelect
-        id={words.id}
+        id={texts.id}
         value={value === undefined ? "" : String(values.indexOf(value))}
         data={[
           ...(mayLeaveOut ? [{ value: "", label: nothing }] : []),
           ...values.map((one, at) => ({ value: String(at), label: String(one) })),
         ]}
         disabled={form.readOnly}
-        error={words.wrong}
-        aria-describedby={words.described}
+        error={texts.wrong}
+        aria-describedby={texts.described}
         onChange={({ currentTarget: { value: at } }) =>
-          form.set(made.at, at === "" ? undefined : values[Number(at)])}
+          form.set(field.at, at === "" ? undefined : values[Number(at)])}
       />
     </Frame>
   );
 }
 
 /** Multiple choice. */
-export function ChoicesField(made: FieldProps) {
+export function ChoicesField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made, true);
+  const texts = useField(field, true);
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <MultiSelect
-        id={words.id}
-        value={(made.value ?? []) as string[]}
-        data={made.schema.items.enum as string[]}
+        id={texts.id}
+        value={(field.value ?? []) as string[]}
+        data={field.schema.items.enum as string[]}
         readOnly={form.readOnly}
-        error={words.wrong}
-        onChange={(next) => form.set(made.at, next.length || made.required ? next : undefined)}
+        error={texts.wrong}
+        onChange={(next) => form.set(field.at, next.length || field.required ? next : undefined)}
       />
     </Frame>
   );
 }
 
-export function BooleanField(made: FieldProps) {
+export function BooleanField(field: FieldProps) {
   const form = useFormContext();
-  const { id, title, hint, findings } = useField(made);
+  const { id, title, hint, findings } = useField(field);
   return (
-    <div data-pointer={made.at}>
+    <div data-pointer={field.at}>
       <Checkbox
         id={id}
         mt={28}
         label={title}
         description={hint || undefined}
-        checked={(made.value ?? made.schema.default ?? false) as boolean}
+        checked={(field.value ?? field.schema.default ?? false) as boolean}
         disabled={form.readOnly}
-        onChange={(event) => form.set(made.at, event.currentTarget.checked)}
+        onChange={(event) => form.set(field.at, event.currentTarget.checked)}
       />
       <FindingMessages findings={findings} />
     </div>
@@ -163,38 +163,38 @@ const wrongWords = (spelt: string) =>
     ? "This has more digits than a browser keeps."
     : "This is not a number yet.";
 
-export function NumberField(made: FieldProps) {
+export function NumberField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const isMoney = hint(made.schema, "widget") === "money";
-  const asText = typeof made.value === "string" || (made.value === undefined && isMoney);
-  const shown = made.value === undefined ? "" : String(made.value);
+  const texts = useField(field);
+  const isMoney = hint(field.schema, "widget") === "money";
+  const asText = typeof field.value === "string" || (field.value === undefined && isMoney);
+  const shown = field.value === undefined ? "" : String(field.value);
   // Text that is not a number is kept as typed.
   const [odd, setOdd] = useState<string | null>(null);
-  useEffect(() => setOdd(null), [made.value]);
-  useEffect(() => () => form.broken(made.at, null), [form, made.at]);
+  useEffect(() => setOdd(null), [field.value]);
+  useEffect(() => () => form.broken(field.at, null), [form, field.at]);
   const write = (spelt: string) => {
     const read = parseNumber(spelt, false);
     const good = read === undefined || typeof read === "number";
     setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
-    form.broken(made.at, good ? null : wrongWords(spelt));
-    if (good) form.set(made.at, read === undefined || !asText ? read : spelt.trim());
+    form.broken(field.at, good ? null : wrongWords(spelt));
+    if (good) form.set(field.at, read === undefined || !asText ? read : spelt.trim());
   };
   const bad = odd !== null && typeof parseNumber(odd, false) === "string";
   return (
-    <Frame made={made} words={words}>
+    <Frame field={field} texts={texts}>
       <TextInput
-        id={words.id}
+        id={texts.id}
         inputMode="decimal"
         autoComplete="off"
         leftSection={isMoney ? "$" : undefined}
         value={odd ?? shown}
-        placeholder={made.schema.default === undefined || made.schema.default === null
+        placeholder={field.schema.default === undefined || field.schema.default === null
           ? undefined
-          : String(made.schema.default)}
+          : String(field.schema.default)}
         readOnly={form.readOnly}
-        error={words.wrong || bad}
-        aria-describedby={words.described}
+        error={texts.wrong || bad}
+        aria-describedby={texts.described}
         onChange={(event) => write(event.currentTarget.value)}
       />
       {bad ? <Input.Error mt={4}>{wrongWords(odd)}</Input.Error> : null}

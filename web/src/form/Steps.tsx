@@ -137,7 +137,7 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
   );
 }
 
-const StepSummary = ({ name, says }: { name: string; says: string }) => (
+const StepSummary = ({ name, text: says }: { name: string; text: string }) => (
   <>
     <span className="mono">{name}</span>
     {says ? ` · ${says}` : ""}
@@ -181,7 +181,7 @@ const StepCard = memo(
       <FoldCard
         at={at}
         title={does}
-        sub={<StepSummary name={name} says={summarizeStep(step, word?.schema)} />}
+        sub={<StepSummary name={name} text={summarizeStep(step, word?.schema)} />}
         icon={<span className="number" aria-hidden>{place + 1}</span>}
         moves={moves}
         what={`step ${name}`}
@@ -278,11 +278,11 @@ function withUniqueIds(
     ...moves,
     double: () => {
       moves.double();
-      const made = under(at, place + 1);
-      const twin = valueAt(form.current(), made);
+      const field = under(at, place + 1);
+      const twin = valueAt(form.current(), field);
       if (isObject(twin)) {
         form.set(
-          under(made, "step_id"),
+          under(field, "step_id"),
           freshStepId(form.current(), String(twin.step_id ?? twin.action)),
         );
       }
@@ -290,13 +290,13 @@ function withUniqueIds(
   };
 }
 
-export function StepsField(made: FieldProps) {
+export function StepsField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
+  const texts = useField(field);
   if (!form.vocabulary) return null;
   return (
-    <Frame made={made} words={words} unlabelled removable>
-      <StepCards at={made.at} value={made.value} />
+    <Frame field={field} texts={texts} unlabelled removable>
+      <StepCards at={field.at} value={field.value} />
     </Frame>
   );
 }

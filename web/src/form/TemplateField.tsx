@@ -25,14 +25,14 @@ import { escapeInvisible } from "../kit/format";
 const NO_WORDS = { filters: [], tests: [] };
 
 /** The names in scope at a pointer, computed on demand. */
-export function useNames(made: Pick<FieldProps, "at" | "schema">) {
+export function useNames(field: Pick<FieldProps, "at" | "schema">) {
   const form = useFormContext();
-  const takesSecrets = made.schema["x-mainspring-scope"] === "secret";
+  const takesSecrets = field.schema["x-mainspring-scope"] === "secret";
   return () =>
     form.vocabulary
       ? scopeAt({
         document: form.current(),
-        pointer: made.at,
+        pointer: field.at,
         outputs: form.vocabulary.outputs,
         samples: form.samples(),
         secrets: takesSecrets ? form.secrets() : undefined,
@@ -102,14 +102,14 @@ function Filters(
   );
 }
 
-type OffersProps = {
+type InsertMenuProps = {
   at: string;
   schema: Schema;
   title: string;
   handle: RefObject<TemplateHandle | null>;
 };
 
-function Earlier({ at, schema, title, handle }: OffersProps) {
+function Earlier({ at, schema, title, handle }: InsertMenuProps) {
   const [isOpen, setOpen] = useState(false);
   const names = useNames({ at, schema });
   return (
@@ -152,7 +152,7 @@ function Earlier({ at, schema, title, handle }: OffersProps) {
 }
 
 /** What can be inserted into a template; memoized while the user types. */
-const Offers = memo(function Offers(props: OffersProps) {
+const Offers = memo(function Offers(props: InsertMenuProps) {
   const { vocabulary } = useFormContext();
   return (
     <Group gap={2} wrap="nowrap">
@@ -166,29 +166,29 @@ const Offers = memo(function Offers(props: OffersProps) {
   );
 });
 
-export function TemplateField(made: FieldProps & { onPlain?: () => void }) {
+export function TemplateField(field: FieldProps & { onPlain?: () => void }) {
   const form = useFormContext();
-  const words = useField(made, true);
-  const names = useNames(made);
+  const texts = useField(field, true);
+  const names = useNames(field);
   const handle = useRef<TemplateHandle>(null);
   const allowed = form.vocabulary?.allowed ?? NO_WORDS;
-  const bare = made.name === "when";
+  const bare = field.name === "when";
   const aside = form.readOnly
     ? null
-    : <Offers at={made.at} schema={made.schema} title={words.title} handle={handle} />;
+    : <Offers at={field.at} schema={field.schema} title={texts.title} handle={handle} />;
   return (
-    <Frame made={made} words={words} unlabelled aside={aside}>
+    <Frame field={field} texts={texts} unlabelled aside={aside}>
       <TemplateEditor
-        value={typeof made.value === "string" ? made.value : ""}
-        label={words.title}
+        value={typeof field.value === "string" ? field.value : ""}
+        label={texts.title}
         names={names}
         allowed={allowed}
         bare={bare}
         readOnly={form.readOnly}
-        describedBy={words.described}
-        isWrong={words.wrong}
+        describedBy={texts.described}
+        isWrong={texts.wrong}
         handle={handle}
-        onChange={(next) => form.set(made.at, next === "" && !made.required ? undefined : next)}
+        onChange={(next) => form.set(field.at, next === "" && !field.required ? undefined : next)}
       />
     </Frame>
   );

@@ -33,7 +33,7 @@ const titleFor = (trigger: Json) =>
   );
 
 /** The collapsed fields: those with their default values. */
-const tuckedOf = ({ enabled, inputs }: Json): string[] => [
+const collapsedKeys = ({ enabled, inputs }: Json): string[] => [
   "type",
   "id",
   ...(enabled === false ? [] : ["enabled"]),
@@ -88,7 +88,7 @@ const TriggerCard = memo(
               at={at}
               templated={false}
               leave={FRONT}
-              tucked={tuckedOf(trigger)}
+              tucked={collapsedKeys(trigger)}
               moreWords="Kind, name and inputs"
             />
           </Stack>

@@ -4,17 +4,17 @@ import { CodeEditor } from "../code";
 import { useFormContext } from "./formContext";
 import { type FieldProps, Frame, useField } from "./Frame";
 
-export function TypescriptField(made: FieldProps) {
+export function TypescriptField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made, true);
+  const texts = useField(field, true);
   return (
-    <Frame made={made} words={words} unlabelled>
+    <Frame field={field} texts={texts} unlabelled>
       <CodeEditor
-        value={typeof made.value === "string" ? made.value : ""}
-        label={words.title}
+        value={typeof field.value === "string" ? field.value : ""}
+        label={texts.title}
         language="typescript"
         readOnly={form.readOnly}
-        onChange={(next) => form.set(made.at, next)}
+        onChange={(next) => form.set(field.at, next)}
       />
     </Frame>
   );

@@ -20,24 +20,24 @@ export function convertToVariant(variant: Schema, root: Schema, before: unknown)
   return { ...fresh, ...Object.fromEntries(known) };
 }
 
-export function VariantsField(made: FieldProps) {
+export function VariantsField(field: FieldProps) {
   const form = useFormContext();
-  const words = useField(made);
-  const variants = variantsOf(made.schema, made.root);
-  const tag = tagOf(made.schema, variants);
-  const at = made.value === undefined ? -1 : variantAt(made.schema, variants, made.value);
-  if (made.value !== undefined && at < 0) return <JsonField {...made} />;
+  const texts = useField(field);
+  const variants = variantsOf(field.schema, field.root);
+  const tag = tagOf(field.schema, variants);
+  const at = field.value === undefined ? -1 : variantAt(field.schema, variants, field.value);
+  if (field.value !== undefined && at < 0) return <JsonField {...field} />;
   const chosen = variants[at];
   const isBare = chosen && !typesOf(chosen).includes("object") && chosen.const !== undefined;
   return (
-    <Frame made={made} words={chosen && !isBare ? { ...words, findings: [] } : words} removable>
+    <Frame field={field} texts={chosen && !isBare ? { ...texts, findings: [] } : texts} removable>
       <Stack gap="sm">
         <NativeSelect
-          id={words.id}
+          id={texts.id}
           value={String(at)}
           disabled={form.readOnly}
           data={[
-            ...(at < 0 || !made.required ? [{ value: "-1", label: "Left out" }] : []),
+            ...(at < 0 || !field.required ? [{ value: "-1", label: "Left out" }] : []),
             ...variants.map((one, place) => ({
               value: String(place),
               label: variantTitle(one, tag),
@@ -46,15 +46,15 @@ export function VariantsField(made: FieldProps) {
           onChange={({ currentTarget: { value } }) => {
             const next = variants[Number(value)];
             form.set(
-              made.at,
-              next ? convertToVariant(next, made.root, made.value) : undefined,
+              field.at,
+              next ? convertToVariant(next, field.root, field.value) : undefined,
             );
           }}
         />
         {chosen && !isBare
           ? (
             <Box>
-              <Field {...made} schema={chosen} required />
+              <Field {...field} schema={chosen} required />
             </Box>
           )
           : null}

@@ -62,12 +62,12 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
     if (!say || isTemplate(here)) return [];
     const holder = partsOf(toPointer(unit.keywordLocation)).slice(0, -1);
     const found = holder.length ? valueAt(schema, under("", ...holder)) : schema;
-    const words = isObject(found) ? hint(found, "says") : undefined;
+    const texts = isObject(found) ? hint(found, "says") : undefined;
     const limit = isObject(found) ? found[unit.keyword] : undefined;
     if (limit === undefined && unit.keyword !== "pattern") return [];
     return [{
       pointer: at + inner,
-      detail: typeof words === "string" ? words : say(limit),
+      detail: typeof texts === "string" ? texts : say(limit),
       level: "error",
     }];
   });
@@ -91,9 +91,9 @@ function everyStep(list: unknown, at: string): Place[] {
 }
 
 /** The findings about a definition, as far as its schemas cover them. */
-export async function checkDefinition(value: unknown, words: Vocabulary): Promise<Finding[]> {
+export async function checkDefinition(value: unknown, vocabulary: Vocabulary): Promise<Finding[]> {
   const verdict = await createValidate();
-  const found = findingsOf(verdict(words.definition, value), words.definition, value, "");
+  const found = findingsOf(verdict(vocabulary.definition, value), vocabulary.definition, value, "");
   if (!isObject(value)) return found;
   const steps = [
     ...everyStep(value.plan, "/plan"),
@@ -104,12 +104,12 @@ export async function checkDefinition(value: unknown, words: Vocabulary): Promis
     ...steps.map(({ at, step }) => ({
       at,
       config: step.config,
-      schema: words.actions.get(String(step.action))?.schema,
+      schema: vocabulary.actions.get(String(step.action))?.schema,
     })),
     ...starts.map(({ at, step }) => ({
       at,
       config: step.config,
-      schema: words.triggers.get(String(step.type))?.schema,
+      schema: vocabulary.triggers.get(String(step.type))?.schema,
     })),
   ];
   for (const { at, config, schema } of configs) {

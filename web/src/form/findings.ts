@@ -60,9 +60,14 @@ const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
 
 /** Replaces the JSON path that programs see with the name of the section in the form. */
 export function withSectionNames(finding: Finding): Finding {
-  const said = (text: string) => text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
+  const replaceSection = (text: string) =>
+    text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
   const { detail, suggestion } = finding;
-  return { ...finding, detail: said(detail), suggestion: suggestion && said(suggestion) };
+  return {
+    ...finding,
+    detail: replaceSection(detail),
+    suggestion: suggestion && replaceSection(suggestion),
+  };
 }
 
 const Context = createContext(new FindingStore());

@@ -28,7 +28,7 @@ import type { Schema } from "./values";
 describe("places", () => {
   const document = { a: { "x/y": [1, { keep: true, deep: null }] }, odd: 4711 };
 
-  it("puts a value and leaves everything else the very same", () => {
+  it("sets a value and keeps the identity of everything else", () => {
     const next = setAt(document, "/a/x~1y/1/deep", "here") as typeof document;
     expect(next).toEqual({ a: { "x/y": [1, { keep: true, deep: "here" }] }, odd: 4711 });
     expect(setAt(document, "/new/inner", 1)).toEqual({ ...document, new: { inner: 1 } });
@@ -36,7 +36,7 @@ describe("places", () => {
     expect(other.left).toBe(document);
   });
 
-  it("keeps the order of keys, takes out what is undefined, and never writes into the old one", () => {
+  it("keeps the key order, removes undefined values, and never mutates", () => {
     expect(Object.keys(setAt({ a: 1, b: 2, c: 3 }, "/b", 9) as object)).toEqual(["a", "b", "c"]);
     expect(setAt([1, 2, 3], "/1", undefined)).toEqual([1, 3]);
     expect(setAt({ __proto__x: 1 }, "/__proto__", 5)).toHaveProperty("__proto__x", 1);
@@ -74,7 +74,7 @@ describe("kinds of fields", () => {
   const kind = (schema: Schema, value?: unknown, templated = false, name = "x") =>
     kindOf({ name, schema: resolveSchema(schema, root), value, root, templated });
 
-  it("follows references and leaves out 'or nothing'", () => {
+  it("resolves references and removes null", () => {
     const schema = resolveSchema(
       { anyOf: [{ $ref: "#/$defs/Inner" }, { type: "null" }], title: "T" },
       root,
@@ -83,13 +83,13 @@ describe("kinds of fields", () => {
     expect(kind({ $ref: "#/$defs/Inner" }, {})).toBe("group");
   });
 
-  it("reads the hints of definitions from elsewhere, after its own", () => {
+  it("reads the hints of external definitions, after its own", () => {
     expect(kind({ type: "string", "x-surfsense-widget": "textarea" })).toBe("text");
     const both = { "x-mainspring-widget": "textarea", "x-surfsense-widget": "jinja" };
     expect(kind({ type: "string", ...both })).toBe("text");
   });
 
-  it("knows each kind, and shows as JSON whatever does not fit", () => {
+  it("knows each kind, and shows a value that does not match as JSON", () => {
     expect(kind({ type: "string" })).toBe("line");
     expect(kind({ type: "string" }, "a", true)).toBe("template");
     expect(kind({ type: "integer" }, "{{ inputs.n }}", true)).toBe("template");
@@ -109,7 +109,7 @@ describe("kinds of fields", () => {
     expect(kind({ enum: ["a"] }, "z")).toBe("json");
   });
 
-  it("tells alternatives apart by their tag, and starts each with what it needs", () => {
+  it("distinguishes variants by their tag, and initializes the required fields", () => {
     const one = { type: "object", required: ["kind"], properties: { kind: { const: "one" } } };
     const two = {
       type: "object",
@@ -161,7 +161,7 @@ describe("templates", () => {
   const labels = (text: string, pointer = "/plan/1/config/steps/1/config/x", bare = false) =>
     completionsAt(text, names(pointer), allowed, bare)?.offers.map((one) => one.label);
 
-  it("knows what came before a step, and what a loop gives", () => {
+  it("knows the earlier steps, and the item of a loop", () => {
     expect(labels("{{ steps.")).toEqual(["read", "rows", "inner"]);
     expect(labels("{{ row.")).toEqual(["title"]);
     expect(labels("{{ ")).toContain("index");
@@ -170,7 +170,7 @@ describe("templates", () => {
     expect(labels("{{ inputs.")).toEqual(["who"]);
   });
 
-  it("offers filters and tests where they stand, and nothing in plain text", () => {
+  it("completes filters and tests in expressions, and nothing in plain text", () => {
     expect(labels("{{ a | re")).toEqual(["replace"]);
     expect(labels("{{ a is not ")).toEqual(["defined"]);
     expect(labels("plain te")).toBeUndefined();
@@ -179,7 +179,7 @@ describe("templates", () => {
     expect(labels("inp", "/plan/2/when", true)).toContain("inputs");
   });
 
-  it("goes over the braces and the blank that were put there for whoever types them", () => {
+  it("moves over automatically inserted braces and blanks", () => {
     expect(findOvertype(" ", "Day {{ ", " }} plan")).toEqual({ cut: 0, go: 0 });
     expect(findOvertype("}", "{{ 1 + 1 ", " }}")).toEqual({ cut: 1, go: 1 });
     expect(findOvertype("}", "{{ 1", " }}")).toEqual({ cut: 0, go: 2 });
@@ -192,7 +192,7 @@ describe("templates", () => {
     expect(findOvertype(" ", "{{ a", " }}")).toBeNull();
   });
 
-  it("spells what is picked so that it can be read", () => {
+  it("formats a picked path so that it can be parsed", () => {
     expect(formatPath(["steps", "read", "list", "0", "a b"])).toBe("steps.read.list[0]['a b']");
     expect(insertValue("Hi ", 3, "run.id", false)).toEqual({ from: 3, insert: "{{ run.id }}" });
     expect(insertValue("{{  }}", 3, "run.id", false)).toEqual({ from: 3, insert: "run.id" });
@@ -204,14 +204,14 @@ describe("templates", () => {
 });
 
 describe("cron", () => {
-  it("names the next moments on the wall of its zone", () => {
+  it("lists the next fire times in its time zone", () => {
     const now = localTime("Europe/Berlin", new Date("2026-11-13T09:30:00Z"))!;
     const next = nextFireTimes(parseCron("0 9 * * 1-5")!, now, 2).map((one) => one.toISOString());
     expect(next).toEqual(["2026-11-16T09:00:00.000Z", "2026-11-17T09:00:00.000Z"]);
     expect(localTime("Mars/Base", new Date())).toBeNull();
   });
 
-  it("sees how close moments come, and what is no cron line", () => {
+  it("finds the shortest interval, and rejects invalid expressions", () => {
     expect(shortestInterval(parseCron("*/5 * * * *")!)).toBe(5);
     expect(shortestInterval(parseCron("55,0 * * * *")!)).toBe(5);
     expect(shortestInterval(parseCron("@hourly")!)).toBe(60);
@@ -223,17 +223,17 @@ describe("cron", () => {
 });
 
 describe("JSON", () => {
-  it("goes there and back", () => {
+  it("round-trips", () => {
     const value = { a: [1, null, { b: "ü" }], c: false };
     expect(parseJson(spellJson(value))).toEqual({ value });
   });
 
-  it("says where it stops", () => {
+  it("reports the position of a syntax error", () => {
     expect(parseJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
     expect(parseJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("too soon") });
   });
 
-  it("takes nothing that it would change, and says where it stands", () => {
+  it("rejects JSON that parsing would change, with its position", () => {
     expect(parseJson('{\n  "a": 1,\n  "a": 2\n}')).toMatchObject({
       line: 3,
       problem: expect.stringContaining('line 3, column 3: "a" stands here twice'),
@@ -249,8 +249,8 @@ describe("JSON", () => {
   });
 });
 
-describe("a folded step", () => {
-  it("says in one line what it is told, and never a secret", () => {
+describe("a collapsed step", () => {
+  it("has a one-line summary of its config, without secrets", () => {
     const mail = { to: ["ada@example.com"], text: "Dear\nAda", subject: "The  week" };
     expect(summarizeStep({ action: "send_email", config: mail }, undefined)).toBe("The week");
     expect(

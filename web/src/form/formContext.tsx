@@ -52,17 +52,17 @@ export type FormProviderProps = {
 };
 
 /** The latest props in refs, so that the context value does not change with them. */
-function useLive(given: FormProviderProps) {
-  const live = useRef(given);
-  const document = useRef(given.value);
-  live.current = given;
-  document.current = given.value;
+function useLive(props: FormProviderProps) {
+  const live = useRef(props);
+  const document = useRef(props.value);
+  live.current = props;
+  document.current = props.value;
   return { live, document };
 }
 
-export function FormProvider({ children, ...given }: FormProviderProps & { children: ReactNode }) {
-  const { live, document } = useLive(given);
-  const { readOnly, plain, folded = false, vocabulary, findings } = given;
+export function FormProvider({ children, ...props }: FormProviderProps & { children: ReactNode }) {
+  const { live, document } = useLive(props);
+  const { readOnly, plain, folded = false, vocabulary, findings } = props;
   const store = useMemo(() => new FindingStore(), []);
   useEffect(() => store.update(findings), [store, findings]);
   const form = useMemo<FormContext>(() => {

@@ -38,11 +38,11 @@ export function setAt(document: unknown, pointer: string, value: unknown): unkno
 function putAt(holder: unknown, [part, ...rest]: string[], value: unknown): unknown {
   if (part === undefined) return value;
   if (Array.isArray(holder) && isIndex(part)) {
-    const made = [...holder];
+    const field = [...holder];
     if (rest.length || value !== undefined) {
-      made[Number(part)] = putAt(made[Number(part)], rest, value);
-    } else made.splice(Number(part), 1);
-    return made;
+      field[Number(part)] = putAt(field[Number(part)], rest, value);
+    } else field.splice(Number(part), 1);
+    return field;
   }
   const before = isObject(holder) ? holder : {};
   const inner = rest.length ? putAt(own(before, part), rest, value) : value;
@@ -66,9 +66,9 @@ export function renameKey(holder: Json, from: string, to: string): Json {
 }
 
 export function moveItem<T>(list: readonly T[], from: number, to: number): T[] {
-  const made = [...list];
-  made.splice(to, 0, ...made.splice(from, 1));
-  return made;
+  const field = [...list];
+  field.splice(to, 0, ...field.splice(from, 1));
+  return field;
 }
 
 /** Equal as JSON, regardless of key order. */

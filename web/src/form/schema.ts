@@ -75,9 +75,9 @@ export function resolveSchemaOnce(given: unknown, root: Schema): Schema {
   if (!isObject(given)) return {};
   const known = cache.get(given);
   if (known) return known;
-  const made = resolveSchema(given, root);
-  cache.set(given, made);
-  return made;
+  const field = resolveSchema(given, root);
+  cache.set(given, field);
+  return field;
 }
 
 /** The variants of a union that differ in more than a limit; empty if there are none. */
@@ -260,10 +260,10 @@ export function initialValue(given: unknown, root: Schema, depth = 0): unknown {
   switch (typesOf(schema)[0]) {
     case "object": {
       const required = depth < DEEPEST ? (schema.required ?? []) as string[] : [];
-      const made = required.map((
+      const field = required.map((
         key,
       ) => [key, initialValue(schema.properties?.[key], root, depth + 1)]);
-      return Object.fromEntries(made);
+      return Object.fromEntries(field);
     }
     case "array":
       return [];

@@ -30,7 +30,7 @@ export type Outputs = {
   ofTrigger: (trigger: Json) => Schema | null;
 };
 
-const said = (value: unknown): string => {
+const formatSample = (value: unknown): string => {
   if (Array.isArray(value)) return `${value.length} items`;
   if (isObject(value)) return "object";
   const text = JSON.stringify(value) ?? "";
@@ -47,7 +47,7 @@ export function namesOf(
 ): Name {
   const shape = schema && root ? resolveSchema(schema, root) : {};
   const about = sample !== undefined
-    ? said(sample)
+    ? formatSample(sample)
     : shape.description ?? typesOf(shape).join(" or ");
   if (depth >= DEEPEST) return { name, about, sample };
   const inside = () => {
@@ -147,8 +147,8 @@ const group = (name: string, about: string, inside: Name[]): Name => ({
   about,
   inside: () => inside,
 });
-const listed = (words: Record<string, string>): Name[] =>
-  Object.entries(words).map(([name, about]) => ({ name, about }));
+const listed = (descriptions: Record<string, string>): Name[] =>
+  Object.entries(descriptions).map(([name, about]) => ({ name, about }));
 
 function triggerNames(document: unknown, outputs: Outputs, samples?: Samples): Name {
   const triggers = valueAt(document, "/triggers");

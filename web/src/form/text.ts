@@ -17,12 +17,12 @@ function offsetOf(message: string, text: string): number {
 function place(text: string, offset: number) {
   const before = text.slice(0, offset);
   const line = before.split("\n").length;
-  return { line, words: `line ${line}, column ${before.length - before.lastIndexOf("\n")}` };
+  return { line, text: `line ${line}, column ${before.length - before.lastIndexOf("\n")}` };
 }
 
 function describeSyntaxError(text: string, message: string): Read {
   const offset = offsetOf(message, text);
-  const { line, words: phrase } = place(text, offset);
+  const { line, text: phrase } = place(text, offset);
   const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
   const what = near ? `something is wrong before “${near}”` : "it ends too soon";
   return { problem: `This is not JSON yet: ${phrase}: ${what}.`, line };
@@ -38,6 +38,6 @@ export function parseJson(text: string): Read {
   }
   const odd = findParseLoss(text);
   if (!odd) return { value };
-  const { line, words: message } = place(text, odd.at);
-  return { problem: `This cannot be kept as it is written: ${message}: ${odd.words}.`, line };
+  const { line, text: message } = place(text, odd.at);
+  return { problem: `This cannot be kept as it is written: ${message}: ${odd.message}.`, line };
 }

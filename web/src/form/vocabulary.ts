@@ -44,9 +44,9 @@ function toEntry(
   };
 }
 
-function groupEntries(words: VocabularyEntry[], actions: number): Vocabulary["choices"] {
+function groupEntries(entries: VocabularyEntry[], actions: number): Vocabulary["choices"] {
   const groups = new Map<string, { value: string; label: string }[]>();
-  words.forEach(({ name, title }, at) => {
+  entries.forEach(({ name, title }, at) => {
     const group = at < actions
       ? "Actions"
       : name.includes(".")
@@ -75,19 +75,19 @@ function outputsOf(
 
 export function makeVocabulary(
   definition: Schema,
-  words: Schemas["VocabularyAnswer"],
+  entries: Schemas["VocabularyAnswer"],
   allowed: Allowed,
 ): Vocabulary {
-  const own = words.actions.map((one) =>
+  const own = entries.actions.map((one) =>
     toEntry(one.type, one.description, one.config_schema, one.output_schema)
   );
-  const called = words.capabilities.map((one) => ({
+  const called = entries.capabilities.map((one) => ({
     ...toEntry(one.id, one.description, one.input_schema, one.output_schema),
     effect: one.effect,
   }));
   const actions = new Map([...called, ...own].map((one) => [one.name, one]));
   const triggers = new Map(
-    words.triggers.map((one) =>
+    entries.triggers.map((one) =>
       [
         one.type,
         toEntry(one.type, one.description, one.config_schema, one.payload_schema),
@@ -95,7 +95,7 @@ export function makeVocabulary(
     ),
   );
   const events = new Map(
-    words.event_types.map((one) => [one.type, one.payload_schema as Schema]),
+    entries.event_types.map((one) => [one.type, one.payload_schema as Schema]),
   );
   return {
     definition,
@@ -113,18 +113,18 @@ const FOREVER = { staleTime: 5 * 60_000 };
 /** The whole vocabulary, once loaded. */
 export function useVocabulary() {
   const definition = api.useQuery("get", "/api/v1/schemas/definition", {}, FOREVER);
-  const words = api.useQuery("get", "/api/v1/vocabulary", {}, FOREVER);
+  const texts = api.useQuery("get", "/api/v1/vocabulary", {}, FOREVER);
   const templates = api.useQuery("get", "/api/v1/schemas/templates", {}, FOREVER);
   const vocabulary = useMemo(
     () =>
-      definition.data && words.data && templates.data
-        ? makeVocabulary(definition.data as Schema, words.data, templates.data)
+      definition.data && texts.data && templates.data
+        ? makeVocabulary(definition.data as Schema, texts.data, templates.data)
         : undefined,
-    [definition.data, words.data, templates.data],
+    [definition.data, texts.data, templates.data],
   );
-  const error: unknown = definition.error ?? words.error ?? templates.error;
+  const error: unknown = definition.error ?? texts.error ?? templates.error;
   const again = () => {
-    void Promise.all([definition.refetch(), words.refetch(), templates.refetch()]);
+    void Promise.all([definition.refetch(), texts.refetch(), templates.refetch()]);
   };
   return { data: vocabulary, error, again };
 }

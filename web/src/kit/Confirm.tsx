@@ -3,11 +3,11 @@
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from "react";
 
-type Question = { title: string; words: ReactNode; yes: string; dangerous?: boolean };
+type Question = { title: string; message: ReactNode; yes: string; dangerous?: boolean };
 type Ask = (question: Question) => Promise<boolean>;
 
 const Context = createContext<Ask>(() => Promise.resolve(false));
-/** `const confirm = useConfirm(); if (await confirm({ title, words, yes })) …` */
+/** `const confirm = useConfirm(); if (await confirm({ title, message, yes })) …` */
 export const useConfirm = () => useContext(Context);
 
 export function ConfirmProvider({ children }: { children: ReactNode }) {
@@ -35,7 +35,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
         {question
           ? (
             <Stack>
-              <Text size="sm" component="div">{question.words}</Text>
+              <Text size="sm" component="div">{question.message}</Text>
               <Group justify="flex-end" gap="xs">
                 <Button variant="default" onClick={() => close(false)}>
                   Cancel

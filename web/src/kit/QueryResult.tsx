@@ -64,7 +64,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
 }
 
 /** Shows a progress message after one second. */
-export function SlowNote({ words: text = "Still working …" }: { words?: string }) {
+export function SlowNote({ text = "Still working …" }: { text?: string }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 1000);

@@ -7,7 +7,7 @@ const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow",
 
 export const colorOf = (word: string) => COLORS[toneOf(word)];
 
-export function Status({ value, words: text }: { value: string; words?: string }) {
+export function Status({ value, label: text }: { value: string; label?: string }) {
   return (
     <Badge
       color={colorOf(value)}

@@ -6,7 +6,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("goes by the server, and not by a browser whose clock is wrong", () => {
+it("uses the server's clock, not a wrong browser clock", () => {
   vi.useFakeTimers({ now: Date.parse("2026-11-17T12:00:00Z") });
   expect(now()).toBe(Date.now());
   setClock("Tue, 17 Nov 2026 12:05:00 GMT");

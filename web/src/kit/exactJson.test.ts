@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { findInexactNumbers, findParseLoss, indentJson, rawValue } from "./exactJson";
 
-it("finds the numbers that would become others, and leaves words alone", () => {
+it("finds numbers that parsing would change, and ignores strings", () => {
   const text = '{"a":[1234567890123456789,-9007199254740993,1e999],"b":"1234567890123456789"}';
   expect(findInexactNumbers(text)).toEqual(["1234567890123456789", "-9007199254740993", "1e999"]);
   expect(
@@ -13,12 +13,12 @@ it("finds the numbers that would become others, and leaves words alone", () => {
   expect(findParseLoss(text)).toMatchObject({ at: 6, token: "1234567890123456789" });
 });
 
-it("finds a key that stands twice, however it is spelled", () => {
+it("finds duplicate keys, whatever their escapes", () => {
   expect(findParseLoss('{"a":{"b":1},"c":{"b":1,"\\u0062":2}}')).toMatchObject({ at: 24 });
   expect(findParseLoss('{"a":["a","a",{"a":1},{"a":"a"}],"b":"a"}')).toBeNull();
 });
 
-it("takes a part and spreads it over lines without touching a value", () => {
+it("extracts and indents a part without changing a value", () => {
   const text =
     '{"x":{"payload":0},"payload": {"id":1234567890123456789,"n":[],"o":{"p":"},{"}},"z":1}';
   const part = rawValue(text, "payload")!;

@@ -1,7 +1,7 @@
 // JSON as raw text, and what parsing it would silently lose: duplicate keys and the precision of
 // long numbers.
 
-export type ParseLoss = { at: number; words: string; token: string };
+export type ParseLoss = { at: number; message: string; token: string };
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:]/g;
 
@@ -32,9 +32,9 @@ export function findParseLoss(text: string): ParseLoss | null {
     else if (keys && token[0] === '"' && (before === "{" || before === ",")) {
       const key = JSON.parse(token) as string;
       const message = `${token} stands here twice, and only one of the two can be kept`;
-      if (keys.has(key)) return { at, words: message, token };
+      if (keys.has(key)) return { at, message, token };
       keys.add(key);
-    } else if (isNumber(token) && isInexact(token)) return { at, words: tooLong(token), token };
+    } else if (isNumber(token) && isInexact(token)) return { at, message: tooLong(token), token };
     before = token;
   }
   return null;
@@ -51,13 +51,13 @@ export function findInexactNumbers(text: string): string[] {
 
 /** The raw text of a top-level key; null: there is none. */
 export function rawValue(text: string, key: string): string | null {
-  const wanted = JSON.stringify(key);
+  const encodedKey = JSON.stringify(key);
   let [depth, from] = [0, -1];
   let [before, last] = ["", ""];
   for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
     const ends = depth === 1 && (token === "," || token === "}");
     if (from >= 0 && ends) return text.slice(from, at).trim();
-    if (depth === 1 && token === ":" && last === wanted && /[{,]/.test(before)) from = at + 1;
+    if (depth === 1 && token === ":" && last === encodedKey && /[{,]/.test(before)) from = at + 1;
     if (token === "{" || token === "[") depth += 1;
     if (token === "}" || token === "]") depth -= 1;
     [before, last] = [last, token];

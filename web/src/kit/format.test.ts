@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { escapeInvisible } from "./format";
 
-test("what is not seen is spelled out, whatever it calls itself", () => {
+test("invisible characters are escaped, whatever their category", () => {
   const hidden = [
     0x00ad,
     0x034f,
@@ -46,7 +46,7 @@ test("what is not seen is spelled out, whatever it calls itself", () => {
   expect(escapeInvisible(`Lunch?${tags}`)).toBe("Lunch?\\ue0068\\ue0069");
 });
 
-test("what is seen stays, with the joiners inside of emoji and of letters that are joined", () => {
+test("visible characters stay, including joiners inside emoji and joined scripts", () => {
   const seen = ["a\tb\r\nc\n", "Grüße, 你好, שלום", "👩‍💻 ❤️‍🔥 🇩🇪", "می‌خواهم", "क्‍ष", "e\u0301 \u00a0"];
   for (const text of seen) expect(escapeInvisible(text)).toBe(text);
   expect(escapeInvisible("pay\u200dpal\u200c")).toBe("pay\\u200dpal\\u200c");

@@ -39,7 +39,7 @@ beforeEach(() => {
   clearAll();
 });
 
-it("keeps by person and workspace, and drops what somebody else wrote", () => {
+it("stores by user and workspace, and removes the input of other users", () => {
   keep("new", "before anybody is known");
   expect(Object.keys(sessionStorage)).toEqual([]);
   at("ada", "tower");
@@ -54,7 +54,7 @@ it("keeps by person and workspace, and drops what somebody else wrote", () => {
   expect(Object.keys(sessionStorage)).toEqual([]);
 });
 
-it("forgets one, or all with whoever leaves, and nothing of other pages", () => {
+it("removes one entry, or all on sign-out, and nothing of other pages", () => {
   at("ada", "tower");
   sessionStorage.setItem("elsewhere", "stays");
   sessionStorage.setItem("mainspring.new.words", "from before");

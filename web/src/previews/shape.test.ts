@@ -12,8 +12,8 @@ const draft = (more: Partial<PreviewDraft>): PreviewDraft => ({
   ...more,
 });
 
-describe("what a draft will be", () => {
-  it("is an e-mail with its lines, its words, its files and nothing lost", () => {
+describe("the preview of a draft", () => {
+  it("is an e-mail with its lines, its text, its files and nothing lost", () => {
     const given = {
       to: ["ada@example.com"],
       cc: [],
@@ -36,7 +36,7 @@ describe("what a draft will be", () => {
     expect(shape.rest).toEqual([{ name: "importance", value: "high" }]);
   });
 
-  it("takes the fields of an action from within, and keeps what stands around them", () => {
+  it("reads the nested fields of an action, and keeps the outer ones", () => {
     const shape = shapeOf(draft({
       family: "message",
       within: "input",
@@ -52,7 +52,7 @@ describe("what a draft will be", () => {
     expect(shape.files.map((one) => one.filename)).toEqual(["a.txt"]);
   });
 
-  it("knows a request and rows without being told, and shows all else by its fields", () => {
+  it("recognizes requests and rows, and shows everything else by its fields", () => {
     expect(kindOf(draft({ arguments: { url: "https://example.com/hook", method: "POST" } })))
       .toBe("request");
     expect(kindOf(draft({ arguments: { board_id: "b", values: { a: 1 } } }))).toBe("rows");
@@ -67,7 +67,7 @@ describe("what a draft will be", () => {
     expect(other.rest).toEqual([{ name: "one", value: 1 }, { name: "three", value: false }]);
   });
 
-  it("names the place by the integration or by the action", () => {
+  it("names the destination by the integration or by the action", () => {
     const known = [{ name: "chat", label: "Chat" }, { name: "tracker", label: "Tracker" }];
     const place = (source: string | null, capability: string, action = capability) =>
       destinationOf({ source, capability, action }, known);

@@ -16,10 +16,10 @@ const CHOICES = [
 
 /** The mode in the current definition; otherwise the reviewed one. */
 export function modeOf(write: Write, definition: unknown): Write["mode"] {
-  const said = valueAt(definition, write.pointer);
-  if (said === undefined) return write.mode;
-  if (isEqualJson(said, write.values.automatic)) return "automatic";
-  return isEqualJson(said, write.values.ask) ? "ask" : write.mode;
+  const step = valueAt(definition, write.pointer);
+  if (step === undefined) return write.mode;
+  if (isEqualJson(step, write.values.automatic)) return "automatic";
+  return isEqualJson(step, write.values.ask) ? "ask" : write.mode;
 }
 
 const MEANS: Record<Write["mode"], string> = {

@@ -104,7 +104,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
           )
           : null}
         {notYet ? <Text size="sm" c="dimmed">{notYet}</Text> : null}
-        {busy && !found ? <SlowNote words="Rehearsing …" /> : null}
+        {busy && !found ? <SlowNote text="Rehearsing …" /> : null}
         {problem ? <ProblemNote problem={problem} again={begin} /> : null}
         {found ? <Firings found={found} /> : null}
       </Stack>

@@ -13,7 +13,7 @@ import {
 } from "./reviewText";
 import { parseSamples } from "./useRehearsal";
 
-test("edits lead from one definition to the other, and back into it", () => {
+test("edits transform one definition into another", () => {
   const before = {
     name: "A",
     plan: [{ step_id: "x", config: { "a/b": 1, c: [1, 2] } }],
@@ -43,7 +43,7 @@ const forecast = {
   caps: { usd_per_run: "0.1", usd_per_day: "0.5", usd_per_month: "2.3" },
 } as Forecast;
 
-test("prices say what is known, and no more", () => {
+test("prices state only what is known", () => {
   const range = { low: "0.1", usual: "0.2", high: "0.5" };
   expect(describePrice(range, "measured")).toBe("about $0.20");
   expect(describePrice({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
@@ -54,7 +54,7 @@ test("prices say what is known, and no more", () => {
   expect(describeCap(wide)).toBe("At most $0.50 a day and $15.00 a month.");
 });
 
-test("the gravest of what is worth a look comes first", () => {
+test("the most severe note comes first", () => {
   const flag = (level: string, text: string) => ({
     pointer: "",
     code: "",
@@ -67,7 +67,7 @@ test("the gravest of what is worth a look comes first", () => {
   expect(reviewNotes({ problems, review }).map((one) => one.detail)).toEqual(["p", "w", "n"]);
 });
 
-test("sentences of steps are told apart from those of the whole", () => {
+test("sentences of steps are separate from those of the whole", () => {
   const explained = ["It does.", "1. It reads.", "2. It writes.", "A run may spend 1 USD."];
   expect(explain({ summary: "It does.", explained } as never)).toEqual({
     steps: ["It reads.", "It writes."],
@@ -75,7 +75,7 @@ test("sentences of steps are told apart from those of the whole", () => {
   });
 });
 
-test("samples are read as they are written, or it is said what is wrong", () => {
+test("samples are parsed, or the error is reported", () => {
   expect(parseSamples('{"payload": 1}')).toEqual({ samples: [{ payload: 1 }] });
   expect(parseSamples('[{"inputs": {}}]')).toEqual({ samples: [{ inputs: {} }] });
   expect(parseSamples("{")).toHaveProperty("wrong");

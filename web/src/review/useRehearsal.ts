@@ -32,7 +32,7 @@ export function useRehearsal(automationId: string) {
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const turn = useRef(0);
-  const rehearse = useCallback(async (asked: RehearsalState) => {
+  const rehearse = useCallback(async (request: RehearsalState) => {
     const mine = ++turn.current;
     setBusy(true);
     setProblem(null);
@@ -40,7 +40,7 @@ export function useRehearsal(automationId: string) {
     try {
       const made = await client.POST("/api/v1/automations/{automation_id}/rehearsals", {
         params: { path: { automation_id: automationId } },
-        body: { ...asked, wait_seconds: LEAST_WAIT } as never,
+        body: { ...request, wait_seconds: LEAST_WAIT } as never,
       });
       let latest = made.data as Rehearsal;
       while (mine === turn.current) {

@@ -45,7 +45,7 @@ export function Palette() {
   const groups: SpotlightActionGroupData[] = [
     {
       group: "Go to",
-      actions: places.map(({ to, label, icon: Icon, words: text }) => ({
+      actions: places.map(({ to, label, icon: Icon, description: text }) => ({
         id: to,
         label: `Go to ${label}`,
         description: text,
@@ -55,7 +55,7 @@ export function Palette() {
     },
     {
       group: "Found",
-      actions: found.map(({ to, label, words: text, icon: Icon }) => ({
+      actions: found.map(({ to, label, description: text, icon: Icon }) => ({
         id: to,
         label: escapeInvisible(label),
         description: text,
@@ -132,7 +132,7 @@ function useChoosing(query: string, found: Found[], pending: boolean) {
   return { press, forget };
 }
 
-type Found = { to: string; label: string; words: string; icon: typeof Zap };
+type Found = { to: string; label: string; description: string; icon: typeof Zap };
 
 /** The results for this text; `pending` while they are loading. */
 function useFound(text: string): { found: Found[]; pending: boolean } {
@@ -165,7 +165,7 @@ function useFound(text: string): { found: Found[]; pending: boolean } {
     ...(automations.data?.items ?? []).map((one) => ({
       to: `/automations/${one.id}`,
       label: one.name,
-      words: `automation, ${one.state}`,
+      description: `automation, ${one.state}`,
       icon: Zap,
     })),
     ...(boards.data?.boards ?? []).filter((one) => named(one.name)).slice(0, MOST).map((
@@ -173,19 +173,19 @@ function useFound(text: string): { found: Found[]; pending: boolean } {
     ) => ({
       to: `/boards/${one.id}`,
       label: one.name,
-      words: "board",
+      description: "board",
       icon: Table2,
     })),
     ...(recipes.data?.recipes ?? []).map((one) => ({
       to: `/codex/${one.slug}`,
       label: one.name,
-      words: "recipe",
+      description: "recipe",
       icon: BookOpen,
     })),
     ...(pages.data?.pages ?? []).map((one) => ({
       to: `/pages/${one.slug}`,
       label: one.title,
-      words: "page",
+      description: "page",
       icon: FileText,
     })),
   ];

@@ -48,7 +48,7 @@ export default function SignedOut({ who, onBack }: Props) {
       title="You were signed out"
       centered
     >
-      <PasswordForm email={knownEmail(who)} words={WORDS} onIn={back} within />
+      <PasswordForm email={knownEmail(who)} text={WORDS} onIn={back} within />
       <Group mt="md" gap="md">
         <Anchor size="sm" href="/sign-in" target="_blank">Sign in in another tab</Anchor>
         <Anchor component="button" type="button" size="sm" onClick={redirectToSignIn}>

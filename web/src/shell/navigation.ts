@@ -26,7 +26,7 @@ export type NavigationEntry = {
   to: string;
   label: string;
   icon: LucideIcon;
-  words: string;
+  description: string;
   /** The minimum role; default: everybody. */
   least?: Role;
 };
@@ -36,19 +36,19 @@ export const GROUPS: Group[] = [
   {
     label: null,
     places: [
-      { to: "/", label: "Home", icon: House, words: "what waits for you" },
-      { to: "/inbox", label: "Inbox", icon: Inbox, words: "drafts, questions and failures" },
+      { to: "/", label: "Home", icon: House, description: "what waits for you" },
+      { to: "/inbox", label: "Inbox", icon: Inbox, description: "drafts, questions and failures" },
       {
         to: "/automations",
         label: "Automations",
         icon: Zap,
-        words: "everything that runs by itself",
+        description: "everything that runs by itself",
       },
       {
         to: "/runs",
         label: "Runs",
         icon: Activity,
-        words: "what happened, and what happens now",
+        description: "what happened, and what happens now",
       },
     ],
   },
@@ -59,45 +59,45 @@ export const GROUPS: Group[] = [
         to: "/codex",
         label: "Codex",
         icon: BookOpen,
-        words: "recipes that work as they are",
+        description: "recipes that work as they are",
       },
       {
         to: "/boards",
         label: "Boards",
         icon: Table2,
-        words: "rows that people and runs keep",
+        description: "rows that people and runs keep",
       },
       {
         to: "/pages",
         label: "Pages",
         icon: FileText,
-        words: "what was read, to be found again",
+        description: "what was read, to be found again",
       },
       {
         to: "/workflows",
         label: "Workflows",
         icon: Workflow,
-        words: "people, numbers and dates",
+        description: "people, numbers and dates",
       },
     ],
   },
   {
     label: "Connections",
     places: [
-      { to: "/integrations", label: "Integrations", icon: Blocks, words: "accounts outside" },
-      { to: "/models", label: "Models", icon: Cpu, words: "what agents think with" },
+      { to: "/integrations", label: "Integrations", icon: Blocks, description: "accounts outside" },
+      { to: "/models", label: "Models", icon: Cpu, description: "what agents think with" },
       {
         to: "/secrets",
         label: "Secrets",
         icon: KeyRound,
-        words: "written once, never shown",
+        description: "written once, never shown",
         least: "editor",
       },
       {
         to: "/connect",
         label: "MCP clients",
         icon: Plug,
-        words: "your assistant, connected",
+        description: "your assistant, connected",
       },
     ],
   },
@@ -108,26 +108,32 @@ export const GROUPS: Group[] = [
         to: "/costs",
         label: "Costs",
         icon: ChartColumn,
-        words: "by automation, model and day",
+        description: "by automation, model and day",
       },
-      { to: "/audit", label: "Audit log", icon: ScrollText, words: "who did what", least: "admin" },
+      {
+        to: "/audit",
+        label: "Audit log",
+        icon: ScrollText,
+        description: "who did what",
+        least: "admin",
+      },
       {
         to: "/health",
         label: "System health",
         icon: Unplug,
-        words: "whether all of it works",
+        description: "whether all of it works",
       },
       {
         to: "/settings",
         label: "Settings",
         icon: Settings,
-        words: "you, members and tokens",
+        description: "you, members and tokens",
       },
     ],
   },
 ];
 
 export const MORE: NavigationEntry[] = [
-  { to: "/settings/members", label: "Members", icon: Users, words: "people and their roles" },
-  { to: "/settings/tokens", label: "Tokens", icon: KeyRound, words: "for programs" },
+  { to: "/settings/members", label: "Members", icon: Users, description: "people and their roles" },
+  { to: "/settings/tokens", label: "Tokens", icon: KeyRound, description: "for programs" },
 ];

@@ -17,13 +17,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The last day is included; unknown values are not sent. */
 export function toQuery({ action, actor, from, to }: AuditFilters): Record<string, string> {
-  const asked = {
+  const query = {
     action,
     actor: actor && UUID.test(actor) ? actor : undefined,
     since: startOfDay(from),
     before: startOfDay(to, 1),
   };
   return Object.fromEntries(
-    Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1])),
+    Object.entries(query).filter((one): one is [string, string] => Boolean(one[1])),
   );
 }

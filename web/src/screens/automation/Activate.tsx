@@ -55,7 +55,7 @@ export function Price({ id }: { id: string }) {
       </Text>
     );
   }
-  if (!forecast.data) return <SlowNote words="Working out what it costs …" />;
+  if (!forecast.data) return <SlowNote text="Working out what it costs …" />;
   const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
   return (
     <Stack gap={4}>
@@ -177,11 +177,11 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
 }
 
 export function ActivateModal({ id, close }: { id: string; close: () => void }) {
-  const asked = useAutomation(id);
-  const title = asked.data ? `Activate ${asked.data.name}?` : "Activate";
+  const query = useAutomation(id);
+  const title = query.data ? `Activate ${query.data.name}?` : "Activate";
   return (
     <Modal opened onClose={close} title={title} size="lg" centered>
-      <QueryResult of={asked}>
+      <QueryResult of={query}>
         {(automation) => <Body automation={automation} close={close} />}
       </QueryResult>
     </Modal>

@@ -32,8 +32,8 @@ const TABS = [
 function useOldLinks(): void {
   const navigate = useNavigate();
   useEffect(() => {
-    const wanted = /^#run-([0-9a-f-]{36})$/.exec(location.hash);
-    if (wanted) void navigate({ to: `/runs/${wanted[1]}`, replace: true });
+    const match = /^#run-([0-9a-f-]{36})$/.exec(location.hash);
+    if (match) void navigate({ to: `/runs/${match[1]}`, replace: true });
   }, [navigate]);
 }
 
@@ -83,12 +83,12 @@ export default function Automation() {
     string,
     string
   >;
-  const asked = useAutomation(automationId);
+  const query = useAutomation(automationId);
   useOldLinks();
   useRunsRefresh(["/api/v1/automations/{automation_id}"], automationId);
-  if ([404, 422].includes(statusOf(asked.error))) return <AutomationNotFound />;
+  if ([404, 422].includes(statusOf(query.error))) return <AutomationNotFound />;
   return (
-    <QueryResult of={asked} lines={8}>
+    <QueryResult of={query} lines={8}>
       {(automation) => <AutomationTabs key={automation.id} automation={automation} tab={tab} />}
     </QueryResult>
   );

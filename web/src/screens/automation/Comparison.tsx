@@ -106,11 +106,11 @@ type Props = { id: string; from: number; to: number };
 
 export function Comparison({ id, from, to }: Props) {
   const [shown, setShown] = useState("changes");
-  const asked = api.useQuery("get", "/api/v1/automations/{automation_id}/diff", {
+  const query = api.useQuery("get", "/api/v1/automations/{automation_id}/diff", {
     params: { path: { automation_id: id }, query: { from, to } },
   });
   return (
-    <QueryResult of={asked}>
+    <QueryResult of={query}>
       {({ changes, widened, narrowed }) => (
         <Stack gap="sm">
           <Grants title="It may then, and may not now" grants={widened} color="yellow" />

@@ -19,20 +19,21 @@ const ONE = "/api/v1/automations/{automation_id}/triggers/{slug}" as const;
 const of = (trigger: Trigger) => ({ automation_id: trigger.automation_id, slug: trigger.slug });
 
 export function LastPayload({ trigger }: { trigger: Trigger }) {
-  const asked = api.useQuery("get", `${ONE}/last-payload`, { params: { path: of(trigger) } }, {
+  const query = api.useQuery("get", `${ONE}/last-payload`, { params: { path: of(trigger) } }, {
     retry: false,
   });
   const confirm = useConfirm();
   const navigate = useNavigate();
   const may = useHasRole("operator");
   const { busy, act } = useAction();
-  if (statusOf(asked.error) === 404) {
+  if (statusOf(query.error) === 404) {
     return <Text size="sm" c="dimmed">Nothing has come in yet.</Text>;
   }
   const again = async (run_id: string) => {
     const yes = await confirm({
       title: "Run it now with this?",
-      words: "It is a run for real, by the version in force now, given exactly what came in last.",
+      message:
+        "It is a run for real, by the version in force now, given exactly what came in last.",
       yes: "Run it for real",
     });
     if (!yes) return;
@@ -45,7 +46,7 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
     });
   };
   return (
-    <QueryResult of={asked} lines={2}>
+    <QueryResult of={query} lines={2}>
       {(last) => (
         <Stack gap="xs">
           <Group gap="xs" justify="space-between">
@@ -76,7 +77,7 @@ function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
   return (
     <Group gap="sm" wrap="nowrap">
       <Timestamp at={at} />
-      {status ? <Status value={status} /> : <Status value="skipped" words="did not fire" />}
+      {status ? <Status value={status} /> : <Status value="skipped" label="did not fire" />}
       <Text size="sm" c="dimmed" style={{ flex: 1 }}>
         {reason ? capitalize(humanize(reason)) : ""}
         {moments > 1 ? ` (${formatCount(moments, "moment")})` : ""}

@@ -90,9 +90,9 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
 }
 
 export function Grants({ automation }: { automation: Detail }) {
-  const asked = useGrants(automation.id);
+  const query = useGrants(automation.id);
   return (
-    <QueryResult of={asked}>
+    <QueryResult of={query}>
       {({ items, runs, since }) => {
         const shown = items.filter((one) => !isOwn(one));
         const used = shown.filter((one) => one.calls);

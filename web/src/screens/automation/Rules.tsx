@@ -107,11 +107,11 @@ function One({ rule }: { rule: Rule }) {
 }
 
 export function Rules({ id }: { id: string }) {
-  const asked = api.useQuery("get", "/api/v1/standing-rules", {
+  const query = api.useQuery("get", "/api/v1/standing-rules", {
     params: { query: { automation_id: id } },
   });
   return (
-    <QueryResult of={asked} lines={2}>
+    <QueryResult of={query} lines={2}>
       {({ rules }) => {
         const shown = rules.filter((one) => one.status === "proposed" || one.status === "active");
         if (!shown.length) {

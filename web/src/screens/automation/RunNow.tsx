@@ -13,18 +13,18 @@ import { refreshAll, useAutomation, useConsent } from "./queries";
 import { defaultInputs, definitionOf, type Detail, takesInputs } from "./automationText";
 
 type Mode = "dry_run" | "verify" | "live";
-const MODES: { value: Mode; label: string; says: string }[] = [
+const MODES: { value: Mode; label: string; description: string }[] = [
   {
     value: "dry_run",
     label: "Dry run",
-    says: "Nothing is changed, here or outside. Calls that would are simulated and listed.",
+    description: "Nothing is changed, here or outside. Calls that would are simulated and listed.",
   },
   {
     value: "verify",
     label: "Verify mode",
-    says: "Nothing is sent outside. What it writes here is kept.",
+    description: "Nothing is sent outside. What it writes here is kept.",
   },
-  { value: "live", label: "For real", says: "Exactly what a trigger would start." },
+  { value: "live", label: "For real", description: "Exactly what a trigger would start." },
 ];
 const STARTS: Record<Mode, string> = {
   dry_run: "Start the dry run",
@@ -71,7 +71,7 @@ function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => vo
             key={one.value}
             value={one.value}
             label={one.label}
-            description={one.says}
+            description={one.description}
           />
         ))}
       </Stack>
@@ -91,7 +91,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
   const refused = problem instanceof Problem && problem.code.startsWith("consent_")
     ? problem.document?.consent ?? null
     : null;
-  const asked = mode === "dry_run" ? null : refused ?? consent;
+  const neededConsent = mode === "dry_run" ? null : refused ?? consent;
   const start = async () => {
     setBusy(true);
     setProblem(null);
@@ -101,7 +101,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         body: {
           dry_run: mode === "dry_run",
           verify_mode: mode === "verify",
-          ...(asked?.digest ? { digest: asked.digest } : {}),
+          ...(neededConsent?.digest ? { digest: neededConsent.digest } : {}),
           ...(takesInputs(definition) ? { inputs: inputs as Record<string, unknown> } : {}),
         },
       });
@@ -139,12 +139,12 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             </Stack>
           )
           : null}
-        {mode === "live" && !asked ? <Reach automation={automation} /> : null}
-        {asked
+        {mode === "live" && !neededConsent ? <Reach automation={automation} /> : null}
+        {neededConsent
           ? (
             <Alert color="yellow" variant="light" title="By running it you agree to this">
               <List size="sm" className="wrap-anywhere">
-                {asked.additions.map((one) => (
+                {neededConsent.additions.map((one) => (
                   <List.Item key={one.pointer + one.says}>{escapeInvisible(one.says)}</List.Item>
                 ))}
               </List>
@@ -159,7 +159,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             loading={busy}
             disabled={mode !== "dry_run" && isLoading}
           >
-            {asked ? "Agree and run it" : STARTS[mode]}
+            {neededConsent ? "Agree and run it" : STARTS[mode]}
           </Button>
         </Group>
       </Stack>
@@ -168,16 +168,16 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
 }
 
 export function RunNowModal({ id, close }: { id: string; close: () => void }) {
-  const asked = useAutomation(id);
+  const query = useAutomation(id);
   return (
     <Modal
       opened
       onClose={close}
-      title={asked.data ? `Run ${asked.data.name} now` : "Run now"}
+      title={query.data ? `Run ${query.data.name} now` : "Run now"}
       centered
       size="lg"
     >
-      <QueryResult of={asked}>
+      <QueryResult of={query}>
         {(automation) => <Body automation={automation} close={close} />}
       </QueryResult>
     </Modal>

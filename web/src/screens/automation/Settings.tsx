@@ -17,7 +17,7 @@ import { definitionOf, type Detail, listLimits } from "./automationText";
 function Limits({ automation, may }: { automation: Detail; may: boolean }) {
   const edit = (pointer: string) => `/automations/${automation.id}/edit?at=${pointer}`;
   const rows = [
-    { name: "Name", words: automation.name, pointer: "/name" },
+    { name: "Name", text: automation.name, pointer: "/name" },
     ...listLimits(definitionOf(automation)),
   ];
   return (
@@ -28,7 +28,7 @@ function Limits({ automation, may }: { automation: Detail; may: boolean }) {
             <Table.Th fw={400} c="dimmed" fz="sm" w={{ base: 110, sm: 180 }}>
               {escapeInvisible(one.name)}
             </Table.Th>
-            <Table.Td fz="sm" className="wrap-anywhere">{one.words}</Table.Td>
+            <Table.Td fz="sm" className="wrap-anywhere">{one.text}</Table.Td>
             <Table.Td w={64} ta="right">
               {may
                 ? (
@@ -73,7 +73,7 @@ function ArchiveSection({ automation }: { automation: Detail }) {
   const archive = async () => {
     const yes = await confirm({
       title: `Archive ${automation.name}?`,
-      words:
+      message:
         "Nothing starts it any more, and its name is free. Its history stays, and it can be brought back, paused.",
       yes: "Archive it",
       dangerous: true,

@@ -137,12 +137,12 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
 }
 
 export function Triggers({ automation }: { automation: Detail }) {
-  const asked = useTriggers(automation.id);
+  const query = useTriggers(automation.id);
   const mayRole = useHasRole("editor");
   const may = mayRole && automation.state !== "archived";
   const edit = `/automations/${automation.id}/edit`;
   return (
-    <QueryResult of={asked}>
+    <QueryResult of={query}>
       {({ items }) =>
         items.length
           ? (

@@ -70,7 +70,7 @@ function RollbackModal(
 }
 
 function ExactModal({ id, version, close }: { id: string; version: number; close: () => void }) {
-  const asked = useRawResponse(`/api/v1/automations/${id}/versions/${version}`);
+  const query = useRawResponse(`/api/v1/automations/${id}/versions/${version}`);
   return (
     <Modal
       opened
@@ -79,7 +79,7 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
       size="xl"
       centered
     >
-      <QueryResult of={asked}>
+      <QueryResult of={query}>
         {(text) => (
           <Json
             value={indentJson(rawValue(text, "definition") ?? text)}

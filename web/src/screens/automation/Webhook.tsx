@@ -66,7 +66,7 @@ function useToken(trigger: Trigger) {
   const make = async () => {
     const yes = !trigger.token || await confirm({
       title: "Make a new token?",
-      words:
+      message:
         "The one before ends at once: whoever calls with it is refused until they have the new one.",
       yes: "Make a new one",
       dangerous: true,
@@ -81,7 +81,7 @@ function useToken(trigger: Trigger) {
   const end = async () => {
     const yes = await confirm({
       title: "End the token?",
-      words: "The webhook cannot be called with it any more.",
+      message: "The webhook cannot be called with it any more.",
       yes: "End it",
       dangerous: true,
     });

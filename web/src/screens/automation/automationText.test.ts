@@ -11,24 +11,24 @@ import {
 
 const plan = [{ step_id: "work", action: "script", config: { wall_seconds: 900 } }];
 
-test("bounds are told with their defaults, and a script never outlives its run", () => {
+test("limits include their defaults, and a script never outlives its run", () => {
   const answer = listLimits(
     { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
   );
-  const words = Object.fromEntries(answer.map((one) => [one.name, one.words]));
-  expect(words["One run may cost"]).toBe("$0.50 at most");
-  expect(words["A day may cost"]).toBe("$1.00 at most");
-  expect(words["Script work"]).toBe("is ended after 2 min");
+  const texts = Object.fromEntries(answer.map((one) => [one.name, one.text]));
+  expect(texts["One run may cost"]).toBe("$0.50 at most");
+  expect(texts["A day may cost"]).toBe("$1.00 at most");
+  expect(texts["Script work"]).toBe("is ended after 2 min");
   expect(answer.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
 });
 
-test("scripts are found inside of other steps", () => {
+test("scripts are found inside other steps", () => {
   const loop = { step_id: "all", action: "for_each", config: { steps: plan } };
   expect(hasScript({ plan: [loop] } as Definition)).toBe(true);
   expect(hasScript({ plan: [{ step_id: "a", action: "delay" }] } as Definition)).toBe(false);
 });
 
-test("its state says why, and what stands for an input that is made at the time is left out", () => {
+test("the state includes its reason, and computed inputs are omitted", () => {
   const paused = { state: "paused", paused_reason: "failures", failures: 3, triggers: [] };
   expect(describeState(paused as unknown as Detail)).toContain("3 failures in a row");
   const properties = { n: { default: 2 }, day: { default: "$today" }, free: {} };
@@ -37,7 +37,7 @@ test("its state says why, and what stands for an input that is made at the time 
   });
 });
 
-test("an address compares what it names, and a version with the one before it", () => {
+test("a URL compares the named versions, or a version with its predecessor", () => {
   expect(versionsToCompare({}, 5)).toEqual({ from: 4, to: 5 });
   expect(versionsToCompare({ version: "3" }, 5)).toEqual({ from: 2, to: 3 });
   expect(versionsToCompare({ version: "1" }, 5)).toEqual({ from: 1, to: 5 });

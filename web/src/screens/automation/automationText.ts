@@ -73,7 +73,7 @@ function* everyStep(value: unknown): Generator<Step> {
 export const hasScript = (definition: Definition) =>
   [...everyStep(definition)].some((one) => one.action === "script");
 
-export type Limit = { name: string; words: string; pointer: string };
+export type Limit = { name: string; text: string; pointer: string };
 const CONCURRENCY: Record<string, string> = {
   queue: "a run waits until the one before it has ended",
   drop_if_running: "nothing starts while a run is under way",
@@ -91,7 +91,7 @@ function scriptLimits(definition: Definition, whole: number): Limit[] {
     .filter((one) => one.action === "script")
     .map((one) => ({
       name: `Script ${one.step_id}`,
-      words: `is ended after ${
+      text: `is ended after ${
         formatDuration(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole))
       }`,
       pointer: "/plan",
@@ -100,52 +100,52 @@ function scriptLimits(definition: Definition, whole: number): Limit[] {
 
 /** The limits, each with its pointer in the definition. */
 export function listLimits(definition: Definition): Limit[] {
-  const said = definition.execution ?? {};
+  const execution = definition.execution ?? {};
   const at = (name: string) => `/execution/${name}`;
-  const whole = Number(said.timeout_seconds ?? 600);
-  const retries = Number(said.max_retries ?? 2);
-  const policy = String(said.write_policy ?? "always_draft");
-  const queued = String(said.concurrency ?? "queue");
+  const whole = Number(execution.timeout_seconds ?? 600);
+  const retries = Number(execution.max_retries ?? 2);
+  const policy = String(execution.write_policy ?? "always_draft");
+  const queued = String(execution.concurrency ?? "queue");
   return [
     {
       name: "One run may cost",
-      words: `${formatUsd(String(said.budget_cap_usd ?? 1))} at most`,
+      text: `${formatUsd(String(execution.budget_cap_usd ?? 1))} at most`,
       pointer: at("budget_cap_usd"),
     },
     {
       name: "A day may cost",
-      words: `${formatUsd(String(said.cost_cap_daily_usd ?? 1))} at most`,
+      text: `${formatUsd(String(execution.cost_cap_daily_usd ?? 1))} at most`,
       pointer: at("cost_cap_daily_usd"),
     },
     {
       name: "Models",
-      words: `${
-        Number(said.max_llm_tokens ?? 200000).toLocaleString("en")
+      text: `${
+        Number(execution.max_llm_tokens ?? 200000).toLocaleString("en")
       } tokens for one run at most`,
       pointer: at("max_llm_tokens"),
     },
     {
       name: "Time",
-      words: `a run may work for ${formatDuration(whole)}`,
+      text: `a run may work for ${formatDuration(whole)}`,
       pointer: at("timeout_seconds"),
     },
     ...scriptLimits(definition, whole),
     {
       name: "Tries",
-      words: retries
+      text: retries
         ? `a step that fails is tried ${formatCount(retries, "time")} more`
         : "a step that fails is not tried again",
       pointer: at("max_retries"),
     },
     {
       name: "Side by side",
-      words: CONCURRENCY[queued] ?? humanize(queued),
+      text: CONCURRENCY[queued] ?? humanize(queued),
       pointer: at("concurrency"),
     },
-    { name: "Sending", words: POLICY[policy] ?? humanize(policy), pointer: at("write_policy") },
+    { name: "Sending", text: POLICY[policy] ?? humanize(policy), pointer: at("write_policy") },
     {
       name: "History",
-      words: `runs are kept for ${formatCount(definition.retention?.runs_days ?? 90, "day")}`,
+      text: `runs are kept for ${formatCount(definition.retention?.runs_days ?? 90, "day")}`,
       pointer: "/retention/runs_days",
     },
   ];

@@ -14,11 +14,11 @@ export const useGrants = (id: string) => api.useQuery("get", `${ONE}/grants`, pa
 /** The open consent of the automation, if any; the newest first. */
 export function useConsent(id: string, enabled: boolean) {
   const query = { automation_id: id, status: "any" as const, limit: 1 };
-  const asked = api.useQuery("get", "/api/v1/consents", { params: { query } }, { enabled });
-  const found = asked.data?.consents.find((one) =>
+  const consents = api.useQuery("get", "/api/v1/consents", { params: { query } }, { enabled });
+  const found = consents.data?.consents.find((one) =>
     one.status === "waiting" || one.status === "refused"
   );
-  return { ...asked, consent: enabled ? found ?? null : null };
+  return { ...consents, consent: enabled ? found ?? null : null };
 }
 
 export type Consent = NonNullable<ReturnType<typeof useConsent>["consent"]>;

@@ -16,8 +16,8 @@ const A_PAUSE = 250;
 
 /** Typed text is debounced before it is written to the URL. */
 export function SearchBox({ values, change, box, label }: Props & { label: string }) {
-  const [text, setWords] = useState(values.search ?? "");
-  useEffect(() => setWords(values.search ?? ""), [values.search]);
+  const [text, setText] = useState(values.search ?? "");
+  useEffect(() => setText(values.search ?? ""), [values.search]);
   useEffect(() => {
     if (text === (values.search ?? "")) return;
     const timer = setTimeout(() => change({ search: text }), A_PAUSE);
@@ -30,7 +30,7 @@ export function SearchBox({ values, change, box, label }: Props & { label: strin
       placeholder={`${label}  ( / )`}
       leftSection={<Search size={15} aria-hidden />}
       value={text}
-      onChange={(event) => setWords(event.currentTarget.value)}
+      onChange={(event) => setText(event.currentTarget.value)}
       maxLength={200}
       style={{ flex: "1 1 14rem" }}
     />

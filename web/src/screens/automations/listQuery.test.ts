@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isNarrowed, parseQuery } from "./listQuery";
 
-test("the address is heard as far as it makes sense", () => {
+test("valid URL parameters are used, others are ignored", () => {
   expect(parseQuery({ state: "paused", search: "  report ", health: "failing", sort: "cost" }))
     .toEqual({
       state: "paused",
@@ -13,7 +13,7 @@ test("the address is heard as far as it makes sense", () => {
     .toEqual({});
 });
 
-test("sorting and the archive leave nothing out, a filter does", () => {
+test("a filter narrows the list, sorting and the archive do not", () => {
   expect(isNarrowed({ sort: "name" })).toBe(false);
   expect(isNarrowed({ state: "archived" })).toBe(false);
   expect(isNarrowed({ state: "active" })).toBe(true);

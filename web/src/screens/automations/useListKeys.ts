@@ -14,7 +14,7 @@ export function useListKeys(mark: string, search: () => HTMLElement | null): voi
       const at = links.indexOf(document.activeElement as HTMLElement);
       links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
     };
-    const hear = (event: KeyboardEvent) => {
+    const handleKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (document.querySelector("[role=dialog]")) return;
       if (event.key === "/") search()?.focus();
@@ -23,7 +23,7 @@ export function useListKeys(mark: string, search: () => HTMLElement | null): voi
       else return;
       event.preventDefault();
     };
-    document.addEventListener("keydown", hear);
-    return () => document.removeEventListener("keydown", hear);
+    document.addEventListener("keydown", handleKey);
+    return () => document.removeEventListener("keydown", handleKey);
   }, [mark, search]);
 }

@@ -89,7 +89,7 @@ export default function Boards() {
         />
       </Group>
       <QueryResult of={boards}>
-        {({ boards: all }) => <List boards={all} words={values.q ?? ""} make={make} />}
+        {({ boards: all }) => <List boards={all} text={values.q ?? ""} make={make} />}
       </QueryResult>
       <NewBoard opened={making} close={() => setMaking(false)} />
     </>
@@ -97,7 +97,7 @@ export default function Boards() {
 }
 
 function List(
-  { boards, words: text, make }: { boards: Entry[]; words: string; make: React.ReactNode },
+  { boards, text, make }: { boards: Entry[]; text: string; make: React.ReactNode },
 ) {
   if (!boards.length) {
     return (

@@ -164,7 +164,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
           groups.length
             ? (
               <>
-                <Suspense fallback={<SlowNote words="Fetching the chart …" />}>
+                <Suspense fallback={<SlowNote text="Fetching the chart …" />}>
                   <Plot
                     kind={kind}
                     name={HOW[how]}

@@ -56,7 +56,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
   const remove = async () => {
     const sure = await confirm({
       title: `Stop following ${link.display_name}?`,
-      words: "Its datasets are no longer refreshed. Their rows stay.",
+      message: "Its datasets are no longer refreshed. Their rows stay.",
       yes: "Stop following",
       dangerous: true,
     });
@@ -149,7 +149,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
   const stop = async () => {
     const sure = await confirm({
       title: `Stop filling ${recipe.dataset_name}?`,
-      words: "The automation that refreshes it is archived. The rows stay.",
+      message: "The automation that refreshes it is archived. The rows stay.",
       yes: "Stop",
     });
     if (!sure) return;

@@ -10,7 +10,7 @@ type Props = { boardId: string; opened: boolean; close: () => void };
 
 export function NewLink({ boardId, opened, close }: Props) {
   const kinds = useLinkKinds();
-  const [chosen, setKind] = useState("");
+  const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
   const [ref, setRef] = useState<Record<string, string>>({});
   const [own, setOwn] = useState(false);
@@ -61,7 +61,7 @@ export function NewLink({ boardId, opened, close }: Props) {
             label="What"
             value={kind}
             data={kinds.map((one) => ({ value: one.kind, label: one.label }))}
-            onChange={(event) => setKind(event.currentTarget.value)}
+            onChange={(event) => setChosen(event.currentTarget.value)}
           />
           {known.fields.map((field) => (
             <TextInput

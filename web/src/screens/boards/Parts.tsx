@@ -218,7 +218,7 @@ function SkillCard(
   const remove = async () => {
     const sure = await confirm({
       title: `Delete the skill ${skill.name}?`,
-      words: "Its versions stay, and one of them can be brought back.",
+      message: "Its versions stay, and one of them can be brought back.",
       yes: "Delete",
       dangerous: true,
     });

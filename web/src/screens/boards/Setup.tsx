@@ -206,7 +206,7 @@ function ArchiveBoard({ board }: { board: BoardShown }) {
   const archive = async () => {
     const sure = await confirm({
       title: "Archive this board?",
-      words:
+      message:
         "It leaves the list and can no longer be changed. Its rows stay, and it can be brought back.",
       yes: "Archive",
     });

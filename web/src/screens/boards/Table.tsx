@@ -91,7 +91,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       autoClose: 12_000,
       message: (
         <Undo
-          words={`${formatCount(row_ids.length, "row")} deleted.`}
+          message={`${formatCount(row_ids.length, "row")} deleted.`}
           undo={async () => {
             await client.POST("/api/v1/boards/{board_id}/rows/restore", {
               ...where,

@@ -3,7 +3,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useAction } from "../../kit/useAction";
 
-export function Undo({ words: text, undo }: { words: string; undo: () => Promise<unknown> }) {
+export function Undo({ message: text, undo }: { message: string; undo: () => Promise<unknown> }) {
   const { busy, act } = useAction();
   return (
     <Group justify="space-between" wrap="nowrap">

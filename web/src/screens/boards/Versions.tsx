@@ -57,7 +57,7 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
   const revert = async () => {
     const sure = await confirm({
       title: `Bring version ${version.version} back?`,
-      words: "It becomes the newest version. Nothing is lost, and no row is touched.",
+      message: "It becomes the newest version. Nothing is lost, and no row is touched.",
       yes: "Bring it back",
     });
     if (!sure) return;

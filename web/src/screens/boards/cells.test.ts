@@ -10,7 +10,7 @@ const column = (type: Column["type"], more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-test("a text becomes a value of its column, or a sentence says why not", () => {
+test("a text is parsed for its column, or the error is reported", () => {
   expect(parseCell(column("number"), " 1 250.5 ")).toEqual({ value: 1250.5 });
   expect(parseCell(column("number"), "1e400")).toHaveProperty("problem");
   expect(parseCell(column("number"), "12px")).toHaveProperty("problem");
@@ -28,7 +28,7 @@ test("a text becomes a value of its column, or a sentence says why not", () => {
   expect(formatCell({ a: 1 })).toBe('{"a":1}');
 });
 
-test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => {
+test("CSV keeps commas, quotes and line breaks, and escapes formulas", () => {
   const columns = [
     column("text", { key: "a", label: "A" }),
     column("number", { key: "b", label: "B" }),
@@ -54,11 +54,11 @@ test("CSV keeps commas, quotes and lines, and no cell becomes a formula", () => 
   expect(parseCells("a\tb\r\nc\td\r\n")).toEqual([["a", "b"], ["c", "d"]]);
 });
 
-test("a filter by what is no comparison is none", () => {
+test("a filter with an unknown operator is ignored", () => {
   expect(filtersFrom("a:constructor:1;a:toString:1")).toEqual([]);
 });
 
-test("filters go into the address and come back", () => {
+test("filters round-trip through the URL", () => {
   const filters = [
     { field: "a:b;c", op: "is" as const, value: "x;y:%" },
     { field: "d", op: "empty" as const },

@@ -22,7 +22,7 @@ describe("what a board can be linked to", () => {
     ]);
   });
 
-  it("shows settings only where a reading starts with some", () => {
+  it("shows settings only if a read operation has initial arguments", () => {
     expect(sampleText({})).toBe("");
     expect(sampleText({ days: 14 })).toBe('{"days":14}');
   });

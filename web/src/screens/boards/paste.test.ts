@@ -11,7 +11,7 @@ const columns: Column[] = [{ key: "a", label: "A", type: "text" }, {
 const rows = [{ row_id: "r0", a: "x", n: 1 }, { row_id: "r1", a: "y", n: 2 }];
 const rowAt = (at: number) => rows[at];
 
-test("a pasted block changes what is there and adds what is below, or nothing at all", () => {
+test("a pasted block updates and adds rows, or changes nothing at all", () => {
   const block = [["p", "5"], ["q", ""], ["too much", "7", "beyond"]];
   expect(applyPaste(block.slice(0, 2), { row: 1, column: 0 }, columns, rowAt, 2)).toEqual({
     changed: [{ row_id: "r1", a: "p", n: 5 }],
@@ -23,7 +23,7 @@ test("a pasted block changes what is there and adds what is below, or nothing at
   );
 });
 
-test("keys lead through the table and stop at its edges", () => {
+test("keys move through the table and stop at its edges", () => {
   const key = (name: string, ctrlKey = false) => ({
     key: name,
     ctrlKey,

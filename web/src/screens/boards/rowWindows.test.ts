@@ -6,7 +6,7 @@ const rowsFrom = (offset: number, limit: number): Row[] =>
   Array.from({ length: limit }, (_, at) => ({ row_id: String(offset + at) }));
 const finish = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-test("what was counted behind a later page stays known", async () => {
+test("the total of a later page is kept", async () => {
   const pages = [{ total: 11, more: true }, { total: 25, more: true }, { total: 12, more: true }];
   const load: Load = (offset, limit) =>
     Promise.resolve({ rows: rowsFrom(offset, limit), ...pages.shift()! });
@@ -21,7 +21,7 @@ test("what was counted behind a later page stays known", async () => {
   expect([windows.total, windows.more]).toEqual([3, false]);
 });
 
-test("asks for windows once, gives up those out of sight and forgets the oldest", async () => {
+test("fetches windows once, cancels invisible ones and evicts the oldest", async () => {
   const asked: number[] = [];
   const given: AbortSignal[] = [];
   const held: (() => void)[] = [];
@@ -58,7 +58,7 @@ test("asks for windows once, gives up those out of sight and forgets the oldest"
   expect(windows.row(12)).toBeUndefined();
 });
 
-test("a changed row shows, a problem is told, and an old answer never replaces a newer one", async () => {
+test("a changed row is shown, an error is reported, and a stale response is ignored", async () => {
   let fail = false;
   const windows = new RowWindows(
     (offset, limit) =>

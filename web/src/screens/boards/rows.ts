@@ -109,12 +109,12 @@ export const isLooking = ({ search, sort, filters }: RowView) =>
 /** The source of a row as text: `run:0190…` → "a run". */
 export function describeSource(src: string | undefined): string {
   const kind = (src ?? "").split(":")[0];
-  const words: Record<string, string> = {
+  const labels: Record<string, string> = {
     member: "a member",
     run: "a run",
     client: "a program with a token",
     refresh: "a refresh from outside",
     link: "a refresh from outside",
   };
-  return words[kind ?? ""] ?? (src || "nobody knows");
+  return labels[kind ?? ""] ?? (src || "nobody knows");
 }

@@ -42,12 +42,12 @@ export function loadRows(boardId: string, dataset: string, look: RowView): Load 
 export function useRows(boardId: string, dataset: string, look: RowView): RowWindows {
   const text = JSON.stringify(look);
   const windows = useMemo(() => {
-    const asked = JSON.parse(text) as RowView;
+    const view = JSON.parse(text) as RowView;
     return new RowWindows(
-      loadRows(boardId, dataset, asked),
-      isLooking(asked) ? LOOKED_FOR : IN_PLACE,
-      isLooking(asked) ? 12 : 40,
-      isLooking(asked) ? 120 : 40,
+      loadRows(boardId, dataset, view),
+      isLooking(view) ? LOOKED_FOR : IN_PLACE,
+      isLooking(view) ? 12 : 40,
+      isLooking(view) ? 120 : 40,
     );
   }, [boardId, dataset, text]);
   const before = useRef<RowWindows | null>(null);

@@ -164,9 +164,9 @@ function Entry({ one }: { one: Recipe }) {
             {escapeInvisible(one.name)}
           </Anchor>
           {one.update_available
-            ? <Status value="waiting" words="update available" />
+            ? <Status value="waiting" label="update available" />
             : one.installed > 0
-            ? <Status value="ok" words="installed" />
+            ? <Status value="ok" label="installed" />
             : null}
         </Group>
         <Text size="sm" c="dimmed" lineClamp={3} flex={1}>{one.description_excerpt}</Text>

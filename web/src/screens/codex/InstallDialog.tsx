@@ -62,11 +62,11 @@ function InstallForm(
     setBusy(true);
     setProblem(null);
     try {
-      const asked = initialValues(settings, values);
+      const settingValues = initialValues(settings, values);
       const { data } = await client.POST("/api/v1/recipes/{slug}/apply", {
         params: { path: { slug: recipe.slug } },
-        body: Object.keys(asked).length
-          ? { overrides: { settings: asked as Record<string, never> } }
+        body: Object.keys(settingValues).length
+          ? { overrides: { settings: settingValues as Record<string, never> } }
           : {},
       });
       await refresh(

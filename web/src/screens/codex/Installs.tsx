@@ -61,7 +61,7 @@ function Row({ one }: { one: Install }) {
             ? (
               <Status
                 value="waiting"
-                words={`update available: ${one.latest_version}`}
+                label={`update available: ${one.latest_version}`}
               />
             )
             : null}
@@ -107,7 +107,7 @@ function Uninstall({ one }: { one: Install }) {
       const also = data?.uninstalled.filter((each) => each.id !== one.id) ?? [];
       const sure = await confirm({
         title: `Uninstall ${one.name}?`,
-        words: (
+        message: (
           <Stack gap="xs">
             <Text size="sm">
               It stops at once, and can be recovered for seven days.

@@ -126,8 +126,8 @@ function InstalledNote({ recipe }: { recipe: Published }) {
   return (
     <Anchor component={Link} to="/codex" search={{ tab: "installed" } as never}>
       {recipe.update_available
-        ? <Status value="waiting" words="update available" />
-        : <Status value="ok" words="installed" />}
+        ? <Status value="waiting" label="update available" />
+        : <Status value="ok" label="installed" />}
     </Anchor>
   );
 }

@@ -15,17 +15,17 @@ test("a setting that was left empty is left to the recipe, and a number is one",
     .toEqual({ host: "example.org", times: 4.5, loud: true });
 });
 
-test("what the install fills in is told by its name", () => {
+test("install-time values are shown by name", () => {
   expect(showPlaceholders("https://{{ install.settings.host }}/x")).toBe("https://<host>/x");
   expect(showPlaceholders("{{install.boards.leads}}")).toBe("<boards leads>");
 });
 
-test("only what has a screen is linked", () => {
+test("only installs with a screen are linked", () => {
   expect(placeOf({ kind: "board", id: "7" })).toBe("/boards/7");
   expect(placeOf({ kind: "bundle", id: "7" })).toBeNull();
 });
 
-test("the order of fields is no difference, and the order of a list is one", () => {
+test("key order is no difference, list order is one", () => {
   const spelled = (value: unknown) => JSON.stringify(sortKeys(value));
   expect(spelled({ b: [{ d: 1, c: null }], a: 2 })).toBe(`{"a":2,"b":[{"c":null,"d":1}]}`);
   expect(spelled([1, 2])).not.toBe(spelled([2, 1]));

@@ -52,9 +52,9 @@ export default function Connect() {
 }
 
 function HowTo({ address }: { address: string }) {
-  const [asked, set] = useUrlState();
+  const [params, set] = useUrlState();
   const [token, setToken] = useState<string | null>(null);
-  const withToken = asked.with === "token";
+  const withToken = params.with === "token";
   return (
     <Stack gap="md" component="section" aria-labelledby="how-to">
       <Card withBorder radius="lg" p="lg">
@@ -86,7 +86,7 @@ function HowTo({ address }: { address: string }) {
       {withToken && !token ? null : (
         <KnownClients
           access={{ address, token: withToken ? token : null }}
-          chosen={asked.client}
+          chosen={params.client}
           onChoose={(client) => set({ client })}
         />
       )}

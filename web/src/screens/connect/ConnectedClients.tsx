@@ -46,7 +46,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
   const disconnect = async () => {
     const sure = await confirm({
       title: `Disconnect ${one.name}?`,
-      words: "Everything it holds ends at once. To come back, it has to ask you again.",
+      message: "Everything it holds ends at once. To come back, it has to ask you again.",
       yes: "Disconnect",
       dangerous: true,
     });
@@ -74,7 +74,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
             <Text fw={600} className="wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Status
               value={one.active ? "connected" : "paused"}
-              words={one.active ? "connected" : "signed out"}
+              label={one.active ? "connected" : "signed out"}
             />
           </Group>
           <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">

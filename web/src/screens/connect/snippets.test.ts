@@ -4,7 +4,7 @@ import { isLocal, knownClients } from "./snippets";
 const FAR = "https://spring.example.org/mcp";
 const all = (answer: { address: string; token: string | null }) => knownClients(answer);
 
-test("every client is told the address, and no token that nobody made", () => {
+test("every client gets the address, and no token unless one was created", () => {
   for (const known of all({ address: FAR, token: null })) {
     const texts = known.snippets.map((one) => one.text).join("\n");
     expect(texts, known.id).toContain(FAR);
@@ -12,7 +12,7 @@ test("every client is told the address, and no token that nobody made", () => {
   }
 });
 
-test("a token stands in the texts and never in a link", () => {
+test("a token is in the texts and never in a link", () => {
   const known = all({ address: FAR, token: "msk_secret" });
   expect(known.filter((one) => one.link)).toEqual([]);
   expect(known.find((one) => one.id === "cursor")?.snippets[0]?.text).toContain(
@@ -20,7 +20,7 @@ test("a token stands in the texts and never in a link", () => {
   );
 });
 
-test("links open the client with the very same server", () => {
+test("links open the client with the same server", () => {
   const [cursor, code] = ["cursor", "vs-code"].map((id) =>
     all({ address: FAR, token: null }).find((one) => one.id === id)!.link!.href
   );
@@ -31,7 +31,7 @@ test("links open the client with the very same server", () => {
   });
 });
 
-test("what stands in a snippet can be pasted: JSON is JSON, and a quote ends nothing", () => {
+test("snippets can be pasted: JSON is valid, and quotes are escaped", () => {
   for (const known of all({ address: "https://it's.example/mcp", token: null })) {
     for (const { language, text } of known.snippets) {
       if (language === "json") expect(() => JSON.parse(text)).not.toThrow();
@@ -42,7 +42,7 @@ test("what stands in a snippet can be pasted: JSON is JSON, and a quote ends not
   expect(command).toContain(`it'\\''s`);
 });
 
-test("Claude is given a program where it could not reach the address", () => {
+test("Claude gets a local program if it cannot reach the address", () => {
   expect(isLocal("http://127.0.0.1:8420/mcp") && isLocal("http://[::1]:1/mcp")).toBe(true);
   expect(isLocal(FAR) || isLocal("https://localhost.example/mcp")).toBe(false);
   const claude = all({ address: "http://localhost:8420/mcp", token: null })

@@ -78,7 +78,7 @@ function Sums({ usage }: { usage: Usage }) {
         <Figure
           label="Said by scripts"
           value={formatUsd(total.reported_usd)}
-          words="of models of their own"
+          text="of models of their own"
         />
       </SimpleGrid>
       <Caps />
@@ -122,7 +122,7 @@ function Spent({ usage }: { usage: Usage }) {
   );
 }
 
-function Figure({ label, value, words: text }: { label: string; value: string; words?: string }) {
+function Figure({ label, value, text }: { label: string; value: string; text?: string }) {
   return (
     <Card withBorder radius="lg" p="md">
       <Text size="sm" c="dimmed">{label}</Text>

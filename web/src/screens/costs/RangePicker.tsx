@@ -34,9 +34,9 @@ export function RangePicker() {
         onChange={(event) =>
           change({ to: event.currentTarget.value || undefined, from, range: undefined })}
       />
-      <ActiveFilter name="automation" words={<AutomationName id={address.automation} />} />
-      <ActiveFilter name="model" words={address.model} />
-      <ActiveFilter name="caller" words={address.caller} />
+      <ActiveFilter name="automation" label={<AutomationName id={address.automation} />} />
+      <ActiveFilter name="model" label={address.model} />
+      <ActiveFilter name="caller" label={address.caller} />
     </Group>
   );
 }
@@ -48,7 +48,7 @@ function AutomationName({ id }: { id: string | undefined }) {
   return <>{found.data?.name ?? "one automation"}</>;
 }
 
-function ActiveFilter({ name, words }: { name: string; words: React.ReactNode }) {
+function ActiveFilter({ name, label }: { name: string; label: React.ReactNode }) {
   const [address, change] = useUrlState();
   if (!address[name]) return null;
   return (
@@ -64,7 +64,7 @@ function ActiveFilter({ name, words }: { name: string; words: React.ReactNode })
         />
       }
     >
-      {name}: {words}
+      {name}: {label}
     </Badge>
   );
 }

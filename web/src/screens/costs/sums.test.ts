@@ -11,13 +11,13 @@ const SUM = {
   reported_usd: 0,
 };
 
-test("a range begins so that it has as many days as it says", () => {
+test("a range has as many days as its name says", () => {
   expect(rangeOf("7", NOW)).toEqual({ from: "2026-03-04", to: "2026-03-10" });
   expect(rangeOf("month", NOW)).toEqual({ from: "2026-03-01", to: "2026-03-10" });
   expect(rangeOf("today", NOW)).toEqual({ from: "2026-03-10", to: "2026-03-10" });
 });
 
-test("an address that says nothing of use means thirty days", () => {
+test("a URL without a valid range means thirty days", () => {
   const usual = { from: "2026-02-09", to: "2026-03-10" };
   expect(rangeIn({}, NOW)).toEqual(usual);
   expect(rangeIn({ from: "2026-03-05", to: "2026-03-01" }, NOW)).toEqual(usual);
@@ -26,7 +26,7 @@ test("an address that says nothing of use means thirty days", () => {
   expect(rangeIn({ from: "2026-01-01", to: "2026-01-02" }, NOW).to).toBe("2026-01-02");
 });
 
-test("days without any ask are days too", () => {
+test("days without requests are included", () => {
   const bars = everyDay([{ day: "2026-03-02", ...SUM }], "2026-03-01", "2026-03-03");
   expect(bars.map((one) => [one.day, one.usd])).toEqual([
     ["2026-03-01", 0],
@@ -35,11 +35,11 @@ test("days without any ask are days too", () => {
   ]);
 });
 
-test("a cap is never more than wholly used", () => {
+test("cap usage is at most 100 percent", () => {
   expect([shareOf(1, 4), shareOf(9, 4), shareOf(1, 0), shareOf(0, 0)]).toEqual([25, 100, 100, 0]);
 });
 
-test("what cost most stands first, and leads to its asks", () => {
+test("the most expensive line comes first, and links to its requests", () => {
   const usage = {
     automations: [
       { automation_id: "a", name: "Tea", ...SUM },

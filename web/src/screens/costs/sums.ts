@@ -11,7 +11,7 @@ const VALID = /^\d{4}-\d{2}-\d{2}$/;
 const isDay = (text: string | undefined): text is string =>
   !!text && VALID.test(text) && !Number.isNaN(Date.parse(text));
 
-export const dayOf = (moment: number): string => new Date(moment).toISOString().slice(0, 10);
+export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 export const RANGES = [
   { value: "today", label: "Today" },

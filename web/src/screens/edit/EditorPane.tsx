@@ -37,7 +37,7 @@ function useUnsavedWarning(isDirty: boolean) {
     if (current.pathname === next.pathname) return false;
     return !(await confirm({
       title: "Leave without saving?",
-      words: "What you wrote is kept in this tab and waits for you here.",
+      message: "What you wrote is kept in this tab and waits for you here.",
       yes: "Leave",
     }));
   }, [confirm]);
@@ -74,10 +74,10 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
   const isDirty = draft.isDirty || from !== undefined || !automation;
   useUnsavedWarning(draft.isDirty && !saving.busy);
   const findings = useMemo(() => {
-    const said = verdict.state === "asking"
+    const serverFindings = verdict.state === "asking"
       ? [...verdict.findings, ...refusals(saving.problem)]
       : verdict.findings;
-    return [...said, ...flagsOf(review.result)];
+    return [...serverFindings, ...flagsOf(review.result)];
   }, [verdict, review.result, saving.problem]);
   const navigate = useNavigate();
   const save = async (on = version) => {
@@ -128,7 +128,7 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
           />
         )}
       />
-      <div className="desk">
+      <div className="editor-layout">
         <Stack gap="md">
           <InexactNumbersNote numbers={rounded} />
           <DraftNote draft={draft} from={from} />
@@ -165,7 +165,7 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
             startAt={at}
           />
         </Stack>
-        <Stack gap="md" className="beside">
+        <Stack gap="md" className="editor-aside">
           <Judgement verdict={verdict} broken={broken} />
           <Review
             review={review}

@@ -75,7 +75,7 @@ export const Review = memo(function Review({ review, definition, current, choose
           {result ? "Review again" : "Review it"}
         </Button>
       </Group>
-      {busy ? <SlowNote words="Reading it …" /> : null}
+      {busy ? <SlowNote text="Reading it …" /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
       {result
         ? <ReviewResult {...{ review: result, definition, choose }} isOld={of !== definition} />

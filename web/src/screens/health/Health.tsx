@@ -28,14 +28,14 @@ import {
 } from "./healthText";
 
 const EVERY = 10_000;
-const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; words: string }> = {
-  ok: { icon: CircleCheck, color: "teal", words: "works" },
-  warning: { icon: CircleAlert, color: "yellow", words: "look at it" },
-  failed: { icon: CircleX, color: "red", words: "does not work" },
+const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; label: string }> = {
+  ok: { icon: CircleCheck, color: "teal", label: "works" },
+  warning: { icon: CircleAlert, color: "yellow", label: "look at it" },
+  failed: { icon: CircleX, color: "red", label: "does not work" },
 };
 
 export default function Health() {
-  const asked = api.useQuery("get", "/api/v1/health", {}, {
+  const query = api.useQuery("get", "/api/v1/health", {}, {
     refetchInterval: EVERY,
     retry: false,
   });
@@ -43,7 +43,7 @@ export default function Health() {
   const numbers = useNumbers();
   const halts = useHalts();
   const live = useConnected();
-  const health = parseHealth(asked.data, asked.error);
+  const health = parseHealth(query.data, query.error);
   const parts: Part[] = [
     ...(health ? partsOf(health) : []),
     ...(numbers.data ? metricParts(numbers.data) : []),
@@ -52,7 +52,7 @@ export default function Health() {
     {
       name: "Live stream of this tab",
       tone: live ? "ok" : "warning",
-      words: live ? "What happens is shown as it happens." : "It is being opened again.",
+      text: live ? "What happens is shown as it happens." : "It is being opened again.",
     },
   ];
   const version = numbers.data ? versionIn(numbers.data) : null;
@@ -82,7 +82,7 @@ export default function Health() {
           </>
         }
       />
-      <QueryResult of={{ ...asked, data: health ?? undefined } as never}>
+      <QueryResult of={{ ...query, data: health ?? undefined } as never}>
         {() => (
           <Stack>
             <HealthVerdict parts={parts} />
@@ -114,7 +114,7 @@ function useNumbers() {
 }
 
 function HealthVerdict({ parts }: { parts: Part[] }) {
-  const { tone, words: text } = verdict(parts);
+  const { tone, text } = verdict(parts);
   const { icon: Icon, color } = LOOKS[tone];
   return (
     <Card withBorder radius="lg" p="lg" role="status">
@@ -129,7 +129,7 @@ function HealthVerdict({ parts }: { parts: Part[] }) {
 }
 
 function PartCard({ part }: { part: Part }) {
-  const { icon: Icon, color, words: text } = LOOKS[part.tone];
+  const { icon: Icon, color, label: text } = LOOKS[part.tone];
   return (
     <Card withBorder radius="lg" p="md">
       <Group gap="sm" wrap="nowrap" align="flex-start">
@@ -138,7 +138,7 @@ function PartCard({ part }: { part: Part }) {
         </ThemeIcon>
         <div style={{ minWidth: 0 }}>
           <Text fw={600}>{escapeInvisible(part.name)}</Text>
-          <Text size="sm" c="dimmed" className="wrap-anywhere">{part.words}</Text>
+          <Text size="sm" c="dimmed" className="wrap-anywhere">{part.text}</Text>
           {part.advice ? <Text size="sm" mt={4}>{part.advice}</Text> : null}
         </div>
       </Group>

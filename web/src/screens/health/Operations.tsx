@@ -32,19 +32,19 @@ const EVERY = 10_000;
 const WORKERS = "/api/v1/admin/workers";
 
 export function Halts() {
-  const asked = useHalts();
-  const problem: unknown = asked.error;
+  const query = useHalts();
+  const problem: unknown = query.error;
   const may = useHasRole("operator");
-  const halts = asked.data?.halts ?? [];
+  const halts = query.data?.halts ?? [];
   const whole = halts.some((one) => one.scope === "workspace");
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
         <Title order={2} size="h4">Halts</Title>
-        {may && asked.data && !whole ? <HaltEverything /> : null}
+        {may && query.data && !whole ? <HaltEverything /> : null}
       </Group>
       {problem ? <ProblemNote problem={problem} /> : null}
-      {asked.data && halts.length === 0
+      {query.data && halts.length === 0
         ? <Text size="sm" c="dimmed">Nothing is halted. Every run that is due is taken.</Text>
         : null}
       <Stack gap="md">
@@ -98,22 +98,22 @@ export function Workers() {
 }
 
 function Fleet() {
-  const asked = api.useQuery("get", WORKERS, {}, { refetchInterval: EVERY });
-  const problem: unknown = asked.error;
-  const workers = asked.data?.workers ?? [];
+  const query = api.useQuery("get", WORKERS, {}, { refetchInterval: EVERY });
+  const problem: unknown = query.error;
+  const workers = query.data?.workers ?? [];
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h4" mb="sm">Workers</Title>
       {problem ? <ProblemNote problem={problem} /> : null}
-      {asked.data && !workers.length
+      {query.data && !workers.length
         ? <Text size="sm" c="dimmed">No worker is alive; runs wait until one is started.</Text>
         : null}
       {workers.length ? <WorkerList workers={workers} /> : null}
-      {asked.data
+      {query.data
         ? (
           <>
             <Title order={3} size="h5" mt="md" mb="xs">What each queue asks of them</Title>
-            <QueueList queues={asked.data.queues} />
+            <QueueList queues={query.data.queues} />
             <Text size="sm" c="dimmed" mt="xs">
               Add workers where the oldest run waits for more than a few seconds. What is held waits
               for a release, not for a worker.
@@ -176,7 +176,7 @@ function Drain({ name }: { name: string }) {
   const drain = async () => {
     const sure = await confirm({
       title: `Drain the worker ${name}?`,
-      words: "It takes nothing new from now on, finishes or hands back what it has, and ends. " +
+      message: "It takes nothing new from now on, finishes or hands back what it has, and ends. " +
         "It cannot be called back: it stays away until somebody starts it again, and one of " +
         "“mainspring up” until that server is started again.",
       yes: "Drain it",

@@ -24,43 +24,43 @@ mainspring_disk_free_bytes 4000000000
 mainspring_info{version="1.2.3"} 1
 `;
 
-test("the numbers of the server become parts with advice where it is needed", () => {
+test("metrics become parts, with advice where needed", () => {
   const numbers = parseMetrics(METRICS);
   expect(numbers.get('runs{status="failed"}')).toBe(2);
   expect(versionIn(numbers)).toBe("1.2.3");
   const [queue, disk] = metricParts(numbers);
   expect(queue).toMatchObject({
     tone: "warning",
-    words: "3 runs due, the oldest for 1 min 30 s.",
+    text: "3 runs due, the oldest for 1 min 30 s.",
   });
-  expect(disk).toMatchObject({ tone: "failed", words: "4.0 GB of 100 GB are free." });
-  expect(verdict([queue!, disk!]).words).toBe("Not working: Disk");
+  expect(disk).toMatchObject({ tone: "failed", text: "4.0 GB of 100 GB are free." });
+  expect(verdict([queue!, disk!]).text).toBe("Not working: Disk");
   expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
 });
 
-test("pending runs that are not due are not denied", () => {
-  const words = (pending: number) =>
+test("pending runs that are not due are mentioned", () => {
+  const describe = (pending: number) =>
     metricParts(
       parseMetrics(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`),
     )[0]
-      ?.words;
-  expect(words(0)).toBe("No run waits for a worker.");
-  expect(words(3)).toBe(
+      ?.text;
+  expect(describe(0)).toBe("No run waits for a worker.");
+  expect(describe(3)).toBe(
     "No worker is missing. 3 pending runs of this workspace wait for an earlier run of the same " +
       "automation, or for a halt to be released.",
   );
 });
 
-test("a red answer is still read, and no answer at all is red", () => {
+test("a failing health response is parsed, and no response is a failure", () => {
   const red = { status: "degraded", checks: [{ name: "workers", ok: false, detail: "None." }] };
   const parts = partsOf(parseHealth(undefined, new Problem(503, red as never))!);
-  expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", words: "None." });
+  expect(parts[0]).toMatchObject({ name: "Workers", tone: "failed", text: "None." });
   expect(parts[0]!.advice).toContain("mainspring worker");
   expect(parseHealth(undefined, new Problem(0, null))!.status).toBe("down");
   expect(parseHealth(undefined, null)).toBeNull();
 });
 
-test("a halt is called by what stands still", () => {
+test("a halt is named by what it covers", () => {
   expect(describeHalted({ scope: "workspace", everywhere: false })).toBe("The whole workspace");
   expect(describeHalted({ scope: "automation", automation: "Digest", everywhere: false }))
     .toBe("Digest");
@@ -68,7 +68,7 @@ test("a halt is called by what stands still", () => {
     .toBe("The recipe digest, in every workspace");
 });
 
-test("a banner says since when, by whom, and what is held", () => {
+test("a banner shows since when, by whom, and what is halted", () => {
   const halt = {
     scope: "automation",
     automation_id: "a1",
@@ -89,8 +89,8 @@ test("a banner says since when, by whom, and what is held", () => {
   );
 
   const whole = { scope: "workspace", reason: "Night.", everywhere: false };
-  expect(haltsPart([halt]).words).toBe("1 halt stands.");
-  expect(haltsPart([halt, whole]).words).toBe("The whole workspace stands still.");
+  expect(haltsPart([halt]).text).toBe("1 halt stands.");
+  expect(haltsPart([halt, whole]).text).toBe("The whole workspace stands still.");
   expect(verdict([haltsPart([halt, whole])]).tone).toBe("warning");
   const recipe = { scope: "recipe", reason: "Its mails are wrong." };
   const others = { scope: "automation", automation_id: "a2", reason: "Another." };

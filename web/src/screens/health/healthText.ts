@@ -6,7 +6,7 @@ import { formatCount, formatDateTime, formatDuration } from "../../kit/format";
 
 export type HealthAnswer = Schemas["HealthAnswer"];
 export type Tone = "ok" | "warning" | "failed";
-export type Part = { name: string; tone: Tone; words: string; advice?: string };
+export type Part = { name: string; tone: Tone; text: string; advice?: string };
 
 /** A failing health check is an error response with the same shape. */
 export function parseHealth(data: HealthAnswer | undefined, problem: unknown): HealthAnswer | null {
@@ -60,7 +60,7 @@ export const partsOf = (health: HealthAnswer): Part[] =>
   health.checks.map(({ name, ok, detail }) => ({
     name: LABELS[name] ?? name,
     tone: ok ? "ok" : "failed",
-    words: detail,
+    text: detail,
     advice: ok ? undefined : ADVICE[name],
   }));
 
@@ -79,7 +79,7 @@ export function metricParts(numbers: Numbers): Part[] {
     parts.push({
       name: "Queue",
       tone: late ? "warning" : "ok",
-      words: due
+      text: due
         ? `${formatCount(due, "run")} due, the oldest for ${formatDuration(oldest)}.`
         : pendingWords(numbers.get('runs{status="pending"}') ?? 0),
       advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
@@ -90,7 +90,7 @@ export function metricParts(numbers: Numbers): Part[] {
     parts.push({
       name: "Answers of the database",
       tone: took > 1 ? "warning" : "ok",
-      words: `The last look took ${formatDuration(took)}.`,
+      text: `The last look took ${formatDuration(took)}.`,
       advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
     });
   }
@@ -114,7 +114,7 @@ function diskPart(numbers: Numbers): Part | null {
   return {
     name: "Disk",
     tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
-    words: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
+    text: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
     advice: share < SOON_FULL
       ? "Make room before it is full: the database stops when it is."
       : undefined,
@@ -126,33 +126,33 @@ export type SandboxState = Schemas["WallsAnswer"];
 export const sandboxPart = (sandbox: SandboxState): Part => ({
   name: "Walls round scripts",
   tone: sandbox.warnings.length ? "warning" : "ok",
-  words: sandbox.strong
+  text: sandbox.strong
     ? "A hole in the script runner alone would give a script nothing."
     : "Scripts are held by fewer walls than they could be.",
   advice: sandbox.warnings.join(" ") || undefined,
 });
 
-export function verdict(parts: Part[]): { tone: Tone; words: string } {
+export function verdict(parts: Part[]): { tone: Tone; text: string } {
   const bad = parts.filter((one) => one.tone === "failed");
   const warned = parts.filter((one) => one.tone === "warning");
   if (bad.length) {
     return {
       tone: "failed",
-      words: `Not working: ${bad.map((one) => one.name).join(", ")}`,
+      text: `Not working: ${bad.map((one) => one.name).join(", ")}`,
     };
   }
   if (warned.length) {
     return {
       tone: "warning",
-      words: `Works, with ${formatCount(warned.length, "thing")} to look at`,
+      text: `Works, with ${formatCount(warned.length, "thing")} to look at`,
     };
   }
-  return { tone: "ok", words: "All of it works" };
+  return { tone: "ok", text: "All of it works" };
 }
 
 /** The report as text, for support. */
 export function report(parts: Part[], version: string | null, at: Date): string {
-  const lines = parts.map(({ name, tone, words: text, advice }) =>
+  const lines = parts.map(({ name, tone, text, advice }) =>
     `${tone.padEnd(8)}${name}: ${text}${advice ? ` ${advice}` : ""}`
   );
   return [`Mainspring ${version ?? ""}, ${at.toISOString()}`, ...lines].join("\n");
@@ -176,7 +176,7 @@ export function describeHalted(halt: Named): string {
 export const haltsPart = (halts: readonly Named[]): Part => ({
   name: "Halts",
   tone: "warning",
-  words: halts.some((one) => one.scope === "workspace")
+  text: halts.some((one) => one.scope === "workspace")
     ? "The whole workspace stands still."
     : `${formatCount(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
   advice: "What is held goes on when it is released, below.",

@@ -85,7 +85,7 @@ function Step({ task }: { task: Task }) {
               {escapeInvisible(task.label)}
             </Anchor>
           )}
-        {task.done ? null : <Text size="sm" c="dimmed">{task.words}</Text>}
+        {task.done ? null : <Text size="sm" c="dimmed">{task.text}</Text>}
       </div>
     </Group>
   );

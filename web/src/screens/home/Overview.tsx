@@ -57,10 +57,10 @@ function Part({ title, more, children }: { title: string; more?: ReactNode; chil
 }
 
 const KINDS = [
-  { name: "drafts", one: "draft", words: "to approve" },
-  { name: "approvals", one: "question", words: "of runs to answer" },
-  { name: "consents", one: "automation", words: "to agree to" },
-  { name: "failures", one: "failure", words: "to look at" },
+  { name: "drafts", one: "draft", label: "to approve" },
+  { name: "approvals", one: "question", label: "of runs to answer" },
+  { name: "consents", one: "automation", label: "to agree to" },
+  { name: "failures", one: "failure", label: "to look at" },
 ] as const;
 
 function Waiting() {
@@ -77,7 +77,7 @@ function Waiting() {
   }
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      {KINDS.filter(({ name }) => waiting[name]).map(({ name, one, words }) => (
+      {KINDS.filter(({ name }) => waiting[name]).map(({ name, one, label }) => (
         <Card
           key={name}
           withBorder
@@ -89,7 +89,7 @@ function Waiting() {
         >
           <Text fz={28} fw={650} className="numbers" lh={1.2}>{waiting[name]}</Text>
           <Text size="sm" c="dimmed">
-            {waiting[name] === 1 ? one : `${one}s`} {words}
+            {waiting[name] === 1 ? one : `${one}s`} {label}
           </Text>
         </Card>
       ))}

@@ -57,7 +57,7 @@ export function Welcome({ tasks }: { tasks: Task[] }) {
 
 function DescriptionBox() {
   const navigate = useNavigate();
-  const [text, setWords] = useState("");
+  const [text, setText] = useState("");
   const go = () =>
     void navigate({
       to: "/new",
@@ -84,7 +84,7 @@ function DescriptionBox() {
             maxLength={8000}
             size="md"
             value={text}
-            onChange={(event) => setWords(event.currentTarget.value)}
+            onChange={(event) => setText(event.currentTarget.value)}
             onKeyDown={onKeyDown}
           />
           <Group gap="xs">
@@ -98,7 +98,7 @@ function DescriptionBox() {
                 h="auto"
                 py={4}
                 styles={{ label: IDEA }}
-                onClick={() => setWords(idea)}
+                onClick={() => setText(idea)}
               >
                 {idea}
               </Button>

@@ -16,7 +16,7 @@ const at = (hours: number) => new Date(NOW + hours * HOUR).toISOString();
 const run = (more: Partial<Run>): Run =>
   ({ status: "succeeded", outcome: "effects", created_at: at(-1), ...more }) as Run;
 
-test("what failed stands first, and yesterday is as far as it goes", () => {
+test("failures come first, and only the last day is included", () => {
   const runs = [
     run({ id: "new" }),
     run({ id: "bad", status: "failed", created_at: at(-5) }),
@@ -26,13 +26,13 @@ test("what failed stands first, and yesterday is as far as it goes", () => {
   expect(failuresFirst(seen).map((one) => one.id)).toEqual(["bad", "new"]);
 });
 
-test("outcomes are said in words, the most frequent first", () => {
+test("outcomes are summarized, the most frequent first", () => {
   const runs = [run({ outcome: "failed", status: "failed" }), run({}), run({})];
   expect(summary(runs)).toBe("3 runs: 2 changed something, 1 did not reach its end");
   expect(summary([run({ outcome: null, status: "running" })])).toBe("1 run: 1 running");
 });
 
-test("only what is active and due before midnight comes today", () => {
+test("only active automations due before midnight are listed for today", () => {
   const one = (more: Partial<Automation>): Automation =>
     ({ id: "x", state: "active", next_due_at: at(2), ...more }) as Automation;
   const due = dueToday([
@@ -45,7 +45,7 @@ test("only what is active and due before midnight comes today", () => {
   expect(due.map((automation) => automation.id)).toEqual(["soon", "late"]);
 });
 
-test("a house is new until something was made and ran", () => {
+test("an installation is new until something was created and ran", () => {
   const known = { named: true, automations: 1, runs: 0, looked: false, connected: false };
   expect(isNew(tasksOf(known))).toBe(true);
   expect(isNew(tasksOf({ ...known, runs: 1 }))).toBe(false);

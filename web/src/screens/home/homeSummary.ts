@@ -42,7 +42,7 @@ export function dueToday(automations: Automation[], now = Date.now()): Automatio
     .sort((one, other) => one.next_due_at!.localeCompare(other.next_due_at!));
 }
 
-export type Task = { label: string; words: string; to: string; done: boolean };
+export type Task = { label: string; text: string; to: string; done: boolean };
 export type Known = {
   named: boolean;
   automations: number;
@@ -55,31 +55,31 @@ export type Known = {
 export const tasksOf = (known: Known): Task[] => [
   {
     label: "Say who you are",
-    words: "A name and a password, so that you can come back.",
+    text: "A name and a password, so that you can come back.",
     to: "/settings/you",
     done: known.named,
   },
   {
     label: "Make a first automation",
-    words: "From words, or from a recipe.",
+    text: "From words, or from a recipe.",
     to: "/new",
     done: known.automations > 0,
   },
   {
     label: "See it run",
-    words: "Run it once yourself.",
+    text: "Run it once yourself.",
     to: "/automations",
     done: known.runs > 0,
   },
   {
     label: "Look into the inbox",
-    words: "Drafts and questions wait there for you.",
+    text: "Drafts and questions wait there for you.",
     to: "/inbox",
     done: known.looked,
   },
   {
     label: "Connect a model or an account",
-    words: "For what needs more than rules.",
+    text: "For what needs more than rules.",
     to: "/models",
     done: known.connected,
   },

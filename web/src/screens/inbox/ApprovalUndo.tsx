@@ -39,7 +39,7 @@ export function approve(sending: ApprovalRequest): boolean {
     notifications.update({
       id: idOf(sending.id),
       color: TONES[outcome.tone],
-      message: <OutcomeMessage title={sending.title} words={outcome.words} each={outcome.each} />,
+      message: <OutcomeMessage title={sending.title} text={outcome.text} each={outcome.each} />,
       autoClose: outcome.tone === "good" ? SHOWN_MS : false,
       withCloseButton: true,
       closeButtonProps: { "aria-label": "Close" },
@@ -71,7 +71,7 @@ export function undo(id?: string): boolean {
 }
 
 function OutcomeMessage(
-  { title, words: text, each }: { title: string } & Pick<Outcome, "words" | "each">,
+  { title, text, each }: { title: string } & Pick<Outcome, "text" | "each">,
 ) {
   return (
     <Stack gap={2}>
@@ -85,7 +85,7 @@ function OutcomeMessage(
             </summary>
             {each.map((one, at) => (
               <Text size="xs" key={at} className="wrap-anywhere">
-                {escapeInvisible(`${short(one.title)}: ${one.words}`)}
+                {escapeInvisible(`${short(one.title)}: ${one.text}`)}
               </Text>
             ))}
           </details>
@@ -110,7 +110,7 @@ export function useSecondsLeft(held: DelayedApproval | undefined): number {
 function Countdown({ id, title }: { id: string; title: string }) {
   const held = useDelayedApprovals().find((one) => one.id === id);
   const left = useSecondsLeft(held);
-  if (held?.state !== "held") return <OutcomeMessage title={title} words="On its way …" />;
+  if (held?.state !== "held") return <OutcomeMessage title={title} text="On its way …" />;
   return (
     <Stack gap={8}>
       <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(short(title))}</Text>

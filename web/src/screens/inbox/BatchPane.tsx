@@ -107,7 +107,7 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
         opened={discarding}
         onClose={() => setDiscarding(false)}
         title={`Discard ${formatCount(set.length, "draft")}?`}
-        words="Nothing of this set is sent. Each can be drafted again afterwards."
+        text="Nothing of this set is sent. Each can be drafted again afterwards."
         work={async (reason) => {
           notifyDone(await discardAll(set, reason));
           onAnswered();

@@ -28,9 +28,9 @@ function ClosedList({ items, chosen, tab, label }: ClosedListProps) {
 }
 
 export function Expired(props: Props) {
-  const asked = useExpired(true);
+  const query = useExpired(true);
   return (
-    <QueryResult of={asked as never}>
+    <QueryResult of={query as never}>
       {(items: Item[]) =>
         items.length || props.chosen
           ? <ClosedList {...props} items={items} tab="expired" label="Expired" />
@@ -48,15 +48,15 @@ const MOST = 200;
 
 export function Done(props: Props) {
   const [limit, setLimit] = useState(STEP);
-  const asked = useDone(true, limit);
+  const query = useDone(true, limit);
   return (
-    <QueryResult of={asked as never}>
+    <QueryResult of={query as never}>
       {(items: Item[]) =>
         items.length || props.chosen
           ? (
             <Stack>
               <ClosedList {...props} items={items} tab="done" label="Answered" />
-              {asked.more && limit < MOST
+              {query.more && limit < MOST
                 ? (
                   <div>
                     <Button

@@ -9,11 +9,11 @@ type Props = {
   opened: boolean;
   onClose: () => void;
   title: string;
-  words: string;
+  text: string;
   work: (reason: string) => Promise<void>;
 };
 
-export function DiscardForm({ opened, onClose, title, words: text, work }: Props) {
+export function DiscardForm({ opened, onClose, title, text, work }: Props) {
   return (
     <Modal
       opened={opened}
@@ -22,12 +22,12 @@ export function DiscardForm({ opened, onClose, title, words: text, work }: Props
       centered
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      {opened ? <Reason words={text} work={work} onClose={onClose} /> : null}
+      {opened ? <Reason text={text} work={work} onClose={onClose} /> : null}
     </Modal>
   );
 }
 
-function Reason({ words: text, work, onClose }: Pick<Props, "words" | "work" | "onClose">) {
+function Reason({ text, work, onClose }: Pick<Props, "text" | "work" | "onClose">) {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);

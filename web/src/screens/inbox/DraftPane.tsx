@@ -215,7 +215,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
   const key = (letter: string) =>
     inBatch ? null : <Kbd size="xs" ml={6} visibleFrom="sm">{letter}</Kbd>;
   return (
-    <Group gap="xs" className={inBatch ? undefined : "deeds"}>
+    <Group gap="xs" className={inBatch ? undefined : "answer-bar"}>
       <Button
         size={size}
         variant={inBatch ? "default" : "filled"}
@@ -249,7 +249,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
         opened={discarding}
         onClose={() => setDiscarding(false)}
         title="Discard this draft?"
-        words={draft.preview}
+        text={draft.preview}
         work={async (reason) => {
           await discard(draft, reason);
           notifyDone("Discarded. Nothing was sent.");

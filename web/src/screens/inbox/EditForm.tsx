@@ -89,7 +89,7 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
         ))}
         <Difference changes={changes} />
         {problem ? <ProblemNote problem={problem} /> : null}
-        <Group gap="xs" className="deeds">
+        <Group gap="xs" className="answer-bar">
           <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>
             Keep these words
           </Button>

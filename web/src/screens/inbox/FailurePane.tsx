@@ -27,7 +27,7 @@ export function FailurePane({ failing, onAnswered }: Props) {
         </Title>
         <Status
           value={paused ? "paused" : failing.state}
-          words={paused ? "paused by failures" : undefined}
+          label={paused ? "paused by failures" : undefined}
         />
       </Group>
       <Text size="sm" c="dimmed">

@@ -78,7 +78,7 @@ export default function Inbox() {
           ))}
         </Tabs.List>
         <Tabs.Panel value="waiting">
-          <WaitingItems asked={waiting} chosen={chosen} onKeys={() => setKeys(true)} />
+          <WaitingItems query={waiting} chosen={chosen} onKeys={() => setKeys(true)} />
         </Tabs.Panel>
         <Tabs.Panel value="messages">
           <Messages chosen={address.item} />
@@ -101,7 +101,7 @@ export default function Inbox() {
         closeButtonProps={{ "aria-label": "Close" }}
       >
         <Stack gap="xs">
-          {KEYS.map(({ keys: names, words: text }) => (
+          {KEYS.map(({ keys: names, text }) => (
             <Group key={text} justify="space-between">
               <Text size="sm">{text}</Text>
               <Group gap={4}>

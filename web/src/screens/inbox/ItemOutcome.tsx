@@ -14,8 +14,8 @@ import { describeDraftOutcome, type Draft } from "./items";
 
 /** The name of a member; former members have none. */
 export function useNameOf(): (id: string | null | undefined) => string {
-  const asked = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 });
-  const members = asked.data?.members ?? [];
+  const query = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 });
+  const members = query.data?.members ?? [];
   return (id) => {
     const found = members.find((one) => one.id === id);
     return found ? found.name || found.email : "somebody";
@@ -50,7 +50,7 @@ export function ItemOutcome({ draft }: { draft: Draft }) {
   return (
     <Stack gap="sm">
       <Group gap="xs">
-        <Status value={tone} words={describeDraftOutcome(draft)} />
+        <Status value={tone} label={describeDraftOutcome(draft)} />
         <Text size="sm" className="wrap-anywhere" style={{ flex: "1 1 14rem" }}>
           {escapeInvisible(describeOutcome(draft, nameOf))}
         </Text>

@@ -21,11 +21,11 @@ const LEVELS: Record<Message["level"], string> = { info: "gray", warning: "yello
 
 export function Messages({ chosen }: { chosen: string | undefined }) {
   const [limit, setLimit] = useState(PAGE);
-  const asked = api.useQuery("get", "/api/v1/inbox", { params: { query: { limit } } }, {
+  const query = api.useQuery("get", "/api/v1/inbox", { params: { query: { limit } } }, {
     placeholderData: (before: unknown) => before as never,
   });
   return (
-    <QueryResult of={asked} lines={6}>
+    <QueryResult of={query} lines={6}>
       {(page) =>
         page.items.length
           ? (

@@ -89,8 +89,8 @@ export function Origin({ draft }: { draft: Draft }) {
   const asker = useAsker(draft);
   const approvers = useApprovers(draft);
   const waits = draft.status === "pending";
-  const text = (words: ReactNode) => (
-    <Text size="sm" className="wrap-anywhere" component="div">{words}</Text>
+  const text = (content: ReactNode) => (
+    <Text size="sm" className="wrap-anywhere" component="div">{content}</Text>
   );
   const lines = [
     {

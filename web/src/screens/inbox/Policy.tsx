@@ -44,7 +44,7 @@ export function describePolicy(policy: StoredPolicy): string {
 }
 
 export function Policy() {
-  const asked = api.useQuery("get", "/api/v1/approval-policy");
+  const query = api.useQuery("get", "/api/v1/approval-policy");
   const may = useHasRole("owner");
   const [changing, setChanging] = useState(false);
   return (
@@ -62,7 +62,7 @@ export function Policy() {
           }]}
         />
       </Group>
-      <QueryResult of={asked} lines={2}>
+      <QueryResult of={query} lines={2}>
         {(policy) => (
           <Card withBorder radius="lg" p="lg">
             <Stack gap="md">
@@ -87,15 +87,15 @@ export function Policy() {
 }
 
 function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => void }) {
-  const [asked, setAsked] = useState(policy);
+  const [draftPolicy, setDraftPolicy] = useState(policy);
   const [problem, setProblem] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const put = (more: Partial<StoredPolicy>) => setAsked((before) => ({ ...before, ...more }));
+  const put = (more: Partial<StoredPolicy>) => setDraftPolicy((before) => ({ ...before, ...more }));
   const keep = async () => {
     setBusy(true);
     setProblem(null);
     try {
-      await client.PUT("/api/v1/approval-policy", { body: asked });
+      await client.PUT("/api/v1/approval-policy", { body: draftPolicy });
       await refresh("/api/v1/approval-policy");
       notifyDone("Kept. It holds for every draft that waits.");
       onDone();
@@ -117,13 +117,13 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
           label="How many must agree"
           min={1}
           max={5}
-          value={asked.approvers}
+          value={draftPolicy.approvers}
           onChange={(value) => put({ approvers: Number(value) || 1 })}
         />
         <Checkbox.Group
           label="Whose agreement counts"
           description="None chosen: everybody who may answer the inbox."
-          value={asked.roles}
+          value={draftPolicy.roles}
           onChange={(roles) => put({ roles: roles as StoredPolicy["roles"] })}
         >
           <Group mt="xs">
@@ -132,7 +132,7 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
         </Checkbox.Group>
         <Switch
           label="Whoever wrote it may agree"
-          checked={asked.author_may_approve}
+          checked={draftPolicy.author_may_approve}
           onChange={(event) => put({ author_may_approve: event.currentTarget.checked })}
         />
         <NumberInput
@@ -140,7 +140,7 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
           description="Empty: as the installation says."
           min={1}
           max={MOST_MINUTES}
-          value={asked.draft_seconds ? asked.draft_seconds / MINUTE : ""}
+          value={draftPolicy.draft_seconds ? draftPolicy.draft_seconds / MINUTE : ""}
           onChange={(value) =>
             put({
               draft_seconds: value === "" ? null : Math.round(Number(value) * MINUTE),
@@ -151,7 +151,7 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
           description="Empty: as the installation says, which is 72 hours unless it was changed."
           min={1}
           max={MOST_SECONDS / HOUR}
-          value={asked.held_seconds ? asked.held_seconds / HOUR : ""}
+          value={draftPolicy.held_seconds ? draftPolicy.held_seconds / HOUR : ""}
           onChange={(value) =>
             put({
               held_seconds: value === "" ? null : Math.round(Number(value) * HOUR),

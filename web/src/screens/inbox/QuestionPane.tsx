@@ -34,7 +34,7 @@ export function QuestionPane(props: Props) {
       <Title order={2} size="h4" className="wrap-anywhere">{escapeInvisible(question.title)}</Title>
       {question.message
         ? (
-          <div className="delivered asked">
+          <div className="delivered question">
             <TextLines text={question.message} />
           </div>
         )
@@ -136,8 +136,8 @@ function Answering({ question, onAnswered }: Props) {
     }
   };
   const decline = async () => {
-    const words = "The run gets your answer, and ends unless its plan continues after a no.";
-    if (await ask({ title: "Decline this?", words, yes: "Decline", dangerous: true })) {
+    const message = "The run gets your answer, and ends unless its plan continues after a no.";
+    if (await ask({ title: "Decline this?", message, yes: "Decline", dangerous: true })) {
       await say("declined");
     }
   };
@@ -200,9 +200,9 @@ function Answering({ question, onAnswered }: Props) {
 async function fetchAnswer(question: Question) {
   try {
     await answerQuestion(question, "approved");
-    return { tone: "good", words: "Approved. The run goes on." } as const;
+    return { tone: "good", text: "Approved. The run goes on." } as const;
   } catch (problem) {
-    return { tone: "bad", words: sentence(problem) } as const;
+    return { tone: "bad", text: sentence(problem) } as const;
   }
 }
 

@@ -19,14 +19,14 @@ type Rule = Answer<"list_standing_rules">["rules"][number];
 const SHOWN = ["proposed", "active"] as const;
 
 export function Rules() {
-  const asked = api.useQuery("get", "/api/v1/standing-rules", {
+  const query = api.useQuery("get", "/api/v1/standing-rules", {
     params: { query: { limit: 100 } },
   });
   return (
     <Stack gap="xl">
       <Stack gap="sm">
         <Title order={2} size="h4">What may go by itself</Title>
-        <QueryResult of={asked}>
+        <QueryResult of={query}>
           {({ rules }) => {
             const standing = SHOWN.flatMap((status) =>
               rules.filter((one) => one.status === status)
@@ -98,7 +98,7 @@ function RuleCard({ rule }: { rule: Rule }) {
           <Name rule={rule} />
           <Status
             value={rule.status}
-            words={rule.status === "active" ? "in force" : undefined}
+            label={rule.status === "active" ? "in force" : undefined}
           />
         </Group>
         <Text size="sm" c="dimmed">{story(rule)}</Text>

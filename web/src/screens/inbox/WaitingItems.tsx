@@ -23,12 +23,12 @@ import { Panes } from "./Panes";
 import { QuestionPane } from "./QuestionPane";
 
 type Props = {
-  asked: ReturnType<typeof useWaitingItems>;
+  query: ReturnType<typeof useWaitingItems>;
   chosen: string | undefined;
   onKeys: () => void;
 };
 
-export function WaitingItems({ asked, chosen, onKeys }: Props) {
+export function WaitingItems({ query: asked, chosen, onKeys }: Props) {
   return (
     <QueryResult of={asked as never} lines={6}>
       {(items: Item[]) => (

@@ -42,20 +42,20 @@ export function describeConfirmation(
   if (answer.status === "approved") {
     const text =
       `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
-    return { tone: "good", words: text };
+    return { tone: "good", text };
   }
   if (answer.outcome === "unknown") {
     return {
       tone: "doubt",
-      words: `It is not known whether it has left, and it is not sent again: ${
+      text: `It is not known whether it has left, and it is not sent again: ${
         detailOf(answer.error)
       }`,
     };
   }
   if (answer.status === "failed") {
-    return { tone: "bad", words: `It could not be sent: ${detailOf(answer.error)}` };
+    return { tone: "bad", text: `It could not be sent: ${detailOf(answer.error)}` };
   }
-  return { tone: "good", words: "Sent, exactly as it was shown." };
+  return { tone: "good", text: "Sent, exactly as it was shown." };
 }
 
 /** The outcome of several as text. */
@@ -69,7 +69,7 @@ export function describeBatch(results: Results): Outcome {
   const doubtful = failed.filter((one) => one.outcome === "unknown").length;
   if (doubtful) text.push(`Of ${doubtful} it is not known whether they left.`);
   if (failed.length) text.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
-  return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", words: text.join(" ") };
+  return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", text: text.join(" ") };
 }
 
 /** Approves one draft in the revision shown on the page, and no other. */
@@ -82,7 +82,7 @@ export async function confirm(draft: Draft): Promise<Outcome> {
     acknowledge(draft.id, "approved");
     return describeConfirmation(data!);
   } catch (problem) {
-    return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
+    return { tone: "bad", text: `${sentence(problem)} Nothing was sent by this.` };
   } finally {
     void look();
   }
@@ -103,12 +103,12 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
     }
     const each = results.map((one) => {
       const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
-      const { tone, words: text } = describeConfirmation({ outcome: "not_sent", ...one });
-      return { draft: one.draft_id, title, tone, words: text };
+      const { tone, text } = describeConfirmation({ outcome: "not_sent", ...one });
+      return { draft: one.draft_id, title, tone, text };
     });
     return { ...describeBatch(results), each };
   } catch (problem) {
-    return { tone: "bad", words: `${sentence(problem)} Nothing was sent by this.` };
+    return { tone: "bad", text: `${sentence(problem)} Nothing was sent by this.` };
   } finally {
     void look();
   }

@@ -7,9 +7,9 @@ export const HOLD_MS = 5000;
 
 export type Outcome = {
   tone: "good" | "bad" | "doubt";
-  words: string;
+  text: string;
   /** For a batch: each outcome. */
-  each?: { draft: string; title: string; words: string; tone: Outcome["tone"] }[];
+  each?: { draft: string; title: string; text: string; tone: Outcome["tone"] }[];
 };
 export type DelayedApproval = {
   id: string;
@@ -65,7 +65,7 @@ export function createApprovalQueue(clock: Clock = real) {
     } catch (problem) {
       outcome = {
         tone: "bad",
-        words: problem instanceof Error ? problem.message : "It was not sent.",
+        text: problem instanceof Error ? problem.message : "It was not sent.",
       };
     }
     change(id, { state: "finished", outcome });
@@ -104,10 +104,12 @@ export function createApprovalQueue(clock: Clock = real) {
     },
     /** Removes a finished entry; a rejection stays with its drafts until they are retried. */
     forget(id: string) {
-      const isOver = (one: DelayedApproval) => one.state === "finished" && one.outcome?.tone !== "bad";
+      const isOver = (one: DelayedApproval) =>
+        one.state === "finished" && one.outcome?.tone !== "bad";
       set(held.filter((one) => one.id !== id || !isOver(one)));
     },
-    of: (draft: string) => held.find((one) => one.state !== "finished" && one.drafts.includes(draft)),
+    of: (draft: string) =>
+      held.find((one) => one.state !== "finished" && one.drafts.includes(draft)),
     all: () => held,
     watch(watcher: () => void) {
       watchers.add(watcher);
@@ -126,7 +128,7 @@ export function describeRejection(
   const last = held.filter((one) => one.state === "finished" && one.drafts.includes(id)).at(-1)
     ?.outcome;
   const answer = last?.each?.find(({ draft }) => draft === id) ?? last;
-  if (answer) return answer.tone === "bad" ? answer.words : null;
+  if (answer) return answer.tone === "bad" ? answer.text : null;
   const { detail, suggestion } = error ?? {};
   return [detail, suggestion].filter((one) => typeof one === "string" && one).join(" ") || null;
 }

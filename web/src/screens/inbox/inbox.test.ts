@@ -72,7 +72,7 @@ describe("the list", () => {
     expect(batch.kind === "batch" && batch.drafts.map((one) => one.id)).toEqual(["d2", "d3"]);
   });
 
-  it("finds a draft inside of its batch, and moves without falling off", () => {
+  it("finds a draft inside its batch, and clamps the selection", () => {
     expect(itemOf(items, "d3")?.id).toBe("b");
     // Only one of the batch is left: its viewers see that one.
     const last = waitingItems({
@@ -108,12 +108,12 @@ function fakeClock() {
   return { clock, pass };
 }
 
-describe("an approval that is held", () => {
-  it("asks nobody before its time, and nobody at all once it is undone", () => {
+describe("a delayed approval", () => {
+  it("sends nothing before the delay, and nothing after an undo", () => {
     const { clock, pass } = fakeClock();
     const place = createApprovalQueue(clock);
     let sent = 0;
-    const send = () => (sent += 1, Promise.resolve<Outcome>({ tone: "good", words: "Sent." }));
+    const send = () => (sent += 1, Promise.resolve<Outcome>({ tone: "good", text: "Sent." }));
     expect(place.hold({ id: "a", drafts: ["a"], title: "a", send })).toBe(true);
     expect(place.hold({ id: "set", drafts: ["x", "a"], title: "a", send })).toBe(false);
     pass(HOLD_MS - 1);
@@ -124,7 +124,7 @@ describe("an approval that is held", () => {
     expect(place.all()).toEqual([]);
   });
 
-  it("is called sent only when the server has said so, and cannot be undone on its way", async () => {
+  it("is sent only once the server confirms it, and cannot be undone in progress", async () => {
     const { clock, pass } = fakeClock();
     const place = createApprovalQueue(clock);
     let say: (outcome: Outcome) => void = () => {};
@@ -139,23 +139,23 @@ describe("an approval that is held", () => {
     pass(HOLD_MS);
     expect(place.all()[0]).toMatchObject({ state: "sending", outcome: null });
     expect(place.undo("a")).toBeNull();
-    say({ tone: "doubt", words: "It may have left." });
+    say({ tone: "doubt", text: "It may have left." });
     await new Promise((resolve) => setTimeout(resolve));
     expect(place.all().map((one) => one.outcome)).toEqual([
-      { tone: "doubt", words: "It may have left." },
-      { tone: "bad", words: "No." },
+      { tone: "doubt", text: "It may have left." },
+      { tone: "bad", text: "No." },
     ]);
     place.forget("a");
     expect(place.all().map((one) => one.id)).toEqual(["b"]);
   });
 
-  it("counts whole seconds down to nothing", () => {
+  it("counts whole seconds down to zero", () => {
     expect([5000, 4001, 1, 0, -3].map((left) => secondsLeft(left, 0))).toEqual([5, 5, 1, 0, 0]);
   });
 });
 
 describe("a set", () => {
-  it("is agreed to only in the words that were shown", () => {
+  it("is approved only in the revision that was shown", () => {
     const before = [{ id: "a", hash: "1" }, { id: "b", hash: "2" }];
     const now = [{ id: "a", hash: "1" }, { id: "b", hash: "3" }, { id: "c", hash: "4" }];
     let seen = seenOf(before);
@@ -177,28 +177,28 @@ describe("a refusal", () => {
     state: "finished",
     outcome,
   });
-  const no: Outcome = { tone: "bad", words: "No." };
+  const no: Outcome = { tone: "bad", text: "No." };
   const at = (id: string, held: DelayedApproval[], error: Record<string, unknown> | null = null) =>
     describeRejection({ id, error }, held);
 
-  it("stands at its draft, from this page or from the record, until it is tried again", () => {
+  it("is shown at its draft, from this page or from the record, until a retry", () => {
     expect(at("a", [])).toBeNull();
     expect(at("a", [answer(["a"], no)])).toBe("No.");
     expect(at("b", [answer(["a"], no)])).toBeNull();
     expect(at("a", [], { detail: "Mail is not set up here.", suggestion: "Set it." })).toBe(
       "Mail is not set up here. Set it.",
     );
-    expect(at("a", [answer(["a"], no), answer(["a"], { tone: "good", words: "You agreed." })]))
+    expect(at("a", [answer(["a"], no), answer(["a"], { tone: "good", text: "You agreed." })]))
       .toBeNull();
     const each = [
-      { draft: "a", title: "", tone: "good" as const, words: "Sent." },
-      { draft: "b", title: "", tone: "bad" as const, words: "Shut." },
+      { draft: "a", title: "", tone: "good" as const, text: "Sent." },
+      { draft: "b", title: "", tone: "bad" as const, text: "Shut." },
     ];
     const set = answer(["a", "b"], { ...no, each }, "set");
     expect([at("a", [set]), at("b", [set])]).toEqual([null, "Shut."]);
   });
 
-  it("is not forgotten with the note that told of it", async () => {
+  it("is kept after its notification is dismissed", async () => {
     const { clock, pass } = fakeClock();
     const place = createApprovalQueue(clock);
     place.hold({ id: "a", drafts: ["a"], title: "a", send: () => Promise.resolve(no) });
@@ -217,7 +217,7 @@ describe("keys", () => {
   const press = (key: string, more: Partial<Pressed> = {}) =>
     keyAction({ key, ctrlKey: false, metaKey: false, altKey: false, target: at("main"), ...more });
 
-  it("mean something on the page, and nothing while somebody writes or calls the browser", () => {
+  it("work on the page, and not while typing or with browser modifiers", () => {
     expect(["j", "k", "a", "e", "d", "u", "?", "x"].map((key) => press(key))).toEqual(
       ["next", "previous", "approve", "edit", "discard", "undo", "keys", null],
     );
@@ -236,7 +236,7 @@ describe("keys", () => {
 describe("edits", () => {
   const before = { to: ["ada@example.com"], subject: "Friday", data: { a: 1 } };
 
-  it("keep the form that a field had, and take an emptied one away", () => {
+  it("keep the type of a field, and remove an empty one", () => {
     const found = changesOf(before, {
       to: "ada@example.com, bob@example.com",
       subject: "",
@@ -253,7 +253,7 @@ describe("edits", () => {
     expect(() => changesOf(before, { data: "{" })).toThrow();
   });
 
-  it("are drawn as they will leave, wherever the fields stand", () => {
+  it("are previewed as they will be sent, wherever the fields are", () => {
     const within = { ...draft("d", ""), within: "input", arguments: { input: before, id: 1 } };
     const now = applyChanges(within, [{ name: "subject", before: "Friday", after: null }]);
     expect(now.arguments).toEqual({ id: 1, input: { to: before.to, data: before.data } });
@@ -269,7 +269,7 @@ describe("edits", () => {
   });
 });
 
-it("calls a draft by the automation that the server names", () => {
+it("names a draft by the automation that the server names", () => {
   const held = { ...draft("d1", "2026-01-01T00:00:00Z"), automation: "Beyond two hundred" };
   const of = { id: "d1", at: held.created_at };
   expect(nameOf({ kind: "draft", ...of, draft: held })).toBe("Beyond two hundred");

@@ -28,14 +28,14 @@ export const READ_MS = 700;
 export const isAnswer = (action: KeyAction) => action === "approve" || action === "discard";
 
 /** The shortcuts as help text. */
-export const KEYS: { keys: string[]; words: string }[] = [
-  { keys: ["J", "K"], words: "Go down and up the list" },
-  { keys: ["A"], words: "Approve; it leaves after five seconds" },
-  { keys: ["E"], words: "Edit the words first" },
-  { keys: ["D"], words: "Discard or decline" },
-  { keys: ["U"], words: "Undo an approval that has not left yet" },
-  { keys: ["Enter"], words: "Open what is chosen" },
-  { keys: ["?"], words: "Show these keys" },
+export const KEYS: { keys: string[]; text: string }[] = [
+  { keys: ["J", "K"], text: "Go down and up the list" },
+  { keys: ["A"], text: "Approve; it leaves after five seconds" },
+  { keys: ["E"], text: "Edit the words first" },
+  { keys: ["D"], text: "Discard or decline" },
+  { keys: ["U"], text: "Undo an approval that has not left yet" },
+  { keys: ["Enter"], text: "Open what is chosen" },
+  { keys: ["?"], text: "Show these keys" },
 ];
 
 export type Pressed = {

@@ -53,7 +53,7 @@ export function ConnectAccount({ one }: { one: Integration }) {
       {ready && one.auth === "oauth" && one.fields.length
         ? (
           <Part title="What to follow">
-            <Fields one={one} done="Kept." words="Keep this" />
+            <Fields one={one} done="Kept." text="Keep this" />
           </Part>
         )
         : null}
@@ -101,7 +101,7 @@ function SignIn({ one }: { one: Integration }) {
   );
 }
 
-function Fields({ one, done, words: text }: { one: Integration; done: string; words?: string }) {
+function Fields({ one, done, text }: { one: Integration; done: string; text?: string }) {
   const held = (one.connection?.settings ?? {}) as Record<string, Value>;
   const [values, setValues] = useState<Record<string, Value>>(() =>
     Object.fromEntries(

@@ -52,13 +52,13 @@ function Found({ one }: { one: One }) {
     enabled: mayAdmit && one.auth === "oauth",
   });
   const provider = clients.data?.providers.find((found) => found.provider === one.oauth_provider);
-  const { words: text, status } = stateOf(one);
+  const { label: text, status } = stateOf(one);
   return (
     <>
       <PageHead
         back={BACK}
         title={one.label}
-        beside={<Status value={status} words={text} />}
+        beside={<Status value={status} label={text} />}
         sub={one.description}
         right={
           <>
@@ -123,14 +123,15 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
       shared
         ? {
           title: `Withdraw ${one.label} from the workspace?`,
-          words: "Only the member who connected it uses it then. Other members' automations are " +
+          message:
+            "Only the member who connected it uses it then. Other members' automations are " +
             "blocked until they connect their own.",
           yes: "Withdraw",
           dangerous: true,
         }
         : {
           title: `Share ${one.label} with the workspace?`,
-          words: `Automations of every member may use ${one.account || "this account"}, as far ` +
+          message: `Automations of every member may use ${one.account || "this account"}, as far ` +
             "as their grants go. It goes on working when you leave.",
           yes: "Share",
         },
@@ -168,7 +169,7 @@ function IntegrationActions({ one }: { one: One }) {
   const end = async () => {
     const sure = await confirm({
       title: `Disconnect ${one.label}?`,
-      words: one.connection?.owner === "workspace"
+      message: one.connection?.owner === "workspace"
         ? "The whole workspace uses it. Automations that do are blocked until it is connected again."
         : "Automations that use it are blocked until it is connected again.",
       yes: "Disconnect",

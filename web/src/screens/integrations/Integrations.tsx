@@ -70,7 +70,7 @@ export default function Integrations() {
 }
 
 function Entry({ one }: { one: Integration }) {
-  const { words: text, status } = stateOf(one);
+  const { label: text, status } = stateOf(one);
   return (
     <Card withBorder radius="lg" p="md">
       <Stack gap={6} h="100%">
@@ -83,7 +83,7 @@ function Entry({ one }: { one: Integration }) {
           >
             {escapeInvisible(one.label)}
           </Anchor>
-          <Status value={status} words={text} />
+          <Status value={status} label={text} />
         </Group>
         <Text size="sm" c="dimmed" lineClamp={2} flex={1}>{one.description}</Text>
         <Text size="xs" c="dimmed" component="div">

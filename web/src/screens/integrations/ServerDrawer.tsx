@@ -87,7 +87,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
   const end = async () => {
     const sure = await confirm({
       title: `Disconnect ${connection.alias}?`,
-      words: "Its tools are gone for every automation that was granted them.",
+      message: "Its tools are gone for every automation that was granted them.",
       yes: "Disconnect",
       dangerous: true,
     });
@@ -134,7 +134,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
             <Accordion.Control>
               <Group gap="xs">
                 <Text fw={600} className="mono">{escapeInvisible(tool.name)}</Text>
-                <Status value={STATUS[tool.state]} words={tool.state} />
+                <Status value={STATUS[tool.state]} label={tool.state} />
                 <Badge variant="light" color="gray" tt="none">
                   {tool.effect === "read" ? "reads" : "changes"}
                 </Badge>

@@ -78,13 +78,13 @@ export function Servers() {
                       ? (
                         <Status
                           value="waiting"
-                          words={`${one.tools.waiting} to look at`}
+                          label={`${one.tools.waiting} to look at`}
                         />
                       )
                       : null}
                     <Status
                       value={STATUS[one.health]}
-                      words={HEALTH[one.health]}
+                      label={HEALTH[one.health]}
                     />
                   </Group>
                 </Group>

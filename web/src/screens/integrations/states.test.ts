@@ -22,7 +22,7 @@ const one = (name: string, more: Partial<Integration>): Integration => ({
   ...more,
 });
 
-test("what wants somebody comes first, and a shelf without entries is none", () => {
+test("those that need attention come first, and empty groups are omitted", () => {
   const all = [
     one("mail", {}),
     one("chat", { state: "ready" }),
@@ -42,7 +42,7 @@ test("what wants somebody comes first, and a shelf without entries is none", () 
   expect(groupByState(all, "nothing")).toEqual([]);
 });
 
-test("what an integration can do is said in words", () => {
+test("the abilities of an integration are described", () => {
   expect(
     abilities(one("a", { polls: true, supports: { fetch: false, act: true, adapter: true } })),
   )

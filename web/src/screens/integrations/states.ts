@@ -4,13 +4,13 @@ import type { Answer } from "../../api/client";
 
 export type Integration = Answer<"list_integrations">["integrations"][number];
 
-const STATES: Record<Integration["state"], { words: string; status: string }> = {
-  ready: { words: "connected", status: "connected" },
-  reconnect: { words: "connect it again", status: "broken" },
-  not_connected: { words: "not connected", status: "quiet" },
-  not_needed: { words: "needs no connection", status: "connected" },
-  operator: { words: "not set up by the operator", status: "quiet" },
-  secret_missing: { words: "needs a secret", status: "quiet" },
+const STATES: Record<Integration["state"], { label: string; status: string }> = {
+  ready: { label: "connected", status: "connected" },
+  reconnect: { label: "connect it again", status: "broken" },
+  not_connected: { label: "not connected", status: "quiet" },
+  not_needed: { label: "needs no connection", status: "connected" },
+  operator: { label: "not set up by the operator", status: "quiet" },
+  secret_missing: { label: "needs a secret", status: "quiet" },
 };
 export const stateOf = (one: Integration) => STATES[one.state];
 

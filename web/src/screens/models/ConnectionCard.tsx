@@ -29,7 +29,8 @@ export function ConnectionCard({ connection, onChange }: Props) {
   const end = async () => {
     const sure = await confirm({
       title: `Disconnect ${name}?`,
-      words: "Its key is forgotten. Automations whose agents ask it stop at that step and say so.",
+      message:
+        "Its key is forgotten. Automations whose agents ask it stop at that step and say so.",
       yes: "Disconnect",
       dangerous: true,
     });
@@ -51,13 +52,13 @@ export function ConnectionCard({ connection, onChange }: Props) {
               ? (
                 <Status
                   value={tested.works ? "ok" : "failed"}
-                  words={tested.works ? "works" : "does not work"}
+                  label={tested.works ? "works" : "does not work"}
                 />
               )
               : null}
             <Status
               value="quiet"
-              words={connection.has_key ? "key sealed" : "no key"}
+              label={connection.has_key ? "key sealed" : "no key"}
             />
           </Group>
         </Group>

@@ -29,7 +29,7 @@ const TONES: Record<One["status"], string> = {
 };
 
 export const Stands = ({ status }: { status: One["status"] }) => (
-  <Status value={TONES[status]} words={STANDS[status]} />
+  <Status value={TONES[status]} label={STANDS[status]} />
 );
 
 function Row({ one }: { one: One }) {
@@ -38,11 +38,11 @@ function Row({ one }: { one: One }) {
   const { busy, act } = useAction();
   const name = one.name ?? one.request;
   const throwAway = async () => {
-    const words = "Nothing of it was saved.";
+    const message = "Nothing of it was saved.";
     if (
       !(await confirm({
         title: `Throw “${name}” away?`,
-        words,
+        message,
         yes: "Throw away",
         dangerous: true,
       }))

@@ -9,7 +9,7 @@ type Way = {
   search?: Record<string, string>;
   icon: LucideIcon;
   title: string;
-  words: string;
+  text: string;
 };
 
 const WAYS: Way[] = [
@@ -17,21 +17,21 @@ const WAYS: Way[] = [
     to: "/codex",
     icon: BookOpen,
     title: "Start from a recipe",
-    words: "Ready automations from the codex, with a few blanks to fill in.",
+    text: "Ready automations from the codex, with a few blanks to fill in.",
   },
   {
     to: "/automations/new/edit",
     search: { from: "json" },
     icon: Braces,
     title: "Write JSON",
-    words: "The whole definition in a form or as JSON, step by step.",
+    text: "The whole definition in a form or as JSON, step by step.",
   },
   {
     to: "/automations/new/edit",
     search: { from: "script" },
     icon: FileCode2,
     title: "Write a script",
-    words: "TypeScript with types for everything that can be called.",
+    text: "TypeScript with types for everything that can be called.",
   },
 ];
 
@@ -43,7 +43,7 @@ export function OtherSources() {
       component="nav"
       aria-label="Other ways to begin"
     >
-      {WAYS.map(({ to, search, icon: Icon, title, words: text }) => (
+      {WAYS.map(({ to, search, icon: Icon, title, text }) => (
         <Card
           key={title}
           withBorder

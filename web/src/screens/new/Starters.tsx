@@ -133,9 +133,14 @@ export function Starters({ pick }: { pick: Pick }) {
   const confirm = useConfirm();
   const { act } = useAction();
   const forget = async (id: string, name: string) => {
-    const words = "They go for everybody here. Automations made of them stay.";
+    const message = "They go for everybody here. Automations made of them stay.";
     if (
-      !(await confirm({ title: `Forget “${name}”?`, words, yes: "Forget", dangerous: true }))
+      !(await confirm({
+        title: `Forget “${name}”?`,
+        message,
+        yes: "Forget",
+        dangerous: true,
+      }))
     ) return;
     await act(async () => {
       await client.DELETE("/api/v1/prompts/{prompt}", { params: { path: { prompt: id } } });

@@ -6,12 +6,12 @@ import { additions, careOf, type Choice, titleOf } from "./consentText";
 
 type Props = {
   choices: readonly Choice[];
-  asked: Role | null;
+  requested: Role | null;
   value: Role;
   onChange: (role: Role) => void;
 };
 
-export function Choices({ choices, asked, value, onChange }: Props) {
+export function Choices({ choices, requested: asked, value, onChange }: Props) {
   return (
     <Radio.Group
       label="What it may do"

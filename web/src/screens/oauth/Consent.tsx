@@ -58,32 +58,32 @@ function SignInFirst({ onIn }: { onIn: () => Promise<void> }) {
     readDestination();
     await onIn();
   };
-  return <PasswordForm words="A client asks to be let in. Sign in to answer it." onIn={arrived} />;
+  return <PasswordForm text="A client asks to be let in. Sign in to answer it." onIn={arrived} />;
 }
 
 function ConsentRequest({ who }: { who: Session }) {
   const { requestId } = useParams({ strict: false }) as { requestId: string };
-  const asked = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
+  const query = api.useQuery("get", "/api/v1/oauth/requests/{request_id}", {
     params: { path: { request_id: requestId } },
   }, { staleTime: Infinity, refetchOnWindowFocus: false });
   // After a choice of workspace or a retry, consent is not skipped.
   const [chosen, setChosen] = useState(false);
-  const refusal: unknown = asked.error;
-  if (!asked.data) {
+  const refusal: unknown = query.error;
+  if (!query.data) {
     return refusal
-      ? <ExpiredNote problem={refusal} again={() => void asked.refetch()} />
+      ? <ExpiredNote problem={refusal} again={() => void query.refetch()} />
       : <Waiting />;
   }
   return (
     <ConsentForm
-      key={asked.data.workspace.id}
+      key={query.data.workspace.id}
       requestId={requestId}
-      asking={asked.data}
+      request={query.data}
       who={who}
-      passes={asked.data.passes && !chosen}
+      passes={query.data.passes && !chosen}
       again={() => {
         setChosen(true);
-        return asked.refetch();
+        return query.refetch();
       }}
     />
   );

@@ -21,7 +21,7 @@ import {
 
 type Props = {
   requestId: string;
-  asking: ClientRequest;
+  request: ClientRequest;
   who: Session;
   /** Consent is skipped: the same access was granted before. */
   passes: boolean;
@@ -29,8 +29,8 @@ type Props = {
 };
 type State = { kind: "asking" | "busy" } | { kind: "gone"; redirect: string; agreed: boolean };
 
-export function ConsentForm({ requestId, asking, who, passes, again }: Props) {
-  const [role, setRole] = useState<Role>(asking.suggested);
+export function ConsentForm({ requestId, request, who, passes, again }: Props) {
+  const [role, setRole] = useState<Role>(request.suggested);
   const [state, setState] = useState<State>({ kind: "asking" });
   const [problem, setProblem] = useState<unknown>(null);
   const settled = useClickGuard();
@@ -41,7 +41,7 @@ export function ConsentForm({ requestId, asking, who, passes, again }: Props) {
     try {
       const { data } = await client.POST("/api/v1/oauth/requests/{request_id}/answer", {
         params: { path: { request_id: requestId } },
-        body: { agree, workspace_id: asking.workspace.id, role: agree ? role : null },
+        body: { agree, workspace_id: request.workspace.id, role: agree ? role : null },
       });
       const redirect = data!.redirect;
       setState({ kind: "gone", redirect, agreed: agree });
@@ -60,21 +60,21 @@ export function ConsentForm({ requestId, asking, who, passes, again }: Props) {
     void answer(true);
   }, []);
 
-  if (state.kind === "gone") return <RedirectNote asking={asking} {...state} />;
-  if (passes && !problem) return <SkippedNote asking={asking} />;
+  if (state.kind === "gone") return <RedirectNote request={request} {...state} />;
+  if (passes && !problem) return <SkippedNote request={request} />;
   const busy = state.kind === "busy";
   return (
     <Stack gap="lg">
-      <Head asking={asking} />
-      <Where asking={asking} who={who} again={again} />
-      {asking.agreed ? <PreviousConsent asking={asking} /> : null}
+      <Head request={request} />
+      <Where request={request} who={who} again={again} />
+      {request.agreed ? <PreviousConsent request={request} /> : null}
       <Choices
-        choices={asking.choices}
-        asked={asking.asked}
+        choices={request.choices}
+        requested={request.asked}
         value={role}
         onChange={setRole}
       />
-      <Tools tools={asking.tools} role={role} />
+      <Tools tools={request.tools} role={role} />
       {problem ? <ProblemNote problem={problem} again={() => void again()} /> : null}
       <Group grow gap="sm">
         <Button
@@ -103,12 +103,12 @@ export function ConsentForm({ requestId, asking, who, passes, again }: Props) {
   );
 }
 
-function Head({ asking }: { asking: ClientRequest }) {
-  const place = describeDestination(asking.redirect);
+function Head({ request }: { request: ClientRequest }) {
+  const place = describeDestination(request.redirect);
   return (
     <Stack gap={6}>
       <Title order={1} size="h3" className="wrap-anywhere">
-        Let “{escapeInvisible(asking.client.name)}” connect?
+        Let “{escapeInvisible(request.client.name)}” connect?
       </Title>
       <Text className="wrap-anywhere">
         {place.lead}
@@ -116,18 +116,18 @@ function Head({ asking }: { asking: ClientRequest }) {
         {place.rest}
       </Text>
       <Alert variant="light" color="yellow" icon={<ShieldQuestion size={16} />} mt={4} p="sm">
-        <Text size="sm">{describeCautions(asking.redirect)}</Text>
+        <Text size="sm">{describeCautions(request.redirect)}</Text>
       </Alert>
     </Stack>
   );
 }
 
-function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) {
+function Where({ request, who, again }: Pick<Props, "request" | "who" | "again">) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const me = isUnnamed(who.user) ? "you" : who.user.name || who.user.email;
   const go = async (workspaceId: string | null) => {
-    if (!workspaceId || workspaceId === asking.workspace.id) return;
+    if (!workspaceId || workspaceId === request.workspace.id) return;
     setBusy(true);
     try {
       const { data } = await client.POST("/api/v1/session/workspace", {
@@ -145,7 +145,8 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
   if (who.workspaces.length < 2) {
     return (
       <Text size="sm">
-        It will act as <b>{me}</b> in the workspace <b>{escapeInvisible(asking.workspace.name)}</b>.
+        It will act as <b>{me}</b> in the workspace{" "}
+        <b>{escapeInvisible(request.workspace.name)}</b>.
       </Text>
     );
   }
@@ -155,7 +156,7 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
         label="Workspace"
         description={`It will act as ${me} in this workspace and in no other.`}
         data={who.workspaces.map((one) => ({ value: one.id, label: one.name }))}
-        value={asking.workspace.id}
+        value={request.workspace.id}
         onChange={(chosen) => void go(chosen)}
         disabled={busy}
         allowDeselect={false}
@@ -165,8 +166,8 @@ function Where({ asking, who, again }: Pick<Props, "asking" | "who" | "again">) 
   );
 }
 
-function PreviousConsent({ asking }: { asking: ClientRequest }) {
-  const { role, at } = asking.agreed!;
+function PreviousConsent({ request }: { request: ClientRequest }) {
+  const { role, at } = request.agreed!;
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <History size={16} aria-hidden style={{ marginTop: 3, flexShrink: 0 }} />
@@ -177,28 +178,28 @@ function PreviousConsent({ asking }: { asking: ClientRequest }) {
   );
 }
 
-function SkippedNote({ asking }: { asking: ClientRequest }) {
+function SkippedNote({ request }: { request: ClientRequest }) {
   return (
     <Stack align="center" gap="sm" py="md" ta="center">
       <Title order={1} size="h4" className="wrap-anywhere">
-        Going back to {escapeInvisible(asking.redirect.name)} …
+        Going back to {escapeInvisible(request.redirect.name)} …
       </Title>
       <Loader size="sm" aria-label="Loading" />
       <Text size="sm" c="dimmed">
-        “{escapeInvisible(asking.client.name)}” asks for no more than you agreed to before, in{" "}
-        {escapeInvisible(asking.workspace.name)}.
+        “{escapeInvisible(request.client.name)}” asks for no more than you agreed to before, in{" "}
+        {escapeInvisible(request.workspace.name)}.
       </Text>
     </Stack>
   );
 }
 
-type LeftProps = { asking: ClientRequest; redirect: string; agreed: boolean };
+type LeftProps = { request: ClientRequest; redirect: string; agreed: boolean };
 
-function RedirectNote({ asking, redirect, agreed }: LeftProps) {
+function RedirectNote({ request, redirect, agreed }: LeftProps) {
   return (
     <Stack gap="sm">
       <Title order={1} size="h3" className="wrap-anywhere">
-        {agreed ? `“${asking.client.name}” is connected` : "You said no"}
+        {agreed ? `“${request.client.name}” is connected` : "You said no"}
       </Title>
       <Text size="sm">
         {agreed

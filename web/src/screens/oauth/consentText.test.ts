@@ -20,7 +20,7 @@ const tool = (id: string, role: Tool["role"]): Tool => ({
   role,
 });
 
-test("a choice says what it adds, and nothing twice", () => {
+test("a choice lists what it adds, and nothing twice", () => {
   expect(additions(choices, 0)).toEqual(["See."]);
   expect(additions(choices, 1)).toEqual(["Start."]);
 });
@@ -31,7 +31,7 @@ test("a smaller choice offers fewer tools", () => {
   expect(toolsFor(tools, "viewer").map((one) => one.id)).toEqual(["a"]);
 });
 
-test("a person is told where the answer goes, whatever kind of place it is", () => {
+test("the destination of the answer is shown, whatever its kind", () => {
   expect(describeDestination({ kind: "web", name: "claude.ai" }).name).toBe("claude.ai");
   expect(describeDestination({ kind: "app", name: "cursor" }).name).toBe("cursor:");
   expect(describeDestination({ kind: "loopback", name: "127.0.0.1" }).name).toContain(
@@ -39,7 +39,7 @@ test("a person is told where the answer goes, whatever kind of place it is", () 
   );
 });
 
-test("no address is gone to that a browser would run", () => {
+test("no executable URL is opened", () => {
   for (const good of ["https://a.example/?code=1", "http://127.0.0.1:1/", "cursor://x/y"]) {
     expect(mayGoTo(good)).toBe(true);
   }

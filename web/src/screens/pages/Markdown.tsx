@@ -13,7 +13,7 @@ import {
 } from "@mantine/core";
 import { Fragment, useMemo } from "react";
 import { escapeInvisible } from "../../kit/format";
-import { type Block, parseBlocks, type Inline, normalizeHeadings } from "./markdown";
+import { type Block, type Inline, normalizeHeadings, parseBlocks } from "./markdown";
 
 export function Markdown({ text }: { text: string }) {
   const blocks = useMemo(() => normalizeHeadings(parseBlocks(text)), [text]);

@@ -89,7 +89,7 @@ export default function Pages() {
       {calendar ? <Calendar /> : text
         ? (
           <Results
-            words={text}
+            text={text}
             type={values.type}
             by={values.by === "words" ? "words" : "meaning"}
           />
@@ -149,7 +149,7 @@ function SearchForm({ values, change }: { values: Values; change: (more: Values)
 }
 
 function Results(
-  { words: message, type, by }: { words: string; type?: string; by: "words" | "meaning" },
+  { text: message, type, by }: { text: string; type?: string; by: "words" | "meaning" },
 ) {
   const query = { q: message, limit: 50, ...(type ? { type } : {}) };
   const text = api.useQuery("get", "/api/v1/search", { params: { query } }, {
@@ -210,9 +210,9 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
     ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * 86_400_000).toISOString()
     : undefined;
   const key = `${type}/${time}`;
-  const [asked, setAsked] = useState(key);
-  if (asked !== key) {
-    setAsked(key);
+  const [searched, setSearched] = useState(key);
+  if (searched !== key) {
+    setSearched(key);
     setCursors([]);
   }
   const cursor = cursors.at(-1);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { splitAtMatches } from "./highlights";
 
-test("marks stand where the server counted them, also behind signs of two units", () => {
+test("highlights use code point offsets, also after surrogate pairs", () => {
   expect(splitAtMatches("😀 open at nine", [[2, 6]])).toEqual([
     { text: "😀 ", marked: false },
     { text: "open", marked: true },

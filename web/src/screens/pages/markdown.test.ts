@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { type Block, parseBlocks, parseInline, normalizeHeadings, safeHref } from "./markdown";
+import { type Block, normalizeHeadings, parseBlocks, parseInline, safeHref } from "./markdown";
 
 const kinds = (blocks: Block[]) => blocks.map(({ kind }) => kind);
 
-test("the usual pieces of a page are read", () => {
+test("the usual Markdown is parsed", () => {
   const text =
     "# Title\n\nOne *two* **three**\nfour\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> said\n\n" +
     "```sh\n<b>run</b>\n```\n\n| A | B |\n| --- | :-: |\n| 1 | `2` |\n\n---\nend";
@@ -25,7 +25,7 @@ test("the usual pieces of a page are read", () => {
   expect(blocks[6]).toMatchObject({ rows: [[[{ text: "1" }], [{ kind: "code", text: "2" }]]] });
 });
 
-test("HTML stays text, and a link leads to the web or nowhere", () => {
+test("HTML stays text, and only http(s) links are links", () => {
   expect(parseBlocks("<script>alert(1)</script>")).toEqual([
     { kind: "paragraph", children: [{ kind: "text", text: "<script>alert(1)</script>" }] },
   ]);
@@ -50,7 +50,7 @@ test("HTML stays text, and a link leads to the web or nowhere", () => {
   expect(parseInline("snake_case_name")).toEqual([{ kind: "text", text: "snake_case_name" }]);
 });
 
-test("hostile text ends: deep quotes, lists and endless marks", () => {
+test("hostile input terminates: deep quotes, lists and endless marks", () => {
   expect(parseBlocks(">".repeat(5000) + " x").length).toBe(1);
   expect(parseBlocks("- ".repeat(5000)).length).toBe(1);
   for (const mark of ["*", "_", "[", "`", "**a", "![", "~~"]) {
@@ -60,10 +60,15 @@ test("hostile text ends: deep quotes, lists and endless marks", () => {
   expect(kinds(parseBlocks("|".repeat(3000) + "\n" + "-|".repeat(3000)))).toEqual(["table"]);
 });
 
-test("headings follow one another without a gap below the title of the screen", () => {
+test("heading levels have no gaps below the title of the screen", () => {
   const levels = (blocks: Block[]): number[] =>
     blocks.flatMap((block) =>
       block.kind === "heading" ? [block.level] : block.kind === "quote" ? levels(block.blocks) : []
     );
-  expect(levels(normalizeHeadings(parseBlocks("## a\n#### b\n# c\n> ### d")))).toEqual([2, 3, 2, 3]);
+  expect(levels(normalizeHeadings(parseBlocks("## a\n#### b\n# c\n> ### d")))).toEqual([
+    2,
+    3,
+    2,
+    3,
+  ]);
 });

@@ -104,16 +104,16 @@ function Head({ proposal }: { proposal: Shown }) {
 
 export default function Proposal() {
   const { proposalId = "" } = useParams({ strict: false }) as { proposalId?: string };
-  const asked = useProposal(proposalId);
-  const problem: unknown = asked.error;
+  const query = useProposal(proposalId);
+  const problem: unknown = query.error;
   const gone = problem instanceof Problem && [404, 410, 422].includes(problem.status);
-  if (gone && !asked.data) return <Gone />;
+  if (gone && !query.data) return <Gone />;
   return (
     <>
-      {asked.data
+      {query.data
         ? null
         : <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />}
-      <QueryResult of={asked} lines={6}>
+      <QueryResult of={query} lines={6}>
         {(proposal) => (
           <>
             <Head proposal={proposal} />

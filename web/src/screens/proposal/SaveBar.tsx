@@ -67,13 +67,13 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
 
 /** The first unanswered question, or the first of all. */
 function goToQuestions(): void {
-  const asked = [...document.querySelectorAll<HTMLElement>("[data-question]")];
-  const fields = asked.map((one) => one.querySelector<HTMLElement>("input, textarea"));
+  const questions = [...document.querySelectorAll<HTMLElement>("[data-question]")];
+  const fields = questions.map((one) => one.querySelector<HTMLElement>("input, textarea"));
   const isEmpty = (at: number) =>
-    !asked[at]!.querySelector(":checked") &&
+    !questions[at]!.querySelector(":checked") &&
     !(fields[at] instanceof HTMLInputElement && fields[at].type !== "radio" && fields[at].value);
-  const at = Math.max(0, asked.findIndex((_, place) => isEmpty(place)));
-  asked[at]?.scrollIntoView({ block: "center" });
+  const at = Math.max(0, questions.findIndex((_, place) => isEmpty(place)));
+  questions[at]?.scrollIntoView({ block: "center" });
   fields[at]?.focus({ preventScroll: true });
 }
 

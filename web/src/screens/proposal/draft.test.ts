@@ -9,7 +9,7 @@ import { nextFires } from "./fireTimes";
 import { distributeErrors } from "./errors";
 import { describeBlocker } from "./saveBlockers";
 
-const asked = (more: Partial<Question>): Question => ({
+const question = (more: Partial<Question>): Question => ({
   id: "q",
   kind: "value",
   pointer: "/plan/0/config/x",
@@ -46,7 +46,7 @@ describe("a draft", () => {
     expect(restoreDraft(first, kept).parked).toBeNull();
   });
 
-  test("is put aside when somebody else went on, and both are offered", () => {
+  test("is set aside after a concurrent change, and both are offered", () => {
     const theirs = proposal(2, { name: "C", goal: "g", plan: [] });
     const moved = reduceDraft(written, { kind: "arrived", proposal: theirs });
     expect(moved.definition.name).toBe("C");
@@ -62,7 +62,7 @@ describe("a draft", () => {
     expect(restoreDraft(theirs, kept).parked).toEqual(edits);
   });
 
-  test("tells apart what has no place any more", () => {
+  test("separates edits whose pointer no longer exists", () => {
     const deep = [{ pointer: "/plan/0/step_id", value: "y" }];
     const kept = { revision: 1, edits: deep, givens: {}, instruction: "" };
     const moved = restoreDraft(proposal(2, { name: "C", plan: [] }), kept);
@@ -72,7 +72,7 @@ describe("a draft", () => {
     });
   });
 
-  test("an older answer of the server changes nothing", () => {
+  test("a stale response changes nothing", () => {
     expect(reduceDraft(written, { kind: "arrived", proposal: first })).toBe(written);
   });
 
@@ -81,19 +81,23 @@ describe("a draft", () => {
   });
 });
 
-test("answers are collected as they are meant", () => {
-  const zone = asked({
+test("answers are collected in their type", () => {
+  const zone = question({
     id: "zone",
     kind: "time_zone",
     choices: [{ label: "UTC", value: "UTC" }],
   });
-  const many = asked({ id: "many", schema: { type: "integer" } as never });
-  const who = asked({
+  const many = question({ id: "many", schema: { type: "integer" } as never });
+  const who = question({
     id: "who",
     schema: { type: "array", items: { type: "string" } } as never,
   });
-  const sure = asked({ id: "sure", schema: { type: "boolean" } as never });
-  const when = asked({ id: "when", kind: "schedule", choices: [{ label: "at nine", value: 9 }] });
+  const sure = question({ id: "sure", schema: { type: "boolean" } as never });
+  const when = question({
+    id: "when",
+    kind: "schedule",
+    choices: [{ label: "at nine", value: 9 }],
+  });
   const all = [zone, many, who, sure, when];
   const givens = {
     zone: { picked: ELSE, text: " Berlin " },
@@ -108,7 +112,7 @@ test("answers are collected as they are meant", () => {
   expect(answerOf(zone, givenOf(zone, "Asia/Tokyo"))).toBe("Asia/Tokyo");
 });
 
-test("each refusal is told at its place", () => {
+test("each error is shown at its field", () => {
   const problem = new Problem(422, {
     detail: "Two are wrong.",
     errors: [
@@ -121,7 +125,7 @@ test("each refusal is told at its place", () => {
   expect(findings).toMatchObject([{ pointer: "/name", detail: "Too long.", level: "error" }]);
 });
 
-test("nothing is saved while something stands in between", () => {
+test("saving is blocked while something is missing", () => {
   const free = {
     broken: null,
     parked: false,
@@ -142,11 +146,11 @@ test("nothing is saved while something stands in between", () => {
     .toMatch(
       /why/,
     );
-  const open = proposal(1, {}, { questions: [asked({})] });
+  const open = proposal(1, {}, { questions: [question({})] });
   expect(describeBlocker({ proposal: open, changed: 0, ...free })).toBe("Answer 1 question first.");
 });
 
-test("the next moments of a schedule are told on its own clock", () => {
+test("the next fire times of a schedule are in its own time zone", () => {
   const config = { cron: "0 9 * * 1-5", timezone: "Europe/Berlin" };
   const fires = nextFires({ triggers: [{ type: "schedule", config }, { type: "webhook" }] });
   expect(fires).toHaveLength(3);

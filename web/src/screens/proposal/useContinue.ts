@@ -70,7 +70,7 @@ export function useContinue(draft: Draft, edits: Edit[], dispatch: (answer: Draf
     });
 
   const throwAway = async () => {
-    const question = { title: "Throw this proposal away?", words: "Nothing of it was saved." };
+    const question = { title: "Throw this proposal away?", message: "Nothing of it was saved." };
     if (!(await confirm({ ...question, yes: "Throw away", dangerous: true }))) return;
     try {
       await discard(id);

@@ -71,10 +71,10 @@ function One({ file }: { file: Shown }) {
 
 /** The files of a run, or of one of its steps; empty if there are none. */
 export function Files({ runId, step }: { runId: string; step?: string }) {
-  const asked = api.useQuery("get", "/api/v1/runs/{run_id}/artifacts", {
+  const query = api.useQuery("get", "/api/v1/runs/{run_id}/artifacts", {
     params: { path: { run_id: runId } },
   });
-  const files = (asked.data?.items ?? []).filter((one) => !step || one.step === step);
+  const files = (query.data?.items ?? []).filter((one) => !step || one.step === step);
   if (!files.length) return null;
   return (
     <Section title="Files">

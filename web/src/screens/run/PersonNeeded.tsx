@@ -13,13 +13,13 @@ import type { Timed } from "./timeline";
 
 /** The unanswered drafts of a run. */
 function useWaitingDrafts(drafts: string[]): string[] {
-  const asked = api.useQuery("get", "/api/v1/drafts", {
+  const query = api.useQuery("get", "/api/v1/drafts", {
     params: { query: { status: "pending", limit: 100 } },
   }, { enabled: drafts.length > 0 });
   useLive(({ kind }) => {
     if (kind === "inbox" && drafts.length) void refresh("/api/v1/drafts");
   });
-  const waiting = new Set(asked.data?.items.map((one) => one.id));
+  const waiting = new Set(query.data?.items.map((one) => one.id));
   return drafts.filter((one) => waiting.has(one));
 }
 

@@ -139,12 +139,12 @@ function useKeys(rows: Row[], key: string | null, choose: (key: string | null) =
 
 function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
   const path = { automation_id: run.automation_id, version: run.version };
-  const asked = api.useQuery("get", "/api/v1/automations/{automation_id}/versions/{version}", {
+  const query = api.useQuery("get", "/api/v1/automations/{automation_id}/versions/{version}", {
     params: { path },
   }, {
     staleTime: Infinity,
   });
-  const plan = useMemo(() => planOf(asked.data?.definition), [asked.data]);
+  const plan = useMemo(() => planOf(query.data?.definition), [query.data]);
   return useMemo(() => {
     const rows = rowsOf(run, plan, now, isOpen);
     const scale = scaleOf(run, now);

@@ -40,7 +40,7 @@ const STARTED: Record<string, string> = {
 function Facts({ run, now }: { run: Followed; now: number }) {
   const took = runDuration(run, now);
   const lasted = took === null ? null : formatDuration(took);
-  const words = [
+  const texts = [
     run.replay_of
       ? "a replay"
       : capitalize(STARTED[run.trigger_type] ?? `started by ${humanize(run.trigger_type)}`),
@@ -51,7 +51,7 @@ function Facts({ run, now }: { run: Followed; now: number }) {
   ];
   return (
     <>
-      <span className="numbers">{words.filter(Boolean).join(" · ")}</span>
+      <span className="numbers">{texts.filter(Boolean).join(" · ")}</span>
       {" · "}
       <Anchor
         component={Link}
@@ -72,7 +72,7 @@ function useRunActions(run: Followed) {
   const cancel = async () => {
     const yes = await confirm({
       title: "Stop this run?",
-      words: "What it has done so far stays done. It can be gone on with later.",
+      message: "What it has done so far stays done. It can be gone on with later.",
       yes: "Stop it",
       dangerous: true,
     });

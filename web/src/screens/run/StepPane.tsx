@@ -30,16 +30,16 @@ type Props = {
 
 /** What waits for a person because of this step, with a link. */
 function Waiting({ shown, drafts }: { shown: Attempt | undefined; drafts: string[] }) {
-  const asked = shown?.status === "waiting" &&
+  const question = shown?.status === "waiting" &&
     (shown.output as { approval_id?: string } | null)?.approval_id;
-  if (!asked && !drafts.length) return null;
-  const to = asked ? `/inbox?item=${asked}` : `/inbox?draft=${drafts[0]}`;
-  const words = asked
+  if (!question && !drafts.length) return null;
+  const to = question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`;
+  const texts = question
     ? "Answer the question"
     : drafts.length > 1
     ? "Look at the drafts"
     : "Look at the draft";
-  return <Button component={Link} to={to} size="compact-md" variant="light">{words}</Button>;
+  return <Button component={Link} to={to} size="compact-md" variant="light">{texts}</Button>;
 }
 
 function costOf(run: Followed, row: Row): number {
@@ -102,7 +102,7 @@ function Head(
           </Title>
           <Status
             value={row.status === "under_way" ? "running" : row.status}
-            words={statusWords(row.status)}
+            label={statusWords(row.status)}
           />
         </Group>
         <Group gap="xs">
@@ -117,13 +117,13 @@ function Head(
 }
 
 function NoOutput({ row }: { row: Row }) {
-  const words: Record<string, string> = {
+  const texts: Record<string, string> = {
     planned: "Its turn has not come yet.",
     not_reached: "The run ended before its turn came.",
     skipped: "Its condition was not met, so it was left out.",
     under_way: "It is under way. What it says and answers appears here.",
   };
-  return words[row.status] ? <Text size="sm" c="dimmed">{words[row.status]}</Text> : null;
+  return texts[row.status] ? <Text size="sm" c="dimmed">{texts[row.status]}</Text> : null;
 }
 
 function AttemptTabs(

@@ -56,7 +56,7 @@ const open = () => true;
 const kinds = (segments: { kind: string }[]) => segments.map((one) => one.kind);
 
 describe("the timeline", () => {
-  it("shows tries and the waits between them as segments on one scale", () => {
+  it("shows attempts and the waits between them as segments on one scale", () => {
     const steps = [
       tried("fetch", 1000, 300, { status: "retrying" }),
       tried("fetch", 4000, 200, { attempt: 2 }),
@@ -70,7 +70,7 @@ describe("the timeline", () => {
     expect(each!.segments).toEqual([{ kind: "under_way", from: T0 + 9000, to: T0 + 9500 }]);
   });
 
-  it("leaves out what runs only after a failure, and says what was not reached", () => {
+  it("omits steps that run only after a failure, and marks unreached ones", () => {
     const run = timed("failed", [tried("fetch", 900, 5, { status: "failed" })], {
       finished_at: when(950),
     });
@@ -87,7 +87,7 @@ describe("the timeline", () => {
     });
   });
 
-  it("gathers the items of a list in their order, and hides them while it is closed", () => {
+  it("groups the items of a list in order, and hides them while collapsed", () => {
     const items = Array.from(
       { length: 12 },
       (_, at) => tried("weigh", 1000 + at, 0, { item: String(at) }),
@@ -104,13 +104,13 @@ describe("the timeline", () => {
     ]]);
   });
 
-  it("keeps steps that no plan knows", () => {
+  it("keeps steps that are not in the plan", () => {
     expect(rowsOf(timed("succeeded", [tried("old", 600, 9)]), [], T0, open)[0]).toMatchObject({
       key: "old",
     });
   });
 
-  it("begins with the time in line, and grows until the run is over", () => {
+  it("begins with the queue time, and grows until the run is over", () => {
     expect(queueTime(timed("running", []), T0)).toEqual({
       kind: "queue",
       from: T0,
@@ -131,21 +131,21 @@ describe("the timeline", () => {
   });
 });
 
-describe("what the stream tells", () => {
+describe("streamed events", () => {
   const read = {
     status: "running",
     steps: [tried("fetch", 900, 5)],
     story: {},
   } as unknown as Detail;
 
-  it("adds steps that are news and changes those that waited", () => {
+  it("adds new steps and updates waiting ones", () => {
     const waiting = tried("rest", 1000, 0, { status: "waiting" });
-    const heard = [
+    const events = [
       { kind: "step", data: { ...waiting } },
       { kind: "step", data: { ...waiting, status: "succeeded", finished_at: when(6000) } },
       { kind: "step", data: { ...tried("fetch", 900, 5) } },
     ];
-    const news = applyEvents(NO_NEWS, heard, T0);
+    const news = applyEvents(NO_NEWS, events, T0);
     const run = mergeUpdates(read, T0, news);
     expect(run.steps.map((one) => [one.step, one.status])).toEqual([["fetch", "succeeded"], [
       "rest",
@@ -153,14 +153,14 @@ describe("what the stream tells", () => {
     ]]);
   });
 
-  it("believes whichever was later, the stream or what was read", () => {
+  it("prefers the later one of the stream and the loaded record", () => {
     const news = applyEvents(NO_NEWS, [{ kind: "end", data: { status: "cancelled" } }], T0 + 10);
     expect(mergeUpdates(read, T0, news).status).toBe("cancelled");
     expect(mergeUpdates(read, T0 + 20, news).status).toBe("running");
   });
 });
 
-describe("what steps say", () => {
+describe("step output", () => {
   const piece = (seq: number, text: string, stream: Piece["stream"] = "out"): Piece => ({
     step: "main",
     item: "",
@@ -171,15 +171,15 @@ describe("what steps say", () => {
     at: when(seq),
   });
 
-  it("is gathered once each and in order, whatever comes twice", () => {
-    const said = withPieces(withPieces({}, [piece(1, "a"), piece(3, "c\n")]), [
+  it("is assembled in order, without duplicates", () => {
+    const output = withPieces(withPieces({}, [piece(1, "a"), piece(3, "c\n")]), [
       piece(2, "b"),
       piece(3, "c\n"),
     ]);
-    expect(linesOf(said["main@1"]!)).toEqual([{ number: 1, stream: "out", text: "abc" }]);
+    expect(linesOf(output["main@1"]!)).toEqual([{ number: 1, stream: "out", text: "abc" }]);
   });
 
-  it("is numbered by whole lines, with what is begun at the end", () => {
+  it("is numbered by complete lines, with an incomplete one last", () => {
     const lines = linesOf([piece(1, "one\ntw"), piece(2, "oops\n", "err"), piece(3, "o\nth")]);
     expect(lines.map((line) => `${line.number} ${line.stream} ${line.text}`)).toEqual([
       "1 out one",
@@ -189,7 +189,7 @@ describe("what steps say", () => {
     ]);
   });
 
-  it("is read as an agent's deeds where it is one", () => {
+  it("is parsed as an agent transcript if it is one", () => {
     const answer = JSON.stringify({ kind: "thought", text: "hm" });
     expect(
       agentOf([
@@ -201,7 +201,7 @@ describe("what steps say", () => {
   });
 });
 
-it("names steps and lines in addresses so that they are found again", () => {
+it("encodes steps and lines in URLs", () => {
   for (const row of [{ step: "share", item: "1.0" }, { step: "share", item: "" }]) {
     expect(readKey(keyOf(row))).toEqual(row);
     expect(readLine(writeLine(keyOf(row), 12))).toEqual({ key: keyOf(row), line: 12 });
@@ -209,7 +209,7 @@ it("names steps and lines in addresses so that they are found again", () => {
   expect(readLine("#content")).toBeNull();
 });
 
-it("asks for what was changed alone, and for nothing that cannot be read", () => {
+it("sends only changed fields, and nothing that cannot be parsed", () => {
   const before: Edited = { inputs: "{}", payload: "{}", version: "same", mode: "live" };
   expect(replayOf(before, before).body).toEqual({ version: "same" });
   const other: Edited = { ...before, payload: "[1]", mode: "dry_run" };
@@ -231,7 +231,7 @@ it("asks for what was changed alone, and for nothing that cannot be read", () =>
   expect(touched.wrong.payload).toMatch(/more digits/);
 });
 
-describe("items that failed while their for_each went on", () => {
+describe("items that failed while their for_each continued", () => {
   const output = { count: 2, results: [1, null], failed: [{ index: 1, error: {} }] };
   const steps = [
     tried("weigh", 600, 10, { item: "0" }),
@@ -257,8 +257,8 @@ describe("items that failed while their for_each went on", () => {
   });
 });
 
-describe("one time for one thing", () => {
-  it("says how long a run took without its time in line, in its head and in the timeline", () => {
+describe("durations", () => {
+  it("excludes the queue time of a run, in its header and in the timeline", () => {
     const over = timed("succeeded", [tried("fetch", 2_000, 100)], { finished_at: when(2_100) });
     expect(runDuration(over, T0 + 99_000)).toBe(1.6);
     const segments = [queueTime(over, T0)!, {
@@ -270,7 +270,7 @@ describe("one time for one thing", () => {
     expect(runDuration(timed("pending", [], { started_at: null }), T0)).toBeNull();
   });
 
-  it("counts what a step waited for", () => {
+  it("includes the waits of a step", () => {
     const steps = [tried("fetch", 600, 100), tried("rest", 5_600, 2)];
     const rows = rowsOf(timed("succeeded", steps), PLAN, T0 + 6_000, () => true);
     expect(rowDuration(rows.find((row) => row.key === "rest")!)).toBe(5);

@@ -7,7 +7,7 @@ import { api } from "../../api/client";
 type Props = { value: string | undefined; onChange: (id: string | undefined) => void };
 
 export function AutomationPick({ value, onChange }: Props) {
-  const [text, setWords] = useState("");
+  const [text, setText] = useState("");
   const search = text.trim() || undefined;
   const found = api.useQuery("get", "/api/v1/automations", {
     params: { query: { search, limit: 30, sort: "last" } },
@@ -30,7 +30,7 @@ export function AutomationPick({ value, onChange }: Props) {
       clearable
       // The server has already searched, including goals.
       filter={({ options }) => options}
-      onSearchChange={setWords}
+      onSearchChange={setText}
       nothingFoundMessage="None is called so"
       style={{ flex: "1 1 14rem" }}
     />

@@ -18,7 +18,8 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
   const start = async () => {
     const yes = await confirm({
       title: `Replay ${formatCount(runs.length, "run")}?`,
-      words: "Each is started once more with what it was given, by the version that is in force " +
+      message:
+        "Each is started once more with what it was given, by the version that is in force " +
         "now. They are new runs: what the first ones sent before they failed may be sent again.",
       yes: "Replay them",
     });

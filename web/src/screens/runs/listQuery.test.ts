@@ -12,7 +12,7 @@ const run = (more: Partial<RunSummary>) =>
     ...more,
   }) as RunSummary;
 
-test("only what can be asked for is asked for", () => {
+test("only valid filters are sent", () => {
   expect(parseQuery({ status: "failed", mode: "dry_run", automation: ID })).toEqual({
     status: "failed",
     mode: "dry_run",
@@ -22,7 +22,7 @@ test("only what can be asked for is asked for", () => {
   expect(parseQuery({ automation: "x" }, ID)).toEqual({ automation_id: ID });
 });
 
-test("a run says how it came to be, and whether it can be played again", () => {
+test("a run shows its origin, and whether it can be replayed", () => {
   expect(describeOrigin(run({}))).toBe("by hand · version 2");
   expect(describeOrigin(run({ trigger_type: "webhook", mode: "dry_run" }))).toBe(
     "webhook · dry run · version 2",

@@ -14,14 +14,16 @@ type Props = {
   onClose: () => void;
   /** The secret whose value is replaced; its name is fixed. */
   replaced: Held | null;
-  taken: string[];
+  usedNames: string[];
   capitals?: boolean;
   save: (given: Given) => Promise<void>;
 };
 
 const EMPTY: Given = { name: "", value: "", description: "" };
 
-export function SecretForm({ opened, onClose, replaced, taken, capitals = false, save }: Props) {
+export function SecretForm(
+  { opened, onClose, replaced, usedNames: taken, capitals = false, save }: Props,
+) {
   const [given, setGiven] = useState(EMPTY);
   const { busy, refusal, send, forget } = useSubmit("name", "value", "description");
   useEffect(() => {

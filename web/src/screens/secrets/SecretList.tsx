@@ -20,7 +20,7 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
   const remove = async (name: string) => {
     const sure = await confirm({
       title: `Remove ${name}?`,
-      words: "It cannot be brought back. Runs that need it fail and say so.",
+      message: "It cannot be brought back. Runs that need it fail and say so.",
       yes: "Remove it",
       dangerous: true,
     });

@@ -81,7 +81,7 @@ export default function Secrets() {
         onClose={close}
         replaced={replaced}
         save={save}
-        taken={secrets.data?.secrets.map((one) => one.name) ?? []}
+        usedNames={secrets.data?.secrets.map((one) => one.name) ?? []}
       />
     </>
   );
@@ -117,7 +117,7 @@ function PublisherSecrets() {
         onClose={close}
         replaced={replaced}
         save={save}
-        taken={secrets.data?.secrets.map((one) => one.name) ?? []}
+        usedNames={secrets.data?.secrets.map((one) => one.name) ?? []}
         capitals
       />
     </Stack>

@@ -29,7 +29,7 @@ export function Administration() {
         ? (
           <ShownOnce
             title={`A link for ${made.email}`}
-            words="Send it to them alone; it works once. It is not shown again."
+            description="Send it to them alone; it works once. It is not shown again."
             label="Link"
             text={made.link}
             onClose={() => setMade(null)}
@@ -39,7 +39,7 @@ export function Administration() {
       <AddPerson onMade={setMade} />
       <Section
         title="People"
-        words="Everybody who has an account here, whichever workspaces they are in."
+        description="Everybody who has an account here, whichever workspaces they are in."
       >
         <QueryResult of={users}>
           {(found) => (
@@ -74,7 +74,7 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
   return (
     <Section
       title="Add a person"
-      words="They get a workspace of their own, and a link to come in by."
+      description="They get a workspace of their own, and a link to come in by."
     >
       <form onSubmit={submit}>
         <Stack>
@@ -122,7 +122,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
   const shutOut = async () => {
     const yes = await confirm({
       title: `Shut ${name} out?`,
-      words: "Their sessions and tokens are refused from now on. They can be let in again.",
+      message: "Their sessions and tokens are refused from now on. They can be let in again.",
       yes: "Shut out",
       dangerous: true,
     });
@@ -140,7 +140,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
   const reset = async () => {
     const yes = await confirm({
       title: `A new password for ${name}?`,
-      words:
+      message:
         "You get a link for them. Using it forgets the password they have and ends their sessions and tokens.",
       yes: "Make a link",
     });
@@ -161,7 +161,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
           {user.disabled_at ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
         </Group>
       }
-      words={`${user.email} · since ${formatDate(user.created_at)}${
+      description={`${user.email} · since ${formatDate(user.created_at)}${
         user.has_password ? "" : " · no password yet"
       }`}
     >
@@ -214,7 +214,7 @@ function Workspaces() {
     return user ? user.name || user.email : users.isPending ? "…" : id;
   };
   return (
-    <Section title="Workspaces" words="All there are, whoever is in them.">
+    <Section title="Workspaces" description="All there are, whoever is in them.">
       <QueryResult of={found}>
         {({ workspaces }) => (
           <Table.ScrollContainer

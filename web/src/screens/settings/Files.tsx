@@ -27,7 +27,7 @@ export function ExportSection() {
   return (
     <Section
       title="Take it out"
-      words="Automations, boards, workflows and prompts as files, without any secret."
+      description="Automations, boards, workflows and prompts as files, without any secret."
     >
       <Stack>
         <Switch
@@ -97,7 +97,7 @@ export function ImportSection() {
   return (
     <Section
       title="Bring it in"
-      words="An export of this or another workspace. You see what would happen before anything does."
+      description="An export of this or another workspace. You see what would happen before anything does."
     >
       <Stack>
         <Group align="flex-end" gap="sm">

@@ -32,7 +32,7 @@ export function Invite() {
   return (
     <Section
       title="Invite somebody"
-      words="You get a link to send to them. Asking again makes a new link and ends the one before."
+      description="You get a link to send to them. Asking again makes a new link and ends the one before."
     >
       <form onSubmit={submit}>
         <Stack>
@@ -65,7 +65,7 @@ export function Invite() {
             ? (
               <ShownOnce
                 title={`A link for ${made.email}`}
-                words={`Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again.${
+                description={`Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again.${
                   ISLAND.test(made.link)
                     ? " It leads to this machine and opens nowhere else; MAINSPRING_PUBLIC_URL says how others reach it."
                     : ""

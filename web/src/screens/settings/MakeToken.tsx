@@ -47,10 +47,10 @@ export function MakeToken() {
     approving: false,
     approves: [],
   };
-  const [request, setWish] = useState(fresh);
+  const [request, setRequest] = useState(fresh);
   const [made, setMade] = useState<{ name: string; text: string } | null>(null);
   const { busy, refusal, send } = useSubmit(...FIELDS);
-  const change = (more: Partial<TokenOptions>) => setWish((before) => ({ ...before, ...more }));
+  const change = (more: Partial<TokenOptions>) => setRequest((before) => ({ ...before, ...more }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(async () => {
@@ -64,14 +64,14 @@ export function MakeToken() {
         },
       });
       setMade({ name: data!.token.name, text: data!.text });
-      setWish(fresh);
+      setRequest(fresh);
       await refresh("/api/v1/tokens");
     });
   };
   return (
     <Section
       title="Make a token"
-      words="For a program that acts for you: the API, MCP, a script."
+      description="For a program that acts for you: the API, MCP, a script."
     >
       <form onSubmit={submit}>
         <Stack>
@@ -197,7 +197,7 @@ function NewToken({ name, text, onClose }: { name: string; text: string; onClose
   return (
     <ShownOnce
       title={`The token ${name}`}
-      words="It is not shown again. Keep it where the program finds it, and nowhere else."
+      description="It is not shown again. Keep it where the program finds it, and nowhere else."
       label="The new token"
       text={text}
       onClose={onClose}

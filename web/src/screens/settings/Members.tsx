@@ -26,7 +26,7 @@ export function Members() {
       {mayInvite ? <Invite /> : null}
       <Section
         title="Members"
-        words={mayInvite
+        description={mayInvite
           ? "What somebody may do here is their role."
           : "Whoever is an admin here can invite others and change roles."}
       >
@@ -40,7 +40,7 @@ export function Members() {
       </Section>
       {members.data?.invitations.length
         ? (
-          <Section title="Open invitations" words="Their links work once, within 7 days.">
+          <Section title="Open invitations" description="Their links work once, within 7 days.">
             <Rows label="Open invitations">
               {members.data.invitations.map((one) => (
                 <InvitationRow
@@ -57,7 +57,7 @@ export function Members() {
         ? (
           <Section
             title="Left behind"
-            words="Automations and webhooks of people who left. They start nothing until somebody takes them over; what should have started is recorded."
+            description="Automations and webhooks of people who left. They start nothing until somebody takes them over; what should have started is recorded."
           >
             <Rows label="Left behind">
               {members.data.left.map((one) => <LeaverRow key={one.id} leaver={one} />)}
@@ -65,7 +65,7 @@ export function Members() {
           </Section>
         )
         : null}
-      <Section title="Roles" words="Each may do everything that the ones before it may.">
+      <Section title="Roles" description="Each may do everything that the ones before it may.">
         <Stack gap="xs">
           {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
@@ -95,7 +95,7 @@ function MemberRow({ member }: { member: Member }) {
   const remove = async () => {
     const yes = await confirm({
       title: `Remove ${named(member)}?`,
-      words:
+      message:
         "They are refused from the next request on. Their automations and webhooks stop until somebody takes them over.",
       yes: "Remove",
       dangerous: true,
@@ -116,7 +116,7 @@ function MemberRow({ member }: { member: Member }) {
           {member.disabled ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
         </Group>
       }
-      words={`${member.email} · since ${formatDate(member.joined_at)}`}
+      description={`${member.email} · since ${formatDate(member.joined_at)}`}
     >
       {mayChange(who, member)
         ? (
@@ -159,7 +159,7 @@ function LeaverRow({ leaver }: { leaver: Leaver }) {
     ? `left ${formatDate(leaver.left_at)}`
     : "left";
   return (
-    <Row title={name} words={`${what} · ${when}`}>
+    <Row title={name} description={`${what} · ${when}`}>
       {may ? <Takeover memberId={leaver.id} name={name} /> : null}
     </Row>
   );
@@ -179,9 +179,9 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
   return (
     <Row
       title={invitation.email}
-      words={`${capitalize(invitation.role)}${asker ? ` · asked by ${named(asker)}` : ""} · until ${
-        formatDate(invitation.expires_at)
-      }`}
+      description={`${capitalize(invitation.role)}${
+        asker ? ` · asked by ${named(asker)}` : ""
+      } · until ${formatDate(invitation.expires_at)}`}
     >
       {mayEnd
         ? (

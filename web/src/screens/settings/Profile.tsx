@@ -26,7 +26,7 @@ export function Profile() {
       <NameForm />
       <EmailForm />
       <PasswordForm />
-      <Section title="Slack" words="Decide in Slack what waits for you.">
+      <Section title="Slack" description="Decide in Slack what waits for you.">
         <SlackLink />
       </Section>
       <PushSettings />
@@ -48,7 +48,7 @@ function NameForm() {
     }
   };
   return (
-    <Section title="Your name" words="Others see it beside what you do.">
+    <Section title="Your name" description="Others see it beside what you do.">
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
@@ -89,7 +89,7 @@ function EmailForm() {
   return (
     <Section
       title="Email"
-      words="You sign in with it. Once verified, it gets the mail that your automations send to you."
+      description="You sign in with it. Once verified, it gets the mail that your automations send to you."
     >
       <VerifyEmail />
       <form onSubmit={(event) => void submit(event)}>
@@ -155,7 +155,7 @@ function PasswordForm() {
   return (
     <Section
       title="Password"
-      words="A new one ends every other session and every token of yours."
+      description="A new one ends every other session and every token of yours."
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
@@ -198,7 +198,7 @@ function PasswordForm() {
 function Appearance() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Section title="Appearance" words="Kept by this browser.">
+    <Section title="Appearance" description="Kept by this browser.">
       <SegmentedControl
         aria-label="Appearance"
         value={colorScheme}

@@ -23,21 +23,21 @@ type Push = Answer<"read_push">;
 type Device = Push["subscriptions"][number];
 
 const PATH = "/api/v1/me/push";
-const KINDS: { value: Kind; label: string; words: string }[] = [
+const KINDS: { value: Kind; label: string; text: string }[] = [
   {
     value: "drafts",
     label: "Drafts",
-    words: "A message of an automation waits for your approval.",
+    text: "A message of an automation waits for your approval.",
   },
   {
     value: "questions",
     label: "Questions",
-    words: "An automation waits for your answer or consent.",
+    text: "An automation waits for your answer or consent.",
   },
   {
     value: "failures",
     label: "Failures",
-    words: "A run failed that nobody watched, or an automation was paused for its failures.",
+    text: "A run failed that nobody watched, or an automation was paused for its failures.",
   },
 ];
 const MISSING: Record<Exclude<Support, "ready">, string> = {
@@ -50,11 +50,11 @@ const MISSING: Record<Exclude<Support, "ready">, string> = {
 };
 
 export function PushSettings() {
-  const asked = api.useQuery("get", PATH);
+  const query = api.useQuery("get", PATH);
   return (
     <Section
       title="Notifications on this device"
-      words={
+      description={
         <>
           About the automations that you own. A notification shows the name of the automation and
           nothing of its content. On an iPhone or iPad this works only once the page has been added
@@ -62,7 +62,7 @@ export function PushSettings() {
         </>
       }
     >
-      <QueryResult of={asked}>{(push) => <Devices push={push} />}</QueryResult>
+      <QueryResult of={query}>{(push) => <Devices push={push} />}</QueryResult>
     </Section>
   );
 }
@@ -156,7 +156,7 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
         onChange={(now) => void choose(now)}
       >
         <Stack gap="xs" mt="xs">
-          {KINDS.map(({ value, label, words: text }) => (
+          {KINDS.map(({ value, label, text }) => (
             <Checkbox
               key={value}
               value={value}
@@ -193,7 +193,7 @@ function Others({ devices }: { devices: Device[] }) {
       <Text size="sm" fw={600}>Other devices</Text>
       <Rows label="Other devices that get notifications">
         {devices.map((one) => (
-          <Row key={one.id} title={browserName(one.label)} words={one.problem ?? state(one)}>
+          <Row key={one.id} title={browserName(one.label)} description={one.problem ?? state(one)}>
             <Button
               size="compact-sm"
               variant="default"

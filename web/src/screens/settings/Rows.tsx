@@ -4,9 +4,9 @@ import { Box, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import "../../kit/ruled.css";
 
-type Props = { title: ReactNode; words: ReactNode; children?: ReactNode };
+type Props = { title: ReactNode; description: ReactNode; children?: ReactNode };
 
-export function Row({ title, words, children }: Props) {
+export function Row({ title, description, children }: Props) {
   return (
     <Group
       justify="space-between"
@@ -16,7 +16,7 @@ export function Row({ title, words, children }: Props) {
     >
       <Box style={{ minWidth: 0, flex: "1 1 16rem" }}>
         <Text fw={600} size="sm" component="div" className="wrap-anywhere">{title}</Text>
-        <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">{words}</Text>
+        <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">{description}</Text>
       </Box>
       {children ? <Group gap="xs">{children}</Group> : null}
     </Group>

@@ -3,15 +3,17 @@
 import { Card, Grid, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
-type Props = { title: string; words?: ReactNode; children: ReactNode };
+type Props = { title: string; description?: ReactNode; children: ReactNode };
 
-export function Section({ title, words, children }: Props) {
+export function Section({ title, description, children }: Props) {
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 4 }}>
           <Title order={2} size="h4">{title}</Title>
-          {words ? <Text c="dimmed" size="sm" mt={4} component="div">{words}</Text> : null}
+          {description
+            ? <Text c="dimmed" size="sm" mt={4} component="div">{description}</Text>
+            : null}
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 8 }}>{children}</Grid.Col>
       </Grid>

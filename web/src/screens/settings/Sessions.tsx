@@ -22,7 +22,7 @@ export function Sessions() {
   return (
     <Section
       title="Where you are signed in"
-      words="A session ends after 3 days without use, and after 30 days in any case."
+      description="A session ends after 3 days without use, and after 30 days in any case."
     >
       <QueryResult of={sessions}>
         {(found) => (
@@ -39,7 +39,7 @@ export function Sessions() {
                     {one.current ? <Badge variant="light" tt="none">this browser</Badge> : null}
                   </Group>
                 }
-                words={`Since ${formatDate(one.created_at)} · last seen ${
+                description={`Since ${formatDate(one.created_at)} · last seen ${
                   formatRelative(one.seen_at)
                 } · until ${formatDate(one.expires_at)} at most`}
               >

@@ -7,14 +7,14 @@ import { CopyButton } from "../../kit/Copy";
 
 type Props = {
   title: string;
-  words?: ReactNode;
+  description?: ReactNode;
   text: string;
   label: string;
   children?: ReactNode;
   onClose: () => void;
 };
 
-export function ShownOnce({ title, words, text, label, children, onClose }: Props) {
+export function ShownOnce({ title, description, text, label, children, onClose }: Props) {
   return (
     <Alert
       color="teal"
@@ -27,7 +27,7 @@ export function ShownOnce({ title, words, text, label, children, onClose }: Prop
       onClose={onClose}
     >
       <Stack gap="sm">
-        {words ? <Text size="sm" component="div">{words}</Text> : null}
+        {description ? <Text size="sm" component="div">{description}</Text> : null}
         <Group gap="xs" wrap="wrap">
           <Box style={{ minWidth: 0, flex: "1 1 18rem" }}>
             <Code

@@ -19,7 +19,7 @@ function Automation({ one }: { one: Left }) {
         {one.missed ? ` · ${formatCount(one.missed, "missed run")}` : ""}
       </Text>
       <List size="sm" aria-label={`What ${one.name} may do`}>
-        {one.may.map((says) => <List.Item key={says}>{says}</List.Item>)}
+        {one.may.map((text) => <List.Item key={text}>{text}</List.Item>)}
       </List>
       {one.missing.length
         ? (

@@ -26,7 +26,7 @@ export function Tokens() {
       <MakeToken />
       <Section
         title={all ? "Tokens of everybody" : "Your tokens"}
-        words={`A token works in ${who.workspace.name} alone, and never gives more than its member has.`}
+        description={`A token works in ${who.workspace.name} alone, and never gives more than its member has.`}
       >
         {mayAll
           ? (
@@ -71,7 +71,7 @@ function TokenRow({ token }: { token: Token }) {
   const revoke = async () => {
     const yes = await confirm({
       title: `Revoke ${token.name}?`,
-      words: "Whatever uses it is refused from then on.",
+      message: "Whatever uses it is refused from then on.",
       yes: "Revoke",
       dangerous: true,
     });
@@ -98,7 +98,7 @@ function TokenRow({ token }: { token: Token }) {
             : null}
         </Group>
       }
-      words={holder
+      description={holder
         ? `${holder.name || holder.email} · ${describeToken(token)}`
         : describeToken(token)}
     >

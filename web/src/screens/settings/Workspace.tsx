@@ -47,7 +47,7 @@ function Details() {
   return (
     <Section
       title="This workspace"
-      words={mayOwn
+      description={mayOwn
         ? "The cap is for all automations together, for one day in UTC. No call that would cross it is made."
         : "Only an owner changes it."}
     >
@@ -95,7 +95,7 @@ function Others() {
   return (
     <Section
       title="Your workspaces"
-      words="Each keeps its own automations, boards, members and money."
+      description="Each keeps its own automations, boards, members and money."
     >
       <Stack>
         <Rows label="Workspaces">
@@ -110,7 +110,7 @@ function Others() {
                     : null}
                 </Group>
               }
-              words={`${capitalize(one.role)} · since ${formatDate(one.created_at)}${
+              description={`${capitalize(one.role)} · since ${formatDate(one.created_at)}${
                 one.cost_cap_daily_usd === null
                   ? ""
                   : ` · at most ${formatUsd(one.cost_cap_daily_usd)} a day`

@@ -3,7 +3,7 @@ import { browserName } from "./browsers";
 import { mayChange, rolesToGive } from "./roles";
 import { endsAt, isAlive } from "./tokenText";
 
-test("a browser is known again by two words", () => {
+test("a browser is identified by name and system", () => {
   const chrome =
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36";
   expect(browserName(chrome)).toBe("Chrome on Linux");
@@ -17,7 +17,7 @@ test("a browser is known again by two words", () => {
   expect(browserName("")).toBe("Unknown browser");
 });
 
-test("only an owner names owners and admins, and nobody changes themselves", () => {
+test("only an owner assigns owners and admins, and nobody changes themselves", () => {
   const user = { id: "me" } as never;
   expect(rolesToGive("admin")).toEqual(["viewer", "operator", "editor"]);
   expect(rolesToGive("owner")).toContain("admin");
@@ -28,7 +28,7 @@ test("only an owner names owners and admins, and nobody changes themselves", () 
   expect(mayChange({ role: "admin", user }, { id: "x", role: "editor" })).toBe(true);
 });
 
-test("a token that is over is not shown as one that works", () => {
+test("an expired token is not shown as valid", () => {
   const now = Date.parse("2026-03-01T00:00:00Z");
   expect(isAlive({ revoked_at: null, expires_at: null }, now)).toBe(true);
   expect(isAlive({ revoked_at: "2026-02-01T00:00:00Z", expires_at: null }, now)).toBe(false);

@@ -22,7 +22,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
   const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
   const other = who !== null && !same;
   const first = link.sign_in_first && !same;
-  const { title, words: text, action: deed } = describe(link);
+  const { title, text, action: deed } = describe(link);
   const press = () =>
     send(async () => {
       if (other) {

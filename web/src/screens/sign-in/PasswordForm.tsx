@@ -22,13 +22,13 @@ type Props = {
   /** What failed with the link that led here. */
   problem?: unknown;
   email?: string;
-  words?: string;
+  text?: string;
   /** Shown over a screen that has its own heading. */
   within?: boolean;
   onIn: (who: Session) => void | Promise<void>;
 };
 
-export function PasswordForm({ problem, email: known = "", words: text, within, onIn }: Props) {
+export function PasswordForm({ problem, email: known = "", text, within, onIn }: Props) {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState("");
   const [helped, { toggle }] = useDisclosure(Boolean(problem));

@@ -15,7 +15,7 @@ import { SetUp } from "./SetUp";
 
 type State =
   | { kind: "looking" }
-  | { kind: "password"; problem?: unknown; email?: string; words?: string }
+  | { kind: "password"; problem?: unknown; email?: string; text?: string }
   | { kind: "link"; link: Link; who: Session | null }
   | { kind: "set-up"; who: Session };
 
@@ -82,7 +82,7 @@ export default function SignIn() {
               <PasswordForm
                 problem={state.problem}
                 email={state.email}
-                words={state.words}
+                text={state.text}
                 onIn={token ? useLink : finish}
               />
             )
@@ -94,7 +94,7 @@ export default function SignIn() {
                 who={state.who}
                 onUse={useLink}
                 onSignInFirst={(text) =>
-                  setState({ kind: "password", email: state.link.email, words: text })}
+                  setState({ kind: "password", email: state.link.email, text })}
               />
             )
             : null}

@@ -11,15 +11,15 @@ const LINK: Link = {
   sign_in_first: false,
 };
 
-test("a token is what stands behind the #", () => {
+test("a token is read from the fragment", () => {
   expect(tokenIn("#msl_a-b_c")).toBe("msl_a-b_c");
   expect(tokenIn("")).toBe("");
   expect(tokenIn("#msl_%zz")).toBe("msl_%zz");
 });
 
-test("a link says whose it is and what it does before it is used", () => {
-  expect(describe(LINK).words).toContain("the owner of this installation");
-  const asked = describe({
+test("a link is described before it is used", () => {
+  expect(describe(LINK).text).toContain("the owner of this installation");
+  const link = describe({
     ...LINK,
     purpose: "invitation",
     email: "ada@example.org",
@@ -27,8 +27,8 @@ test("a link says whose it is and what it does before it is used", () => {
     workspace: "Lab",
     role: "editor",
   });
-  expect(asked.title).toBe("Grace invites you to Lab");
-  expect(asked.words).toBe("You will be an editor there. The invitation is for ada@example.org.");
-  expect(asked.action).toBe("Join Lab");
-  expect(describe({ ...LINK, purpose: "reset" }).words).toContain("ends all sessions");
+  expect(link.title).toBe("Grace invites you to Lab");
+  expect(link.text).toBe("You will be an editor there. The invitation is for ada@example.org.");
+  expect(link.action).toBe("Join Lab");
+  expect(describe({ ...LINK, purpose: "reset" }).text).toContain("ends all sessions");
 });

@@ -6,7 +6,7 @@
 import type { Schemas } from "../../api/client";
 
 export type Link = Schemas["LinkShape"];
-export type Offer = { title: string; words: string; action: string };
+export type Offer = { title: string; text: string; action: string };
 
 /** The token in a URL, if any. */
 export const tokenIn = (hash: string): string => hash.replace(/^#/, "").trim();
@@ -30,7 +30,7 @@ export function describe(link: Link): Offer {
     case "invitation":
       return {
         title: `${link.made_by ?? "Somebody"} invites you to ${link.workspace}`,
-        words: `You will be ${article(link.role ?? "member")} there. The invitation is for ${
+        text: `You will be ${article(link.role ?? "member")} there. The invitation is for ${
           whose(link)
         }.`,
         action: `Join ${link.workspace}`,
@@ -38,7 +38,7 @@ export function describe(link: Link): Offer {
     case "reset":
       return {
         title: "Choose a new password",
-        words: `This link is for ${
+        text: `This link is for ${
           whose(link)
         }. Using it forgets the password there was and ends all sessions.`,
         action: "Go on",
@@ -46,7 +46,7 @@ export function describe(link: Link): Offer {
     case "invite":
       return {
         title: "Welcome to Mainspring",
-        words: `${link.made_by || "Somebody"} made an account for ${
+        text: `${link.made_by || "Somebody"} made an account for ${
           whose(link)
         }. This link signs you in, once.`,
         action: "Sign in",
@@ -54,7 +54,7 @@ export function describe(link: Link): Offer {
     default:
       return {
         title: isUnnamed(link.email) ? "Welcome to Mainspring" : "Sign in",
-        words: `This link signs ${whose(link)} in, once.`,
+        text: `This link signs ${whose(link)} in, once.`,
         action: "Sign in",
       };
   }

@@ -38,7 +38,7 @@ export default function Terminal() {
       <PageHead title="Sign a terminal in" />
       <Section
         title="mainspring login"
-        words={`The terminal will act as you in ${who.workspace.name}. Confirm only a code that you see on your own terminal.`}
+        description={`The terminal will act as you in ${who.workspace.name}. Confirm only a code that you see on your own terminal.`}
       >
         {done
           ? (

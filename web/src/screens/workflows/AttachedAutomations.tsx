@@ -126,7 +126,7 @@ function Row({ one, summary, detach, busy }: RowProps) {
 type AttachFormProps = { without: string[]; busy: boolean; attach: (id: string) => void };
 
 function AttachForm({ without, busy, attach }: AttachFormProps) {
-  const [text, setWords] = useState("");
+  const [text, setText] = useState("");
   const [search] = useDebouncedValue(text.trim(), 200);
   const found = api.useQuery("get", "/api/v1/automations", {
     params: { query: { limit: 50, search: search || undefined } },
@@ -143,10 +143,10 @@ function AttachForm({ without, busy, attach }: AttachFormProps) {
       data={data}
       value={null}
       searchValue={text}
-      onSearchChange={setWords}
+      onSearchChange={setText}
       nothingFoundMessage="No other automation fits."
       onChange={(id) => {
-        setWords("");
+        setText("");
         if (id) attach(id as string);
       }}
     />

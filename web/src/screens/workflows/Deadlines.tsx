@@ -54,7 +54,7 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
                     </Text>
                     <Text size="sm" c="dimmed">{formatDate(one.date)}</Text>
                   </div>
-                  <Status value={statusOf(days)} words={describeDistance(days)} />
+                  <Status value={statusOf(days)} label={describeDistance(days)} />
                 </Group>
               );
             })}

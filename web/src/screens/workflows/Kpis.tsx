@@ -72,8 +72,8 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
           <Text fw={600} size="sm">{escapeInvisible(one.name)}</Text>
-          {percent >= 100 ? <Status value="ok" words="reached" /> : null}
-          {slips ? <Status value="warning" words="slips" /> : null}
+          {percent >= 100 ? <Status value="ok" label="reached" /> : null}
+          {slips ? <Status value="warning" label="slips" /> : null}
         </Group>
         {set ? <SetCurrent one={one} id={set} /> : null}
       </Group>

@@ -27,7 +27,7 @@ const STARTS = {
 
 export function useStatusSwitch(held: WorkflowDetail): StatusSwitch {
   const { busy, act } = useAction();
-  const [problem, setTold] = useState<StatusResult | null>(null);
+  const [result, setResult] = useState<StatusResult | null>(null);
   const to = async (status: WorkflowDetail["status"]) => {
     await act(async () => {
       const { data } = await client.POST("/api/v1/workflows/{workflow_id}/status", {
@@ -35,7 +35,7 @@ export function useStatusSwitch(held: WorkflowDetail): StatusSwitch {
         body: { status },
       });
       await refreshAll();
-      setTold(data ?? null);
+      setResult(data ?? null);
     });
   };
   const active = held.status === "active";
@@ -49,7 +49,7 @@ export function useStatusSwitch(held: WorkflowDetail): StatusSwitch {
       {active ? "Pause all" : STARTS[held.status]}
     </Button>
   );
-  return { button, result: problem, to, forget: () => setTold(null) };
+  return { button, result, to, forget: () => setResult(null) };
 }
 
 const WORDS = {
@@ -61,14 +61,14 @@ const WORDS = {
 
 /** Shown until dismissed: names, and reasons for the pending ones. */
 export function Switched(
-  { result: problem, held, onClose }: {
+  { result, held, onClose }: {
     result: StatusResult | null;
     held: WorkflowDetail;
     onClose: () => void;
   },
 ) {
-  if (!problem) return null;
-  const { activated, paused, waiting } = problem;
+  if (!result) return null;
+  const { activated, paused, waiting } = result;
   const quiet = !activated.length && !paused.length && !waiting.length;
   return (
     <Alert
@@ -77,7 +77,7 @@ export function Switched(
       role="status"
       color={waiting.length ? "yellow" : "teal"}
       icon={waiting.length ? <TriangleAlert size={18} /> : <CircleCheck size={18} />}
-      title={WORDS[problem.status]}
+      title={WORDS[result.status]}
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
@@ -85,12 +85,12 @@ export function Switched(
       <Stack gap="xs">
         {quiet ? <Text size="sm">Its automations stay as they are.</Text> : null}
         <Some
-          words={`${formatCount(activated.length, "automation")} set going:`}
+          text={`${formatCount(activated.length, "automation")} set going:`}
           ids={activated}
           held={held}
         />
         <Some
-          words={`${formatCount(paused.length, "automation")} paused:`}
+          text={`${formatCount(paused.length, "automation")} paused:`}
           ids={paused}
           held={held}
         />
@@ -121,7 +121,7 @@ export function Switched(
   );
 }
 
-function Some({ words: text, ids, held }: { words: string; ids: string[]; held: WorkflowDetail }) {
+function Some({ text, ids, held }: { text: string; ids: string[]; held: WorkflowDetail }) {
   if (!ids.length) return null;
   const names = new Map(held.automations.map((one) => [one.automation_id, one.name]));
   return <Text size="sm">{text} {ids.map((id) => names.get(id) ?? id).join(", ")}.</Text>;

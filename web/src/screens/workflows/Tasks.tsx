@@ -31,7 +31,7 @@ export function Tasks({ held }: { held: WorkflowDetail }) {
             </div>
             <Status
               value={one.overdue ? "failed" : "waiting"}
-              words={one.overdue ? "overdue" : "due"}
+              label={one.overdue ? "overdue" : "due"}
             />
           </Group>
         ))}

@@ -64,9 +64,9 @@ export default function Workflows() {
   const [{ status }, change] = useUrlState();
   const [making, setMaking] = useState(false);
   const may = useHasRole("editor");
-  const wanted = STATUSES.find((one) => one === status);
+  const filter = STATUSES.find((one) => one === status);
   const workflows = api.useQuery("get", "/api/v1/workflows", {
-    params: { query: { limit: MOST, status: wanted } },
+    params: { query: { limit: MOST, status: filter } },
   }, { placeholderData: (before) => before });
   const add = may
     ? (
@@ -89,14 +89,14 @@ export default function Workflows() {
       />
       <QueryResult of={workflows}>
         {({ workflows: held }) =>
-          !held.length && !wanted ? <None add={add} /> : (
+          !held.length && !filter ? <None add={add} /> : (
             <>
               <SegmentedControl
                 mb="md"
                 size="xs"
                 aria-label="Status"
                 data={CHOICES}
-                value={wanted ?? ""}
+                value={filter ?? ""}
                 onChange={(value) => change({ status: value || undefined })}
               />
               <Cards held={held} />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { amount, daysTo, describeDistance, nextOf, percentOf, todayOf } from "./progress";
 
-test("a day is as far away as the calendar says, whatever the clock does", () => {
+test("distances in days follow the calendar, also across clock changes", () => {
   expect(todayOf(new Date(2026, 0, 5, 23, 59))).toBe("2026-01-05");
   // The night of a clock change has 23 hours.
   expect(daysTo("2026-03-30", "2026-03-28")).toBe(2);
@@ -23,7 +23,7 @@ test("the next deadline is the first that is not over", () => {
   expect(nextOf(days, "2027-01-01")).toBeNull();
 });
 
-test("progress stays between nothing and all, and zero is a target too", () => {
+test("progress is clamped, and zero is a valid target", () => {
   expect(percentOf({ current: 12, target: 100 })).toBe(12);
   expect(percentOf({ current: 250, target: 100 })).toBe(100);
   expect(percentOf({ current: -4, target: 100 })).toBe(0);
