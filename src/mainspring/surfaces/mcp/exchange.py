@@ -163,11 +163,11 @@ class McpHttpExchange:
                 asks or progress_token(asked.params) is not None
             ):
                 return await self._answer_as_stream(caller, asked, sender, modern=modern, asks=asks)
-            told = {"result": await self._served(caller, asked, sender)}
+            result = {"result": await self._served(caller, asked, sender)}
         except _InvalidMessage as refused:
-            told = {"error": refused.error}
-        made = _answered(message_id, told, modern=modern)
-        if _begins_session(message, told):
+            result = {"error": refused.error}
+        made = _answered(message_id, result, modern=modern)
+        if _begins_session(message, result):
             made.headers[_SESSION] = f"{_OPENS_URLS}{uuid4().hex}"
         return made
 
@@ -210,8 +210,8 @@ class McpHttpExchange:
         token = progress_token(request.params)
 
         async def report(seconds: float, message: str) -> None:
-            told = {"progressToken": token, "progress": seconds, "message": message}
-            messages.put_nowait({"method": "notifications/progress", "params": told})
+            progress = {"progressToken": token, "progress": seconds, "message": message}
+            messages.put_nowait({"method": "notifications/progress", "params": progress})
 
         # A disconnect does not cancel the call, because its record must still be written.
         serving = asyncio.create_task(

@@ -52,11 +52,11 @@ class StreamEvent:
 class StreamPoll:
     """The result of one poll, and whether to poll again."""
 
-    told: Sequence[StreamEvent]
+    events: Sequence[StreamEvent]
     over: bool = False
 
 
-Looking = Callable[[], Awaitable[StreamPoll]]
+PollFunction = Callable[[], Awaitable[StreamPoll]]
 
 
 class StreamLimiter:
@@ -71,11 +71,11 @@ class StreamLimiter:
         self._open: Counter[UUID] = Counter()
 
     def open(
-        self, request: Request, look: Looking, seconds: float, member_id: UUID
+        self, request: Request, poll: PollFunction, seconds: float, member_id: UUID
     ) -> StreamingResponse:
-        """A stream that polls ``look`` at an interval until it is over."""
+        """A stream that polls ``poll`` at an interval until it is over."""
         self._check(member_id)
-        answer = _StreamResponse(_events(request.app.state.closing, look, seconds))
+        answer = _StreamResponse(_events(request.app.state.closing, poll, seconds))
         self._open[member_id] += 1
         # A response that is never sent, because its client disconnected, releases its slot too.
         answer.leave = weakref.finalize(answer, self._leave, member_id)
@@ -112,16 +112,18 @@ class _StreamResponse(StreamingResponse):
             self.leave()
 
 
-async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> AsyncIterator[bytes]:
+async def _events(
+    closing: asyncio.Event, poll: PollFunction, seconds: float
+) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
     quiet = time.monotonic()
     while not closing.is_set():
-        found = await _poll(look)
-        for told in found.told:
-            yield told.encode()
+        found = await _poll_once(poll)
+        for event in found.events:
+            yield event.encode()
         if found.over:
             return
-        if found.told:
+        if found.events:
             quiet = time.monotonic()
         elif time.monotonic() - quiet > QUIET_SECONDS:
             quiet = time.monotonic()
@@ -129,10 +131,10 @@ async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> Asyn
         await _pause(closing, seconds)
 
 
-async def _poll(look: Looking) -> StreamPoll:
+async def _poll_once(poll: PollFunction) -> StreamPoll:
     """A short database outage does not end a stream; any other error does."""
     try:
-        return await look()
+        return await poll()
     except Problem as problem:
         if problem.retryable:
             return StreamPoll(())

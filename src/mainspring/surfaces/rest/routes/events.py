@@ -182,9 +182,9 @@ def _telling(
         async with caller.database.transaction() as tx:
             known = event_id
             if key is not None:
-                told = {"type": body.type, "payload": body.payload, "source": body.source_id}
+                content = {"type": body.type, "payload": body.payload, "source": body.source_id}
                 known = await keep_event_key(
-                    tx, caller.workspace_id, key, event_id, hash_content(told)
+                    tx, caller.workspace_id, key, event_id, hash_content(content)
                 )
             if known == event_id:
                 fact = PublishedEvent(body.type, body.payload, body.source_id)

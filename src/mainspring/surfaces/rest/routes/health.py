@@ -193,8 +193,8 @@ def _tables(found: int | None) -> HealthCheck:
 
 
 def _staying(*, stays: bool) -> HealthCheck:
-    words = "This process stays." if stays else "This process has been told to stop."
-    return HealthCheck("staying", stays, words)
+    message = "This process stays." if stays else "This process has been told to stop."
+    return HealthCheck("staying", stays, message)
 
 
 class _SandboxStatus:
@@ -217,7 +217,7 @@ class _SandboxStatus:
 def routes(services: ApplicationServices) -> APIRouter:
     made = router("health")
     eyes = _HealthMonitor(services.database, services.settings.home)
-    walls, numbers = _SandboxStatus(), _PrometheusMetrics(services)
+    sandbox, numbers = _SandboxStatus(), _PrometheusMetrics(services)
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
@@ -249,7 +249,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     )
     @needs(Permission.READ)
     async def read_walls() -> Response:
-        return JsonAnswer(await walls.shown())
+        return JsonAnswer(await sandbox.shown())
 
     @made.get(
         "/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT

@@ -36,7 +36,13 @@ from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_a
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
-from mainspring.surfaces.rest.sse import MEDIA_TYPE, Looking, StreamEvent, StreamLimiter, StreamPoll
+from mainspring.surfaces.rest.sse import (
+    MEDIA_TYPE,
+    PollFunction,
+    StreamEvent,
+    StreamLimiter,
+    StreamPoll,
+)
 from mainspring.surfaces.services import ApplicationServices
 
 if TYPE_CHECKING:
@@ -96,18 +102,18 @@ class RunStream:
 
     async def poll_with(self, tx: Transaction) -> StreamPoll:
         """What has changed since the last poll, and whether the run is over."""
-        watch, told = self._watch, []
+        watch, events = self._watch, []
         changes = await watch.look(tx)
         for (kind, row), mark in with_positions(changes, self.mark):
             self.mark = mark
-            told.append(StreamEvent(kind, row, mark.write()))
+            events.append(StreamEvent(kind, row, mark.write()))
         over = bool(changes) and changes[-1][0] == "end"
         if over:
             run = await read_run(tx, watch.workspace_id, watch.run_id)
             told[-1].data["story"] = summarize_run(run)
             kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
-            told[-1].data["transcripts"] = kept
-        return StreamPoll(told, over)
+            events[-1].data["transcripts"] = kept
+        return StreamPoll(events, over)
 
 
 class PageStream:
@@ -163,18 +169,18 @@ class PageStream:
         return StreamPoll(entries)
 
     async def _of_one_run(self, tx: Transaction, run: _FollowedRun) -> list[StreamEvent]:
-        before, told = self._mark, []
+        before, events = self._mark, []
         found = await run.watched.poll_with(tx)
-        for one in found.told:
+        for one in found.events:
             mark = RunStreamPosition.read(one.id) if self._alone and one.id is not None else None
             self._mark = replace(self._mark, run=mark or before.run)
             # Every run has its event "run"; the changes of this one have a name of their own.
             kind = "watched" if one.kind == "run" else one.kind
             data = {**one.data, "run_id": run.run_id}
-            told.append(StreamEvent(kind, data, self._mark.write() or None))
-        if found.told:
+            events.append(StreamEvent(kind, data, self._mark.write() or None))
+        if found.events:
             run.over = found.over
-        return told
+        return events
 
     async def _of_runs(self, tx: Transaction) -> list[StreamEvent]:
         moment, runs = await self._runs.look(tx)
@@ -321,8 +327,8 @@ def routes(services: ApplicationServices) -> APIRouter:
 
 
 def _check_reader(
-    look: Looking, caller: AuthenticatedCaller, read_as: Callable[[Actor], None] | None = None
-) -> Looking:
+    look: PollFunction, caller: AuthenticatedCaller, read_as: Callable[[Actor], None] | None = None
+) -> PollFunction:
     """The same poll, while the caller has access: a token may be revoked in between."""
     asked = time.monotonic()
 

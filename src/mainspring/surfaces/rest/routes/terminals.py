@@ -65,14 +65,14 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
         visit = SignInOrigin(caller_address(request, services.settings.proxies or 0), given.label)
         async with services.database.transaction() as tx:
             begun = await device_login.begin_device_login(tx, visit)
-        told = {
+        fields = {
             "device_code": begun.device_code,
             "code": begun.code,
             "url": f"{own_name(request, services.settings)}{PAGE}",
             "expires_at": begun.expires_at,
             "interval_seconds": device_login.INTERVAL_SECONDS,
         }
-        return JsonAnswer(told, status_code=201)
+        return JsonAnswer(fields, status_code=201)
 
     @made.post(
         "/session/terminal/collect",
@@ -91,14 +91,14 @@ def _add_asking(made: APIRouter, services: ApplicationServices) -> None:
                 return JsonAnswer({"status": "waiting"})
             user = await read_user(tx, found.user_id)
             space = await read_workspace(tx, found.workspace_id)
-        told = {
+        fields = {
             "status": "signed_in",
             "session": found.plain,
             "email": user.email,
             "workspace": space["name"],
             "expires_at": services.clock.now() + TERMINAL_LIFETIME,
         }
-        return JsonAnswer(told)
+        return JsonAnswer(fields)
 
 
 def _add_answering(made: APIRouter, services: ApplicationServices) -> None:
