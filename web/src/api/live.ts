@@ -35,11 +35,11 @@ function setState(value: State) {
 }
 
 function handleMessage(message: StreamMessage) {
-  if (message.type === "heard") {
-    const { heard } = message;
-    if (heard.kind === "inbox") answer = heard;
+  if (message.type === "event") {
+    const { event } = message;
+    if (event.kind === "inbox") answer = event;
     for (const [listener, run] of [...listeners]) {
-      if (!OF_ONE_RUN.has(heard.kind) || run === heard.data.run_id) listener(heard);
+      if (!OF_ONE_RUN.has(event.kind) || run === event.data.run_id) listener(event);
     }
   } else if (message.type === "open") {
     setState("open");

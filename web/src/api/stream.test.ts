@@ -32,8 +32,8 @@ const event = (kind: string, data: object, id = "") =>
 
 class Tab implements Subscriber {
   received: StreamMessage[] = [];
-  postMessage = (telling: StreamMessage) => void this.received.push(telling);
-  kinds = () => this.received.map((one) => one.type === "heard" ? one.heard.kind : one.type);
+  postMessage = (message: StreamMessage) => void this.received.push(message);
+  kinds = () => this.received.map((one) => one.type === "event" ? one.event.kind : one.type);
 }
 
 beforeEach(() => {

@@ -13,7 +13,7 @@ export type Subscription =
   | { type: "leave" };
 
 export type StreamMessage =
-  | { type: "heard"; heard: StreamEvent }
+  | { type: "event"; event: StreamEvent }
   /** `missed`: events may have been lost. */
   | { type: "open"; missed: boolean }
   /** The server rejected the stream, or is unreachable. */
@@ -91,7 +91,7 @@ class SharedStream {
     // A newly opened run is expected to exist: forget an earlier rejection.
     if (run && (isNew || run !== before)) this.unknownRuns.delete(run);
     if (isNew && this.state) reader.postMessage(this.state);
-    if (isNew && this.inbox) reader.postMessage({ type: "heard", heard: this.inbox });
+    if (isNew && this.inbox) reader.postMessage({ type: "event", event: this.inbox });
     // A tab receives its run from the beginning, even if another tab already follows it.
     if (run !== before || !this.connection) this.open();
   }
@@ -156,15 +156,15 @@ class SharedStream {
     this.timer = setTimeout(() => this.handleDisconnect(false), SILENCE);
   }
 
-  private handleEvent({ id, ...heard }: Received): void {
+  private handleEvent({ id, ...event }: Received): void {
     // Only the workspace position of the id is kept; runs are sent again from the start.
     if (id) this.last = id.split("~")[0] || this.last;
-    if (heard.kind === "inbox") this.inbox = heard;
+    if (event.kind === "inbox") this.inbox = event;
     // The last event of a stream that the server has closed.
-    if (heard.kind === "problem") {
-      return this.handleRejection(Number(heard.data.status), heard.data);
+    if (event.kind === "problem") {
+      return this.handleRejection(Number(event.data.status), event.data);
     }
-    this.broadcast({ type: "heard", heard });
+    this.broadcast({ type: "event", event });
   }
 
   private handleRejection(status: number, problem: Problem): void {

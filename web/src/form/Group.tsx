@@ -26,8 +26,8 @@ type Props = Holder & {
   leave?: readonly string[];
   /** Collapsed even if set: rarely changed fields. */
   tucked?: readonly string[];
-  moreWords?: string;
-  unknownWords?: string;
+  moreLabel?: string;
+  unknownLabel?: string;
 };
 const NO_NAMES: readonly string[] = [];
 
@@ -106,8 +106,8 @@ export function Fields(props: Props) {
   const {
     leave = NO_NAMES,
     tucked = NO_NAMES,
-    moreWords,
-    unknownWords = "Not known here",
+    moreLabel,
+    unknownLabel = "Not known here",
     ...holder
   } = props;
   const form = useFormContext();
@@ -142,11 +142,11 @@ export function Fields(props: Props) {
           <Unknown
             holder={holder}
             names={unknown}
-            text={mayHoldMore ? "Further entries" : unknownWords}
+            text={mayHoldMore ? "Further entries" : unknownLabel}
           />
         )
         : null}
-      {folded.length ? <More holder={holder} names={folded} text={moreWords} /> : null}
+      {folded.length ? <More holder={holder} names={folded} text={moreLabel} /> : null}
     </Stack>
   );
 }

@@ -10,7 +10,7 @@ import { isEqualJson } from "./pointers";
 import { useNames } from "./TemplateField";
 import { parseJson, spellJson } from "./text";
 
-const NO_WORDS = { filters: [], tests: [] };
+const NOTHING_ALLOWED = { filters: [], tests: [] };
 const noNames = () => [];
 
 export function JsonField(field: FieldProps & { onText?: () => void }) {
@@ -53,7 +53,7 @@ export function JsonField(field: FieldProps & { onText?: () => void }) {
         label={texts.title}
         language="json"
         names={field.templated ? names : noNames}
-        allowed={field.templated ? form.vocabulary?.allowed ?? NO_WORDS : NO_WORDS}
+        allowed={field.templated ? form.vocabulary?.allowed ?? NOTHING_ALLOWED : NOTHING_ALLOWED}
         readOnly={form.readOnly}
         describedBy={texts.described}
         isWrong={texts.wrong || problem !== null}

@@ -158,7 +158,7 @@ export function BooleanField(field: FieldProps) {
   );
 }
 
-const wrongWords = (spelt: string) =>
+const describeInvalidNumber = (spelt: string) =>
   isInexact(spelt.trim()) && /^-?[0-9]+$/.test(spelt.trim())
     ? "This has more digits than a browser keeps."
     : "This is not a number yet.";
@@ -177,7 +177,7 @@ export function NumberField(field: FieldProps) {
     const read = parseNumber(spelt, false);
     const good = read === undefined || typeof read === "number";
     setOdd(good && (read === undefined || String(read) === spelt.trim()) ? null : spelt);
-    form.broken(field.at, good ? null : wrongWords(spelt));
+    form.broken(field.at, good ? null : describeInvalidNumber(spelt));
     if (good) form.set(field.at, read === undefined || !asText ? read : spelt.trim());
   };
   const bad = odd !== null && typeof parseNumber(odd, false) === "string";
@@ -197,7 +197,7 @@ export function NumberField(field: FieldProps) {
         aria-describedby={texts.described}
         onChange={(event) => write(event.currentTarget.value)}
       />
-      {bad ? <Input.Error mt={4}>{wrongWords(odd)}</Input.Error> : null}
+      {bad ? <Input.Error mt={4}>{describeInvalidNumber(odd)}</Input.Error> : null}
     </Frame>
   );
 }

@@ -97,7 +97,7 @@ export function Config(
         value={value ?? NOTHING}
         at={at}
         templated={templated}
-        unknownWords="Not known to this action"
+        unknownLabel="Not known to this action"
       />
     </div>
   );
@@ -131,7 +131,7 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
         templated={false}
         leave={FRONT}
         tucked={TUCKED}
-        moreWords="Name, order and retries"
+        moreLabel="Name, order and retries"
       />
     </Stack>
   );

@@ -22,7 +22,7 @@ import { scopeAt } from "./scope";
 import type { Schema } from "./values";
 import { escapeInvisible } from "../kit/format";
 
-const NO_WORDS = { filters: [], tests: [] };
+const NOTHING_ALLOWED = { filters: [], tests: [] };
 
 /** The names in scope at a pointer, computed on demand. */
 export function useNames(field: Pick<FieldProps, "at" | "schema">) {
@@ -158,7 +158,7 @@ const Offers = memo(function Offers(props: InsertMenuProps) {
     <Group gap={2} wrap="nowrap">
       <Earlier {...props} />
       <Filters
-        filters={vocabulary?.allowed.filters ?? NO_WORDS.filters}
+        filters={vocabulary?.allowed.filters ?? NOTHING_ALLOWED.filters}
         label={props.title}
         onPick={(one) => props.handle.current?.filter(one)}
       />
@@ -171,7 +171,7 @@ export function TemplateField(field: FieldProps & { onPlain?: () => void }) {
   const texts = useField(field, true);
   const names = useNames(field);
   const handle = useRef<TemplateHandle>(null);
-  const allowed = form.vocabulary?.allowed ?? NO_WORDS;
+  const allowed = form.vocabulary?.allowed ?? NOTHING_ALLOWED;
   const bare = field.name === "when";
   const aside = form.readOnly
     ? null

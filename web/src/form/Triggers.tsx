@@ -89,7 +89,7 @@ const TriggerCard = memo(
               templated={false}
               leave={FRONT}
               tucked={collapsedKeys(trigger)}
-              moreWords="Kind, name and inputs"
+              moreLabel="Kind, name and inputs"
             />
           </Stack>
         )}

@@ -22,7 +22,7 @@ async function createValidate(): Promise<Validate> {
   };
 }
 
-const SAID: Record<string, (limit: unknown) => string> = {
+const MESSAGES: Record<string, (limit: unknown) => string> = {
   type: (limit) => `This should be ${[limit].flat().join(" or ")}.`,
   enum: (limit) => `This is one of ${(limit as unknown[]).join(", ")}.`,
   const: (limit) => `This must be ${String(limit)}.`,
@@ -58,7 +58,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
         level: "error",
       }];
     }
-    const say = SAID[unit.keyword];
+    const say = MESSAGES[unit.keyword];
     if (!say || isTemplate(here)) return [];
     const holder = partsOf(toPointer(unit.keywordLocation)).slice(0, -1);
     const found = holder.length ? valueAt(schema, under("", ...holder)) : schema;

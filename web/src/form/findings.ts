@@ -30,10 +30,10 @@ export class FindingStore {
     const before = this.known;
     this.known = new Map();
     // Unchanged findings keep their array, so subscribers do not rerender.
-    for (const [key, heard] of before) {
+    for (const [key, previous] of before) {
       const [mode, at] = [key.slice(0, 4), key.slice(4)];
       const now = this.find(at, mode === "deep");
-      this.known.set(key, equal(heard, now) ? heard : now);
+      this.known.set(key, equal(previous, now) ? previous : now);
     }
     for (const listener of this.listeners) listener();
   }

@@ -5,7 +5,17 @@ import type { Json, Schema } from "./values";
 
 const MOST = 90;
 // The config keys that people look for first, in order.
-const TELLING = ["title", "subject", "text", "prompt", "goal", "task", "url", "query", "channel"];
+const SUMMARY_KEYS = [
+  "title",
+  "subject",
+  "text",
+  "prompt",
+  "goal",
+  "task",
+  "url",
+  "query",
+  "channel",
+];
 const HIDDEN = new Set(["source", "token", "headers"]);
 
 const oneLine = (text: string) => {
@@ -22,7 +32,7 @@ export function summarizeStep(step: Json, schema: Schema | undefined): string {
     return config.steps.length === 1 ? "1 step inside" : `${config.steps.length} steps inside`;
   }
   const required = Array.isArray(schema?.required) ? schema.required as string[] : [];
-  const names = [...TELLING, ...required, ...Object.keys(config)];
+  const names = [...SUMMARY_KEYS, ...required, ...Object.keys(config)];
   const first = names.find((name) => !HIDDEN.has(name) && isText(config[name]));
   return first ? oneLine(config[first] as string) : "";
 }

@@ -7,12 +7,12 @@ import { Json } from "../kit/Json";
 import { capitalize, escapeInvisible, humanize } from "../kit/format";
 import { type File, formatBytes, type Line } from "./shape";
 
-const isWords = (given: unknown): given is string[] =>
+const isTextList = (given: unknown): given is string[] =>
   Array.isArray(given) && given.every((one) => typeof one === "string");
 
 export function Value({ of, name }: { of: unknown; name: string }) {
   if (typeof of === "string") return <TextLines text={of} />;
-  if (isWords(of)) {
+  if (isTextList(of)) {
     return (
       <Text span size="sm" display="block" className="wrap-anywhere">
         {of.map((one, at) => <bdi key={`${at}${one}`}>{at ? ", " : ""}{escapeInvisible(one)}</bdi>)}

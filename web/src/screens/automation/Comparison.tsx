@@ -6,7 +6,7 @@ import { api, type Schemas } from "../../api/client";
 import { Diff } from "../../code";
 import { QueryResult } from "../../kit/QueryResult";
 import { escapeInvisible, formatCount } from "../../kit/format";
-import { grantWords } from "./automationText";
+import { describeGrant } from "./automationText";
 
 type Change = Schemas["ChangeShape"];
 const WORDS: Record<Change["op"], string> = {
@@ -72,7 +72,7 @@ function Grants(
       <List size="sm">
         {grants.map((one, at) => (
           <List.Item key={at}>
-            <Code>{one.capability}</Code> {grantWords(one)}
+            <Code>{one.capability}</Code> {describeGrant(one)}
           </List.Item>
         ))}
       </List>

@@ -16,7 +16,7 @@ import {
   runStatus,
 } from "../../kit/format";
 import { Activity } from "lucide-react";
-import { Sparkline, streakWords } from "../automations/Sparkline";
+import { describeStreak, Sparkline } from "../automations/Sparkline";
 import { RunList } from "../runs/RunList";
 import { Price } from "./Activate";
 import { useTriggers } from "./queries";
@@ -113,7 +113,7 @@ function Facts({ automation }: { automation: Detail }) {
           ? (
             <Stack gap={4}>
               <Text size="sm" className="numbers">
-                {streakWords(automation.streak) || "None just now"}
+                {describeStreak(automation.streak) || "None just now"}
               </Text>
               <Sparkline recent={automation.recent} />
             </Stack>

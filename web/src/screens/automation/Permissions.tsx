@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
 import { useSession } from "../../api/session";
 import { escapeInvisible } from "../../kit/format";
-import { describeSecret, type Detail, grantWords, isOwn } from "./automationText";
+import { describeGrant, describeSecret, type Detail, isOwn } from "./automationText";
 
 const REACH: Record<string, string> = {
   send: "is sent outside without asking",
@@ -24,7 +24,7 @@ type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
 
 export function Grant({ grant }: { grant: Granted }) {
   const { data: known } = useCapability(grant.capability);
-  const bound = grantWords(grant);
+  const bound = describeGrant(grant);
   // The reach depends on the steps that use it, and is computed by the server.
   const effect = grant.effect ?? known?.effect ?? "";
   const far = grant.waits_for_person ? "asks each time, in the inbox" : REACH[effect] ?? "";

@@ -48,7 +48,7 @@ export function describeState(automation: Detail): string {
 const ITS_OWN = /^automation_(kv\.|recent_failures$)/;
 export const isOwn = (grant: { capability: string }) => ITS_OWN.test(grant.capability);
 
-export const grantWords = (grant: Grant) =>
+export const describeGrant = (grant: Grant) =>
   Object.entries(grant.params).map(([name, bound]) => describeLimit(name, bound)).join("; ");
 
 /** Where a secret is sent. */

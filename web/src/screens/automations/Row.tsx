@@ -15,7 +15,7 @@ import {
   runStatus,
 } from "../../kit/format";
 import { RowActions } from "./RowActions";
-import { Sparkline, streakWords } from "./Sparkline";
+import { describeStreak, Sparkline } from "./Sparkline";
 
 type Summary = Schemas["AutomationSummary"];
 
@@ -104,7 +104,7 @@ function Doing({ automation }: { automation: Summary }) {
   return (
     <Stack gap={2}>
       <Sparkline recent={automation.recent} />
-      <Text size="xs" c="dimmed">{streakWords(automation.streak)}</Text>
+      <Text size="xs" c="dimmed">{describeStreak(automation.streak)}</Text>
     </Stack>
   );
 }

@@ -51,5 +51,5 @@ export function Sparkline({ recent }: { recent: string[] }) {
   );
 }
 
-export const streakWords = (streak: number) =>
+export const describeStreak = (streak: number) =>
   streak === 0 ? "" : `${streak >= 50 ? "50+" : streak} in a row`;

@@ -170,12 +170,12 @@ function LastHour({ numbers }: { numbers: Numbers }) {
   );
 }
 
-function SandboxLayers({ layers: walls }: { layers: string[] }) {
+function SandboxLayers({ layers }: { layers: string[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Title order={2} size="h4" mb="sm">What stands between a script and the machine</Title>
       <List size="sm" spacing={4}>
-        {walls.map((one) => <List.Item key={one}>{one}</List.Item>)}
+        {layers.map((one) => <List.Item key={one}>{one}</List.Item>)}
       </List>
     </Card>
   );

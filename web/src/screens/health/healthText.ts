@@ -81,7 +81,7 @@ export function metricParts(numbers: Numbers): Part[] {
       tone: late ? "warning" : "ok",
       text: due
         ? `${formatCount(due, "run")} due, the oldest for ${formatDuration(oldest)}.`
-        : pendingWords(numbers.get('runs{status="pending"}') ?? 0),
+        : describePending(numbers.get('runs{status="pending"}') ?? 0),
       advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
     });
   }
@@ -99,7 +99,7 @@ export function metricParts(numbers: Numbers): Part[] {
 }
 
 /** Pending runs that are not due do not wait for a worker. */
-const pendingWords = (pending: number): string =>
+const describePending = (pending: number): string =>
   pending
     ? `No worker is missing. ${formatCount(pending, "pending run")} of this workspace ${
       pending === 1 ? "waits" : "wait"

@@ -14,7 +14,7 @@ import { approve } from "./ApprovalUndo";
 import { useDelayedApprovals } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
-import { type ReadDrafts, seenOf, unreadOf, unreadWords, withRead } from "./readDrafts";
+import { describeUnread, type ReadDrafts, seenOf, unreadOf, withRead } from "./readDrafts";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 
@@ -80,7 +80,9 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
   if (held) return <SendingNote held={held} />;
   return (
     <Group gap="xs">
-      {unread ? <Alert color="yellow" role="status" w="100%">{unreadWords(unread)}</Alert> : null}
+      {unread
+        ? <Alert color="yellow" role="status" w="100%">{describeUnread(unread)}</Alert>
+        : null}
       <Button
         leftSection={<CheckCheck size={16} />}
         onClick={agree}

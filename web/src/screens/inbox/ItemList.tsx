@@ -14,7 +14,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible } from "../../kit/format";
 import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./delayedApprovals";
 import { useSecondsLeft } from "./ApprovalUndo";
-import { describeDraftOutcome, type Draft, type Item, KIND_WORDS, nameOf, titleOf } from "./items";
+import { describeDraftOutcome, type Draft, type Item, KIND_LABELS, nameOf, titleOf } from "./items";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
   draft: MailOpen,
@@ -81,7 +81,7 @@ function Row({ item, tab, isChosen, from, held, isRefused }: RowProps) {
         <Group gap={6} wrap="nowrap" style={{ minWidth: 0 }}>
           <Icon size={14} aria-hidden style={{ flex: "none" }} />
           <Text size="xs" c="dimmed" truncate>
-            {KIND_WORDS[item.kind]}
+            {KIND_LABELS[item.kind]}
             {from ? ` · ${escapeInvisible(from)}` : ""}
           </Text>
         </Group>

@@ -193,7 +193,7 @@ function useKeys(given: Keys): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const key = keyAction(event);
-      const { items, current, isRead, choose, actions: deeds, onKeys } = latest.current;
+      const { items, current, isRead, choose, actions, onKeys } = latest.current;
       if (!key || key === "undo" || document.querySelector("[role='dialog']")) return;
       event.preventDefault();
       if (key === "keys") return onKeys();
@@ -212,7 +212,7 @@ function useKeys(given: Keys): void {
         return document.getElementById("chosen")?.focus();
       }
       if (isAnswer(key) && !isRead) return;
-      if (isInSight()) deeds.current[key]?.();
+      if (isInSight()) actions.current[key]?.();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);

@@ -118,7 +118,7 @@ export function titleOf(item: Item): string {
   }
 }
 
-export const KIND_WORDS: Record<Item["kind"], string> = {
+export const KIND_LABELS: Record<Item["kind"], string> = {
   draft: "Draft",
   batch: "Batch",
   question: "Question",

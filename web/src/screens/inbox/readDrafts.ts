@@ -15,5 +15,5 @@ export const withRead = (seen: ReadDrafts, { id, hash }: Shown): ReadDrafts =>
 export const unreadOf = <One extends Shown>(seen: ReadDrafts, drafts: One[]): One[] =>
   drafts.filter(({ id, hash }) => !seen.has(id) || seen.get(id) !== hash);
 
-export const unreadWords = (many: number) =>
+export const describeUnread = (many: number) =>
   `${many} of these changed while you looked: read ${many === 1 ? "it" : "them"} below first.`;

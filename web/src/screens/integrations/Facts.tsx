@@ -4,7 +4,7 @@ import { Grid, Text } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";
 import { Timestamp } from "../../kit/Timestamp";
 import { Part } from "./Part";
-import { abilities, healthWords, type Integration } from "./states";
+import { abilities, describeHealth, type Integration } from "./states";
 
 export function Facts({ one }: { one: Integration }) {
   const health = one.connection;
@@ -18,7 +18,7 @@ export function Facts({ one }: { one: Integration }) {
       "Belongs to",
       health.owner === "workspace" ? "the workspace: every member's automations may use it" : "you",
     ]);
-    pairs.push(["Health", healthWords(one)]);
+    pairs.push(["Health", describeHealth(one)]);
     pairs.push(["Last worked", <Timestamp key="ok" at={health.last_ok_at} />]);
     if (health.last_failed_at) {
       pairs.push(["Last failed", <Timestamp key="bad" at={health.last_failed_at} />]);

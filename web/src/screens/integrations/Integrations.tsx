@@ -11,7 +11,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
 import { Servers } from "./Servers";
-import { abilities, groupByState, healthWords, type Integration, stateOf } from "./states";
+import { abilities, describeHealth, groupByState, type Integration, stateOf } from "./states";
 import { escapeInvisible } from "../../kit/format";
 
 export default function Integrations() {
@@ -87,7 +87,7 @@ function Entry({ one }: { one: Integration }) {
         </Group>
         <Text size="sm" c="dimmed" lineClamp={2} flex={1}>{one.description}</Text>
         <Text size="xs" c="dimmed" component="div">
-          {[one.account, abilities(one), healthWords(one)].filter(Boolean).join(" · ")}
+          {[one.account, abilities(one), describeHealth(one)].filter(Boolean).join(" · ")}
           {one.connection?.last_ok_at
             ? (
               <>

@@ -20,7 +20,7 @@ const HEALTH = {
   reconnect: "is not let in",
   unknown: "not used yet",
 } as const;
-export const healthWords = (one: Integration) =>
+export const describeHealth = (one: Integration) =>
   one.connection ? HEALTH[one.connection.health] : "";
 
 /** The operations that it offers. */

@@ -32,7 +32,7 @@ function Next({ automation }: { automation: Automation }) {
   );
 }
 
-const findingWords = (one: Schemas["FindingShape"]) =>
+const describeFinding = (one: Schemas["FindingShape"]) =>
   one.suggestion ? `${one.detail} ${one.suggestion}` : one.detail;
 
 function SavedActions({ automation }: { automation: Automation }) {
@@ -94,7 +94,7 @@ function SavedActions({ automation }: { automation: Automation }) {
             <List size="sm">
               {warnings.map((one) => (
                 <List.Item key={one.pointer + one.code}>
-                  {findingWords(one)}
+                  {describeFinding(one)}
                 </List.Item>
               ))}
             </List>

@@ -10,8 +10,8 @@ import { Agent } from "./Agent";
 import { Calls, draftOf } from "./Calls";
 import { Files } from "./Files";
 import type { Followed } from "./liveRun";
-import { itemWords } from "./keys";
-import { ActionIcon, statusWords } from "./icons";
+import { describeItem } from "./keys";
+import { ActionIcon, describeStatus } from "./icons";
 import { Output } from "./Output";
 import { type Attempt, type Row, rowDuration } from "./timeline";
 import { agentOf, linesOf, type StepOutput, tryKey } from "./stepOutput";
@@ -53,7 +53,7 @@ function costOf(run: Followed, row: Row): number {
 }
 
 /** As in the timeline: including waits; with several attempts, the selected one. */
-const tookWords = (row: Row, shown: Attempt): string =>
+const describeDuration = (row: Row, shown: Attempt): string =>
   row.tries.length > 1
     ? `this try took ${formatDuration(shown.ms / 1000)}`
     : `took ${formatDuration(rowDuration(row) ?? shown.ms / 1000)}`;
@@ -63,7 +63,7 @@ function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | 
   const process = shown?.process;
   const facts = [
     humanize(row.action || "step"),
-    shown && shown.status !== "waiting" ? tookWords(row, shown) : null,
+    shown && shown.status !== "waiting" ? describeDuration(row, shown) : null,
     shown
       ? `${shown.status === "waiting" ? "waits since" : "ended"} ${
         formatDateTime(shown.finished_at)
@@ -98,11 +98,11 @@ function Head(
           <ActionIcon action={row.action} size={18} />
           <Title order={2} size="h4" className="wrap-anywhere">
             {row.step}
-            {row.item ? ` · ${itemWords(row.item)}` : ""}
+            {row.item ? ` · ${describeItem(row.item)}` : ""}
           </Title>
           <Status
             value={row.status === "under_way" ? "running" : row.status}
-            label={statusWords(row.status)}
+            label={describeStatus(row.status)}
           />
         </Group>
         <Group gap="xs">
@@ -132,7 +132,7 @@ function AttemptTabs(
   if (row.tries.length < 2 || !shown) return null;
   const data = row.tries.map((one, at) => ({
     value: String(at + 1),
-    label: `Try ${at + 1}: ${statusWords(one.status === "retrying" ? "failed" : one.status)}`,
+    label: `Try ${at + 1}: ${describeStatus(one.status === "retrying" ? "failed" : one.status)}`,
   }));
   return (
     <SegmentedControl

@@ -5,7 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
 import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
-import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./icons";
+import { ActionIcon, describeStatus, SEGMENT_LABELS, StatusIcon } from "./icons";
 import { type Row, rowDuration, type Segment, type SegmentKind } from "./timeline";
 
 const HEIGHT = 36;
@@ -35,7 +35,7 @@ function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
         <span
           key={at}
           className={`run-segment ${one.kind}${one.kind === "under_way" ? " pulse" : ""}`}
-          title={`${SEGMENT_WORDS[one.kind]}: ${formatDuration((one.to - one.from) / 1000)}`}
+          title={`${SEGMENT_LABELS[one.kind]}: ${formatDuration((one.to - one.from) / 1000)}`}
           style={{
             left: percent(one.from),
             width: `${Math.max(0, (one.to - one.from) / whole * 100)}%`,
@@ -65,7 +65,7 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
         {row.key === "@run" ? <Flag size={15} aria-hidden /> : <ActionIcon action={row.action} />}
         <span
           className="run-word"
-          title={`${row.name}: ${statusWords(row.status)}${tries}`}
+          title={`${row.name}: ${describeStatus(row.status)}${tries}`}
         >
           {row.key === "@run" ? <strong>{escapeInvisible(row.name)}</strong> : row.name}
           {row.inside && !row.isItem
@@ -119,7 +119,7 @@ function Legend({ rows }: { rows: Row[] }) {
               style={{ left: 0, width: "100%" }}
             />
           </span>
-          <Text size="xs" c="dimmed">{SEGMENT_WORDS[kind]}</Text>
+          <Text size="xs" c="dimmed">{SEGMENT_LABELS[kind]}</Text>
         </Group>
       ))}
     </Group>

@@ -74,7 +74,7 @@ const WORDS: Record<string, string> = {
   planned: "still to come",
   not_reached: "not reached",
 };
-export const statusWords = (status: string) => WORDS[status] ?? humanize(status);
+export const describeStatus = (status: string) => WORDS[status] ?? humanize(status);
 
 export function StatusIcon({ status }: { status: string }) {
   const [Icon, tone] = STATUSES[status] ?? [Circle, "quiet"];
@@ -82,12 +82,12 @@ export function StatusIcon({ status }: { status: string }) {
   return (
     <span className={`run-status ${tone}${turning ? " turning" : ""}`}>
       <Icon size={15} aria-hidden />
-      <span className="run-hidden">{statusWords(status)}</span>
+      <span className="run-hidden">{describeStatus(status)}</span>
     </span>
   );
 }
 
-export const SEGMENT_WORDS: Record<SegmentKind, string> = {
+export const SEGMENT_LABELS: Record<SegmentKind, string> = {
   queue: "in line for a worker",
   work: "at work",
   failed: "a try that failed",

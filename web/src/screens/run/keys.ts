@@ -22,5 +22,5 @@ export function readLine(hash: string): { key: string; line: number } | null {
 export const writeLine = (key: string, line: number) => `#${encodeURIComponent(key)}/${line}`;
 
 /** Items are numbered from 0 in the record, and from 1 on the page. */
-export const itemWords = (item: string) =>
+export const describeItem = (item: string) =>
   item.split(".").map((part) => String(Number(part) + 1)).join(" · ");

@@ -7,7 +7,7 @@ import { type Role, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useSubmit } from "../../kit/formErrors";
 import { ShownOnce } from "./ShownOnce";
-import { ROLE_WORDS, rolesToGive } from "./roles";
+import { ROLE_DESCRIPTIONS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 
@@ -60,7 +60,7 @@ export function Invite() {
             />
             <Button type="submit" loading={busy} mt={{ base: 0, xs: 25 }}>Invite</Button>
           </Group>
-          <Text size="sm" c="dimmed">{ROLE_WORDS[role]}</Text>
+          <Text size="sm" c="dimmed">{ROLE_DESCRIPTIONS[role]}</Text>
           {made
             ? (
               <ShownOnce

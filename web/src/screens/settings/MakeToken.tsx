@@ -18,7 +18,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
 import { useSubmit } from "../../kit/formErrors";
 import { ShownOnce } from "./ShownOnce";
-import { ROLE_WORDS } from "./roles";
+import { ROLE_DESCRIPTIONS } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 import { endsAt, LASTING, tryIt } from "./tokenText";
@@ -106,7 +106,7 @@ export function MakeToken() {
               error={refusal.at("expires_at")}
             />
           </Group>
-          <Text size="sm" c="dimmed">{ROLE_WORDS[request.role]}</Text>
+          <Text size="sm" c="dimmed">{ROLE_DESCRIPTIONS[request.role]}</Text>
           <Switch
             label="Only some capabilities"
             checked={request.some}

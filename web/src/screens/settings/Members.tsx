@@ -8,7 +8,7 @@ import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { capitalize, formatCount, formatDate } from "../../kit/format";
 import { Invite } from "./Invite";
-import { mayChange, ROLE_WORDS, rolesToGive } from "./roles";
+import { mayChange, ROLE_DESCRIPTIONS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
@@ -67,7 +67,7 @@ export function Members() {
         : null}
       <Section title="Roles" description="Each may do everything that the ones before it may.">
         <Stack gap="xs">
-          {(Object.entries(ROLE_WORDS) as [Role, string][]).map(([role, text]) => (
+          {(Object.entries(ROLE_DESCRIPTIONS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
               <Text fw={600} size="sm" w={80} flex="none">{capitalize(role)}</Text>
               <Text size="sm" c="dimmed">{text}</Text>

@@ -3,7 +3,7 @@
 import { Box, Select, type SelectProps, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
 import { capitalize, escapeInvisible } from "../../kit/format";
-import { ROLE_WORDS } from "./roles";
+import { ROLE_DESCRIPTIONS } from "./roles";
 
 type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {
   roles: Role[];
@@ -23,7 +23,7 @@ export function RoleSelect({ roles, value, onChange, ...rest }: Props) {
       renderOption={({ option }) => (
         <Box>
           <Text size="sm" fw={600}>{escapeInvisible(option.label)}</Text>
-          <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
+          <Text size="xs" c="dimmed">{ROLE_DESCRIPTIONS[option.value as Role]}</Text>
         </Box>
       )}
     />

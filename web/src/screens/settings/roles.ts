@@ -2,7 +2,7 @@
 
 import { type Role, rolesUpTo, type Session } from "../../api/session";
 
-export const ROLE_WORDS: Record<Role, string> = {
+export const ROLE_DESCRIPTIONS: Record<Role, string> = {
   viewer: "Sees everything that the workspace keeps and what its runs did.",
   operator: "Also starts and stops runs, sets automations going or at rest, answers the inbox.",
   editor: "Also changes automations, boards, pages and webhooks, and keeps secrets of their own.",

@@ -22,7 +22,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
   const same = who !== null && who.user.email.toLowerCase() === link.email.toLowerCase();
   const other = who !== null && !same;
   const first = link.sign_in_first && !same;
-  const { title, text, action: deed } = describe(link);
+  const { title, text, action } = describe(link);
   const press = () =>
     send(async () => {
       if (other) {
@@ -33,7 +33,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
       if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
       else await onUse();
     });
-  const next = first ? "Sign in to join" : deed;
+  const next = first ? "Sign in to join" : action;
   return (
     <Stack>
       <Title order={1} size="h3" className="wrap-anywhere">{title}</Title>
