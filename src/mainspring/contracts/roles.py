@@ -15,7 +15,7 @@ from mainspring.contracts.errors import PermissionDenied
 
 
 class Role(StrEnum):
-    """The role of a member in a workspace, from the least to the most privileged."""
+    """What a member is in a workspace, from the least to the most."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
