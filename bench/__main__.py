@@ -20,19 +20,19 @@ from bench import (
     form,
     gate,
     ingestion,
-    kept,
     language,
     live,
     matcher,
     mcp,
     pages,
+    results,
     schedules,
     scripts,
     server,
     start,
     webhooks,
 )
-from bench.leaving import leave_in_order
+from bench.signals import leave_in_order
 
 # By the name of their module. Each is a command of its own and takes the machine for itself.
 LONG: Final = {
@@ -49,7 +49,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--long", action="store_true", help="also what takes long")
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     leave_in_order()
     short(chosen)
@@ -77,7 +77,7 @@ def long(name: str, chosen: argparse.Namespace) -> bool:
 
 def short(chosen: argparse.Namespace) -> None:
     """Everything that takes minutes at most."""
-    before = kept.before(chosen.into)
+    before = results.before(chosen.into)
     found = engine.measure_all(chosen.rounds)
     print("Engine against the floor")
     engine.show(found, before)
@@ -119,7 +119,7 @@ def short(chosen: argparse.Namespace) -> None:
     print("\nA step that somebody watches")
     found["live"] = live.measure()
     live.show(found["live"])
-    kept.keep(chosen, found)
+    results.keep(chosen, found)
 
 
 if __name__ == "__main__":

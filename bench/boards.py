@@ -16,7 +16,7 @@ from uuid import UUID
 
 import orjson
 
-from bench.stage import fresh_house
+from bench.environment import fresh_house
 from mainspring.app import Application
 from mainspring.contracts.context import Actor
 from mainspring.contracts.ids import generate_id

@@ -17,10 +17,10 @@ from typing import Any
 
 import uvloop
 
-from bench import kept
-from bench.floor import drain_bare, fill
+from bench import results
+from bench.environment import fresh_house, plan_of, saved
 from bench.server import family
-from bench.stage import fresh_house, plan_of, saved
+from bench.sql_baseline import drain_bare, fill
 from mainspring.app import Application, build_worker
 from mainspring.surfaces.cli.gc_tuning import tune_gc
 
@@ -141,11 +141,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     found = measure_all(chosen.rounds)
-    show(found, kept.before(chosen.into))
-    kept.keep(chosen, found)
+    show(found, results.before(chosen.into))
+    results.keep(chosen, found)
 
 
 if __name__ == "__main__":

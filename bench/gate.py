@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from bench.stage import NOOP, fresh_house
+from bench.environment import NOOP, fresh_house
 from mainspring.app import Application
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import Actor, CallContext, RunRef

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import orjson
 
-from bench.stage import fresh_house
+from bench.environment import fresh_house
 from mainspring.app import Application, build_application, build_registry
 from mainspring.connections.ingestion.items import IngestionOrigin
 from mainspring.connections.ingestion.writing import ingest_items

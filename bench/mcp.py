@@ -26,8 +26,8 @@ from typing import Any
 
 import uvloop
 
+from bench.environment import NOOP
 from bench.server import family, folder
-from bench.stage import NOOP
 
 CALL_BAR, LIST_BAR = 0.7, 100.0
 TOOLS = 80

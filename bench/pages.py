@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from bench.stage import fresh_house
+from bench.environment import fresh_house
 from mainspring.app import Application
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER

@@ -23,11 +23,11 @@ from uuid import UUID
 
 import uvloop
 
-from bench import kept
+from bench import results
 from bench.engine import cpu_seconds, drain_engine
-from bench.floor import fill
-from bench.leaving import leave_in_order
-from bench.stage import fresh_house, plan_of, saved
+from bench.environment import fresh_house, plan_of, saved
+from bench.signals import leave_in_order
+from bench.sql_baseline import fill
 from mainspring.app import Application, build_scheduler
 from mainspring.runs import queue
 from mainspring.runs.fleet import read_signals
@@ -261,7 +261,7 @@ def show(title: str, result: dict[int, dict[str, float]]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=1_000_000)
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     leave_in_order()
     sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size < chosen.most]
@@ -269,7 +269,7 @@ def main() -> None:
     flat = show("finished runs", runs)
     things = uvloop.run(stored_things(10_000))
     flat &= show("automations, schedules, events", things)
-    kept.keep(chosen, {"scale": {"finished runs": runs, "automations and triggers": things}})
+    results.keep(chosen, {"scale": {"finished runs": runs, "automations and triggers": things}})
     raise SystemExit(0 if flat else 1)
 
 

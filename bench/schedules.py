@@ -22,7 +22,7 @@ from typing import Any
 
 import uvloop
 
-from bench.stage import fresh_house, saved
+from bench.environment import fresh_house, saved
 from mainspring.app import Application, build_scheduler
 from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import set_state

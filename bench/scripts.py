@@ -23,7 +23,7 @@ from uuid import UUID
 
 import uvloop
 
-from bench.stage import fresh_house, saved
+from bench.environment import fresh_house, saved
 from mainspring.actions.script.sandbox.deno_paths import find_deno
 from mainspring.app import Application, build_worker
 from mainspring.runs.rows import FINAL

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench import kept
+from bench import results
 
 FIRST_BAR, WARM_BAR, MEMORY_BAR = 8.0, 3.0, 200.0
 IDLE_SECONDS = 20
@@ -59,7 +59,7 @@ class Server:
 
 @cache
 def _signed_in(home: Path) -> Mapping[str, str]:
-    from tests.kit.signed_in import owner_of_now
+    from tests.kit.owner_session import owner_of_now
 
     return owner_of_now(home)
 
@@ -157,11 +157,11 @@ def show(found: dict[str, float]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     found = {"server": measure()}
     show(found["server"])
-    kept.keep(chosen, found)
+    results.keep(chosen, found)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any, Final
 
-from bench import kept
-from bench.leaving import leave_in_order
+from bench import results
 from bench.server import Server, family, folder, up
+from bench.signals import leave_in_order
 from bench.webhooks import OPEN, ask, database_of, definition
 
 NAME: Final = "soak"
@@ -275,7 +275,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--rate", type=float, default=RATE, help="runs asked for in a second")
     parser.add_argument("--samples", type=Path, help="a file for all samples, as JSON")
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     leave_in_order()
     seen = soak(chosen.minutes, chosen.rate)
@@ -284,7 +284,7 @@ def main() -> None:
         chosen.samples.write_text(json.dumps(samples))
     found = figures(seen, chosen.minutes, chosen.rate)
     show(found)
-    kept.keep(chosen, {NAME: found})
+    results.keep(chosen, {NAME: found})
     sys.exit(0 if found["flat"] else 1)
 
 

@@ -25,11 +25,11 @@ from typing import Any, Final
 
 import uvloop
 
-from bench import kept
-from bench.floor import fill
-from bench.leaving import leave_in_order
+from bench import results
+from bench.environment import fresh_house, saved
 from bench.peers.processes import cpu_seconds
-from bench.stage import fresh_house, saved
+from bench.signals import leave_in_order
+from bench.sql_baseline import fill
 from mainspring.app import Application
 
 NAME: Final = "two workers"
@@ -215,12 +215,12 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=RUNS)
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     leave_in_order()
     found = measure(chosen.rounds, chosen.runs)
     show(found)
-    kept.keep(chosen, {NAME: found})
+    results.keep(chosen, {NAME: found})
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ from typing import Any
 
 import asyncpg
 
-from bench import kept, load
+from bench import load, results
+from bench.environment import fresh_house, saved
 from bench.server import Server, folder, up
-from bench.stage import fresh_house, saved
 
 AT_A_TIME = 16
 SIZES = {1: 6_000, 5: 3_000}
@@ -129,7 +129,7 @@ def bare(url: str, automation: str, steps: int) -> Iterator[int]:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     words = [url, automation, str(steps), str(port)]
-    process = subprocess.Popen([sys.executable, "-m", "bench.http_floor", *words])
+    process = subprocess.Popen([sys.executable, "-m", "bench.http_baseline", *words])
     try:
         for _ in range(200):
             with socket.socket() as probe:
@@ -239,11 +239,11 @@ def show(result: dict[str, Any], before: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    kept.add_options(parser)
+    results.add_options(parser)
     chosen = parser.parse_args()
     found = measure(chosen.rounds)
-    show(found, kept.before(chosen.into))
-    kept.keep(chosen, found)
+    show(found, results.before(chosen.into))
+    results.keep(chosen, found)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ SMOKE: Final = Part(
     "smoke",
     _pytest(
         "tests/acceptance/test_examples.py",
-        "tests/integration/runs/test_walk.py",
+        "tests/integration/runs/test_plan_execution.py",
         "tests/integration/surfaces/rest/test_health.py",
         "tests/integration/surfaces/mcp/test_messages.py",
         "tests/integration/surfaces/web/test_page.py",

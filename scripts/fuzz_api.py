@@ -27,10 +27,10 @@ from typing import Final
 
 from mainspring.surfaces.rest.openapi import describe
 from scripts.fuzz.filling import OF_OTHERS
-from scripts.fuzz.known import known_in
-from scripts.fuzz.living import live
-from scripts.fuzz.look import Plan, Verdict, look
+from scripts.fuzz.known_values import known_in
 from scripts.fuzz.people import CHANGING, ROLES, caller_of
+from scripts.fuzz.sample_data import live
+from scripts.fuzz.schemathesis_run import Plan, Verdict, look
 from scripts.fuzz.sections import table, taken_on, write_section
 from scripts.fuzz.server import Server, open_server, own_folder
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from mainspring.authoring.phrases.schedule_answers import ScheduleAnswer
 from mainspring.authoring.phrases.schedule_parser import parse_schedules
-from tests.kit.moments import NOW, same_moments
+from tests.kit.schedule_equivalence import NOW, same_moments
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "tests" / "phrases"
 PHRASES: Final = FOLDER / "phrases.toml"

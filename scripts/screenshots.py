@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.kit.browsers import DESK, PHONE, BrowserSession, open_environment, opened_house, settle
-from tests.kit.furnished import furnished
+from tests.kit.sample_workspace import furnished
 
 _FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "screens"
 _QUALITY: Final = 78

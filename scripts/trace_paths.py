@@ -30,8 +30,8 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.migrate import PACKAGED, migrate
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, open_bench, step
 from tests.kit.codex import Codex, automation, board, needs, says
-from tests.kit.house import Bench, document, open_bench, step
 from tests.kit.mcp import NEW, Wire
 from tests.kit.postgres import open_folder, quickest_place, running_server
 from tests.kit.webhooks import hook

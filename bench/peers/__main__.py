@@ -19,10 +19,10 @@ from pathlib import Path
 
 import asyncpg
 
-from bench.leaving import leave_in_order
 from bench.peers import hooks, ours, page, queues, table
 from bench.peers.contender import FLOOR, OURS, STEPS, Contender, Figure
 from bench.peers.installs import Unavailable, one_line
+from bench.signals import leave_in_order
 
 # What a broken peer may raise; whatever it is, the others are measured all the same.
 _TROUBLE = (

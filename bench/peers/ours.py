@@ -17,7 +17,7 @@ import uvloop
 
 from bench import load, webhooks
 from bench.engine import drain_engine
-from bench.floor import drain_bare, fill
+from bench.environment import fresh_house, plan_of, saved
 from bench.peers.contender import (
     CONNECTIONS,
     FLOOR,
@@ -32,7 +32,7 @@ from bench.peers.contender import (
 from bench.peers.installs import Unavailable
 from bench.peers.processes import WORK_SECONDS, cpu_seconds
 from bench.server import Server, family, folder, up
-from bench.stage import fresh_house, plan_of, saved
+from bench.sql_baseline import drain_bare, fill
 from mainspring.app import Application
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
@@ -156,7 +156,7 @@ def _until_ended(url: str, sent: dict[str, Any], runs: int) -> float:
 
 def _is_floor(pid: int) -> bool:
     try:
-        return b"bench.http_floor" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"bench.http_baseline" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -15,7 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.run_tokens import mint
 from mainspring.runs.run_requests import NewRun, RunRequest, insert_runs
 from mainspring.workspace.people.sessions import build_csrf_token, start_session
-from tests.kit.neighbours import add_person
+from tests.kit.tenants import add_person
 
 MEMBERS: Final = ("viewer", "operator", "editor", "admin", "owner")
 # From those who may nothing to the one who may everything.

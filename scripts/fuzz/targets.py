@@ -46,7 +46,7 @@ from mainspring.surfaces.rest.request_bodies import read_json_body
 from mainspring.triggers.webhook_auth import WebhookSignature, is_genuine, read_secret
 from mainspring.workspace.boards.columns import RowValidator, find_column_problems
 from mainspring.workspace.pages.content import parse_event_time
-from scripts.fuzz.around import around
+from scripts.fuzz.envelope_targets import around
 from scripts.fuzz.target import LIMITS, Target, as_bytes, as_request, as_text, as_value
 
 _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -29,7 +29,7 @@ from tests.kit.doubles.gmail import GmailDouble, leaf
 from tests.kit.doubles.google import TOKEN, GoogleDouble
 from tests.kit.doubles.oauth_provider import CLIENT, CLIENT_SECRET, OAuthProvider
 from tests.kit.mcp import connected
-from tests.kit.scripted import ScriptedDouble, serving
+from tests.kit.scripted_server import ScriptedDouble, serving
 
 MEMBER = "noor@example.org"
 THREAD = "18f2c0ffee"

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tests.acceptance.warm import Warm
+from tests.acceptance.warm_process import Warm
 from tests.kit.postgres import quickest_place
 from tests.kit.terminals import Typed, terminal
 

@@ -24,8 +24,8 @@ import httpx2
 from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
 from tests.acceptance.commands import NO_SETTINGS, PATIENCE, Mainspring, Settings
+from tests.kit.json_lines import JsonLineReader
 from tests.kit.processes import wait_until
-from tests.kit.told import JsonLineReader
 
 PREFIX = "/api/v1"
 # Long enough for a machine under load; a fact that is there ends the wait at once.

@@ -20,7 +20,7 @@ import pytest
 
 from tests.acceptance.commands import EXAMPLES, Mainspring, open_folder
 from tests.acceptance.server import Json, Started, definition, outputs, started
-from tests.kit.printed import DIGEST
+from tests.kit.documented_examples import DIGEST
 from tests.kit.processes import first_line, module_process
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.acceptance.commands import Mainspring, open_folder
-from tests.acceptance.outside import mailbox
+from tests.acceptance.loopback_servers import mailbox
 from tests.acceptance.server import Json, Started, started
 from tests.acceptance.test_models import slack
-from tests.acceptance.test_words import saved
+from tests.acceptance.test_words_to_run import saved
 from tests.kit.mail import Post
 from tests.kit.slack import TOKEN, SlackDouble
 

@@ -28,8 +28,8 @@ from tests.acceptance.commands import (
     open_folder,
     silent_server,
 )
+from tests.kit.json_lines import JsonLineReader
 from tests.kit.processes import is_running, session_nice, wait_until
-from tests.kit.told import JsonLineReader
 
 HEALTH = "/api/v1/health"
 LIVE = "/api/v1/health/live"

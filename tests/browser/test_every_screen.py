@@ -14,7 +14,7 @@ from tests.kit.browsers import (
     settle,
     violations,
 )
-from tests.kit.furnished import furnished
+from tests.kit.sample_workspace import furnished
 
 # Where somebody is asked for an answer on the way; the rest is for a desk.
 POCKET = ("home", "inbox", "run", "run-failed", "runs", "automations", "proposal", "new")

@@ -6,8 +6,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.kit.bench import document, step
 from tests.kit.browsers import BrowserSession, violations
-from tests.kit.house import document, step
 
 WHY = "It writes to the wrong list."
 NIGHT = "We look at what happened last night."

@@ -7,8 +7,8 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.kit.bench import document, step
 from tests.kit.browsers import BrowserSession, settle, violations
-from tests.kit.house import document, step
 
 SCRIPT = """
 console.log("the first line");

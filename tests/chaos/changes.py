@@ -12,8 +12,8 @@ from uuid import UUID
 from mainspring.runs.rows import FINAL
 from mainspring.workspace.automations import set_state
 from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of
-from tests.chaos.standing import Standing, standing
-from tests.crash.arena import Arena, own_arena
+from tests.chaos.started_server import Standing, standing
+from tests.crash.crash_bench import Arena, own_arena
 from tests.crash.test_stop import hanging
 
 _STEPS = ("enter", "middle", "leave")

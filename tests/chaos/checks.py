@@ -13,7 +13,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "runs that write to an outside ledger.",
         "20 kills, 200 runs, lease 2 s",
         "200 kills, 2,000 runs, lease 30 s",
-        "chaos.killing.killed_workers",
+        "chaos.worker_failures.killed_workers",
         check="12 kills, 120 runs, lease 2 s",
     ),
     Check(
@@ -39,7 +39,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "A worker is stopped until its lease has ended and others own its runs, and then woken.",
         "6 times, lease 2 s",
         "50 times for lease + 15 s, lease 5 s",
-        "chaos.killing.frozen_workers",
+        "chaos.worker_failures.frozen_workers",
         check="4 times, lease 2 s",
     ),
     Check(
@@ -49,7 +49,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "start is counted from the second minute on, when every process is there.",
         "100 schedules, 4 minutes, 20 times faster",
         "300 schedules, 10 minutes, 20 times faster",
-        "chaos.moments.many_schedulers",
+        "chaos.schedules.many_schedulers",
         check="50 schedules, 3 minutes, 20 times faster",
     ),
     Check(
@@ -58,7 +58,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "with an oracle that looks at every minute.",
         "3,000 rows",
         "40,000 rows",
-        "chaos.moments.cron",
+        "chaos.schedules.cron",
         check="1,500 rows",
     ),
     Check(
@@ -67,7 +67,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "change, and through clocks that are set back and forward.",
         "4 zones",
         "10 zones",
-        "chaos.moments.clocks",
+        "chaos.schedules.clocks",
     ),
     Check(
         "R8",
@@ -75,7 +75,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "and with two windows.",
         "6 cases",
         "6 cases",
-        "chaos.moments.silence",
+        "chaos.schedules.silence",
     ),
     Check(
         "R9",
@@ -84,7 +84,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "blocked for the lease, and half of it more for the look that finds it over.",
         "120 fires per policy, lease 4 s",
         "500 fires per policy, lease 4 s",
-        "chaos.killing.lanes",
+        "chaos.worker_failures.lanes",
         check="60 fires per policy, lease 4 s",
     ),
     Check(
@@ -93,7 +93,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "good ones; the same good ones were run without them just before.",
         "200 good runs, lease 2 s",
         "200 good runs of longer steps, lease 30 s",
-        "chaos.killing.poisoned",
+        "chaos.worker_failures.poisoned",
         check="100 good runs, lease 2 s",
     ),
     Check(
@@ -102,7 +102,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "begun. No pause may be too short; a busy machine may come a second too late.",
         "30 runs",
         "126 runs",
-        "chaos.tries.retries",
+        "chaos.retries.retries",
     ),
     Check(
         "R12",
@@ -110,7 +110,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "ten, beside another tenant.",
         "other tenant alone for 8 s",
         "other tenant alone for 30 s",
-        "chaos.chains.loops",
+        "chaos.event_chains.loops",
         check="other tenant alone for 5 s",
     ),
     Check(
@@ -119,7 +119,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "the time since the last success.",
         "10 kills, 10 schedules",
         "100 kills, 20 schedules",
-        "chaos.moments.windows",
+        "chaos.schedules.windows",
         check="7 kills, 10 schedules",
     ),
     Check(
@@ -127,7 +127,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "Matchers are killed while events are told to many triggers.",
         "1,000 events, 200 triggers, 8 kills",
         "10,000 events, 1,000 triggers, 20 kills",
-        "chaos.chains.matched",
+        "chaos.event_chains.matched",
         check="500 events, 100 triggers, 5 kills",
     ),
     Check(
@@ -135,7 +135,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "A worker with ten short and ten long steps in flight gets SIGTERM.",
         "steps get 3 s",
         "steps get 30 s",
-        "chaos.killing.stopped",
+        "chaos.worker_failures.stopped",
         check="steps get 6 s",
     ),
     Check(
@@ -161,7 +161,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "again, and workers go on.",
         "25 runs in each of five states",
         "100 runs in each of five states",
-        "chaos.carrying.upgraded",
+        "chaos.migrations.upgraded",
         check="15 runs in each of five states",
     ),
     Check(
@@ -169,7 +169,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "A backup is taken while schedules fire and runs are under way, and restored elsewhere.",
         "3 minutes of 20 schedules, 20 times faster",
         "10 minutes of 100 schedules, 20 times faster",
-        "chaos.carrying.backed_up",
+        "chaos.migrations.backed_up",
         check="2 minutes of 20 schedules, 20 times faster",
     ),
     Check(
@@ -178,7 +178,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "woken again.",
         "once",
         "three times",
-        "chaos.upkeep.watchdog",
+        "chaos.watchdog.watchdog",
     ),
     Check(
         "W4",
@@ -186,7 +186,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "called 5 times a second.",
         "three times, each after 10 s without a flood",
         "nine times, each after 10 s without a flood",
-        "chaos.neighbours.flood",
+        "chaos.noisy_tenants.flood",
         check="once, after 10 s without a flood; at most 20 calls wait for an answer",
     ),
     Check(
@@ -194,6 +194,6 @@ CHECKS: Final[tuple[Check, ...]] = (
         "Scripts use up all they can get, one after the other, beside an honest one.",
         "10 scripts",
         "every script of the battery",
-        "chaos.neighbours.resources",
+        "chaos.noisy_tenants.resources",
     ),
 )

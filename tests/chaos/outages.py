@@ -25,8 +25,8 @@ from tests.chaos.check import (
     told,
 )
 from tests.crash import schedulers, webhooks
-from tests.crash.arena import Arena, own_arena
-from tests.crash.storms import strike_postgres
+from tests.crash.crash_bench import Arena, own_arena
+from tests.crash.fault_injection import strike_postgres
 from tests.crash.verdict import gather, offences
 
 _PACE = 30.0

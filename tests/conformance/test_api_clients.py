@@ -18,8 +18,8 @@ import pytest
 
 from scripts.node_packages import NODE, PATIENCE, installed
 from tests.kit.api import Api, api
+from tests.kit.bench import Bench, document
 from tests.kit.definitions import step
-from tests.kit.house import Bench, document
 from tests.kit.python_packages import environment
 
 __all__ = ["api"]

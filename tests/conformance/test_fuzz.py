@@ -9,12 +9,12 @@ from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
-from scripts.fuzz.known import Known, known_in
-from scripts.fuzz.living import live
-from scripts.fuzz.look import Plan, look
+from scripts.fuzz.known_values import Known, known_in
 from scripts.fuzz.people import ROLES, caller_of
+from scripts.fuzz.sample_data import live
+from scripts.fuzz.schemathesis_run import Plan, look
 from tests.kit.api import served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 class Right(BaseModel):

@@ -16,7 +16,7 @@ from mainspring.surfaces.mcp import server
 from scripts.node_packages import NODE, PATIENCE, installed
 from tests.kit.api import Api, api
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 __all__ = ["api"]
 

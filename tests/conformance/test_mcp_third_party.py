@@ -12,8 +12,8 @@ from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection
-from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.third_party_mcp import stdio_command, third_party_server
+from tests.kit.tool_connections import HERE, ConnectionBench, open_room
 
 
 async def _used(room: ConnectionBench, connection: McpConnection) -> None:

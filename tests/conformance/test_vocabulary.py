@@ -17,7 +17,7 @@ from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.templates import compile_config
 from mainspring.definition.validate.steps import find_config_problems
 from mainspring.gate.pipeline import MARK, stub_of
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -25,8 +25,8 @@ import uvloop
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash import matchers, schedulers, webhooks
-from tests.crash.arena import Arena, own_arena
-from tests.crash.storms import freeze_workers, kill_workers, strike_postgres
+from tests.crash.crash_bench import Arena, own_arena
+from tests.crash.fault_injection import freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
     TAKEOVER_SECONDS,
     Evidence,

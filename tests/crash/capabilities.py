@@ -19,7 +19,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid
-from tests.crash.ledger import Ledger
+from tests.crash.side_effect_log import Ledger
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 

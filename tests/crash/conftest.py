@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.nursery import Nursery
+from tests.crash.fork_server import Nursery
 from tests.kit.postgres import data_home, open_folder, running_server
 
 __all__ = ["data_home"]

@@ -18,7 +18,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import set_state
-from tests.crash.arena import Arena
+from tests.crash.crash_bench import Arena
 
 EVENT_TYPE = "storm.struck"
 _PATIENCE = 120.0

@@ -18,8 +18,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.workspace.automations import set_state
-from tests.crash.arena import Arena
-from tests.crash.crew import Member
+from tests.crash.crash_bench import Arena
+from tests.crash.worker_pool import Member
 
 MINUTE = timedelta(minutes=1)
 SPOTS = frozenset({("enter", ""), ("keep", "")})

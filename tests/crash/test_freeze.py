@@ -8,9 +8,8 @@ from pathlib import Path
 
 from mainspring.runs.rows import FINAL
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, FIVE_STEPS_SPOTS, Arena, arena_on
-from tests.crash.crew import Member
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, FIVE_STEPS_SPOTS, Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import (
     foreign_writes,
     gather,
@@ -21,6 +20,7 @@ from tests.crash.verdict import (
     repeated_steps,
     takeovers,
 )
+from tests.crash.worker_pool import Member
 
 LEASE = 1.5
 # Between a claim and the first step, before a record, after one, and before the end; each

@@ -15,8 +15,8 @@ from typing import Any
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.model_connections import ModelConnectionSpec, connect
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.kit.model_server import Answer, Call, ModelServer, Seen, model_server
 
 KEY = "sk-ant-for-a-crash"

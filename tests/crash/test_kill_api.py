@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.webhooks import offences, plant, strike_api
 
 CALLS, KILLS = 400, 8

@@ -12,8 +12,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import Arena, arena_on
+from tests.crash.fork_server import Nursery
 
 PLAN: dict[str, Any] = {
     "schema_version": "1.1",

@@ -11,9 +11,9 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, Arena, arena_on
-from tests.crash.nursery import Nursery
-from tests.crash.storms import strike
+from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
+from tests.crash.fault_injection import strike
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import gather, lost_runs, misrecorded_steps, repeated_steps
 from tests.kit.postgres import running_server
 

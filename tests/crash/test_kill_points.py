@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, Arena, arena_on
-from tests.crash.crew import Member
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import gather, offences
+from tests.crash.worker_pool import Member
 
 STEP_COMMITS = 5
 PASSAGES = [

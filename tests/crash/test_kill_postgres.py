@@ -11,9 +11,9 @@ import pytest
 
 from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import EmbeddedServer, build_dsn
-from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
-from tests.crash.nursery import Nursery
-from tests.crash.storms import strike_postgres
+from tests.crash.crash_bench import FIVE_STEPS, arena_at, arena_on
+from tests.crash.fault_injection import strike_postgres
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import gather, offences
 from tests.kit.postgres import running_server
 from tests.kit.processes import first_line, module_process, wait_until

@@ -9,8 +9,8 @@ from typing import Any
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import Arena, arena_on
+from tests.crash.fork_server import Nursery
 
 RUNS, KILLS, WRITES, SLOTS = 12, 4, 5, 4
 

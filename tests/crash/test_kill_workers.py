@@ -7,9 +7,9 @@ import statistics
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import arena_on
-from tests.crash.nursery import Nursery
-from tests.crash.storms import kill_workers
+from tests.crash.crash_bench import arena_on
+from tests.crash.fault_injection import kill_workers
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import TAKEOVER_SECONDS, gather, offences, seconds_after, takeovers
 
 RUNS, KILLS, LEASE, POLL = 200, 12, 2.0, 0.2

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import arena_on
+from tests.crash.crash_bench import arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.matchers import (
     expected,
     offences,
@@ -18,7 +19,6 @@ from tests.crash.matchers import (
     tell,
     until_read,
 )
-from tests.crash.nursery import Nursery
 
 EVENTS, TRIGGERS, KILLS = 1_000, 200, 10
 

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import Arena, arena_on
+from tests.crash.fork_server import Nursery
 
 LEASE, FIRES, KILLS = 2.0, 120, 3
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import Evidence, gather, misrecorded_steps, repeated_steps
 
 GOOD, WORKERS, LEASE = 60, 2, 1.0

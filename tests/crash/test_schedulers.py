@@ -12,8 +12,8 @@ from mainspring.runs.health import judge, read_health_signals
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash import verdict
-from tests.crash.arena import Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.schedulers import (
     MINUTE,
     SPOTS,

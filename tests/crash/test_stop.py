@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, Arena, arena_on
-from tests.crash.nursery import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
+from tests.crash.fork_server import Nursery
 from tests.crash.verdict import (
     SECOND,
     Evidence,

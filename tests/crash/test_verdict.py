@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from tests.crash.arena import FIVE_STEPS_SPOTS
-from tests.crash.ledger import Entry
+from tests.crash.commit_log import Lease, Move, Written
+from tests.crash.crash_bench import FIVE_STEPS_SPOTS
+from tests.crash.side_effect_log import Entry
 from tests.crash.verdict import SECOND, Evidence, Record, Takeover, offences, takeovers
-from tests.crash.witness import Lease, Move, Written
 
 RUN, OTHER = UUID(int=1), UUID(int=2)
 # Moments in seconds: claimed at 1, steps executed at 2, recorded at 3, ended at 4.

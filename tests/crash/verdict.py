@@ -13,9 +13,9 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.store.database import Connection
-from tests.crash.arena import FIVE_STEPS_SPOTS, Arena, Spot
-from tests.crash.ledger import Entry, Place, by_place
-from tests.crash.witness import Lease, Move, Written, ns, read_leases, read_moves, read_writes
+from tests.crash.commit_log import Lease, Move, Written, ns, read_leases, read_moves, read_writes
+from tests.crash.crash_bench import FIVE_STEPS_SPOTS, Arena, Spot
+from tests.crash.side_effect_log import Entry, Place, by_place
 
 SECOND = 1_000_000_000
 # Half the lease of the product: what noticing a lost worker and claiming its runs may take.

@@ -15,7 +15,7 @@ import httpx2
 from mainspring.store.database import Connection
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
-from tests.crash.arena import Arena
+from tests.crash.crash_bench import Arena
 
 SENDERS = 12
 _PAUSE = 0.03

@@ -28,9 +28,9 @@ from mainspring.runs.rows import Hook
 from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import Stunts
-from tests.crash.ledger import Ledger
 from tests.crash.matcher_process import follow_log
 from tests.crash.scheduler_process import keep_schedules
+from tests.crash.side_effect_log import Ledger
 
 STDIN = 0
 

@@ -22,7 +22,7 @@ from tests.kit.postgres import (
 from tests.kit.rolled_back import file_database, rolled_back
 
 if TYPE_CHECKING:
-    from tests.kit.house import Bench
+    from tests.kit.bench import Bench
 
 __all__ = [
     "data_home",
@@ -42,7 +42,7 @@ __all__ = [
 async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
     """The whole product over the test's own database."""
     # Imported here, so that tests of single modules import no more than those.
-    from tests.kit.house import open_bench
+    from tests.kit.bench import open_bench
 
     async with open_bench(database, database_url, tmp_path) as made:
         yield made

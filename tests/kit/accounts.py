@@ -30,6 +30,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.workspace.vault import Vault
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench
 from tests.kit.capabilities import Outside
 from tests.kit.doubles.oauth_provider import (
     CLIENT,
@@ -39,7 +40,6 @@ from tests.kit.doubles.oauth_provider import (
     oauth_provider,
     stranger,
 )
-from tests.kit.house import Bench
 
 SCOPES = ("notes.read", "notes.write")
 _BEARER = SecretText(("Bearer ", CONNECTION_TOKEN))

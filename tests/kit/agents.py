@@ -17,10 +17,16 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.registry import build_registry
 from mainspring.runs.worker import rescue
+<<<<<<< HEAD
 from mainspring.workspace.artifacts.rows import list_artifacts, read_content
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 from tests.kit.provider import FakeModels
+=======
+from tests.kit.bench import Bench, document, step
+from tests.kit.lost_worker import Dead
+from tests.kit.model_doubles import FakeModels
+>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 # A shape that is easy to miss.
 NUMBER: dict[str, Any] = {

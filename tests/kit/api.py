@@ -25,9 +25,9 @@ from mainspring.surfaces.rest.serve import serve
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
-from tests.kit.house import Bench
-from tests.kit.kept_app import kept_app
-from tests.kit.signed_in import session_headers
+from tests.kit.bench import Bench
+from tests.kit.cached_app import kept_app
+from tests.kit.owner_session import session_headers
 
 PATIENCE = 60.0
 

@@ -11,7 +11,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 CRON: Final = {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "America/New_York"}
 SOURCE: Final = (

@@ -25,7 +25,7 @@ from playwright.sync_api import (
 
 from scripts.test_services import chromium
 from tests.acceptance.commands import Mainspring, open_folder
-from tests.acceptance.outside import Web, mailbox, on_own_loop, web
+from tests.acceptance.loopback_servers import Web, mailbox, on_own_loop, web
 from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
 from tests.kit.doubles.discord import TOKEN as DISCORD_TOKEN
 from tests.kit.doubles.discord import DiscordDouble, discord_double

@@ -13,8 +13,8 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit import slack, telegram
-from tests.kit.house import Bench, document, step
-from tests.kit.sending import outside_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.outbound_bench import outside_bench
 
 POST = {
     "channel": "C0123",

@@ -17,7 +17,7 @@ from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.registry import build_registry
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 SAMPLE: dict[str, Any] = {"type": "object", "examples": [{"id": "sample"}]}

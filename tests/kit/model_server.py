@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kit import model_anthropic, model_openai
-from tests.kit.model_minds import echo, obedient
+from tests.kit.model_behaviours import echo, obedient
 from tests.kit.model_script import Answer, Call, Entry, Mind, Seen, as_entries
 
 __all__ = ["Answer", "Call", "ModelServer", "Seen", "echo", "model_server", "obedient"]

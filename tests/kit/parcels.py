@@ -28,8 +28,8 @@ from mainspring.contracts.integration import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelCatalog
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
-from tests.kit.house import Bench
 
 HOST = "parcels.example"
 ARRIVED = "parcels.arrived"

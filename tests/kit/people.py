@@ -21,7 +21,7 @@ from mainspring.workspace.people.users import User, create_user, set_password
 from mainspring.workspace.people.workspaces import join_workspace
 from mainspring.workspace.tokens import TokenLimits, make_token
 from tests.kit.api import PATIENCE, Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 ROOT = "/api/v1"
 PASSWORD = "four little words here"

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 _CURVE = ec.SECP256R1()
 _DAY = 24 * 3600

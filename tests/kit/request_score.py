@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import validate
-from tests.kit.loose import CALLS, granted, part, steps_of, texts, used
+from tests.kit.lenient_lookup import CALLS, granted, part, steps_of, texts, used
 from tests.kit.request_triggers import trigger_fault
 from tests.kit.requests import LIMITS, Made, Request, World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.kit.loose import listed, part, texts
-from tests.kit.moments import same_moments
+from tests.kit.lenient_lookup import listed, part, texts
 from tests.kit.requests import Made, Request, World
+from tests.kit.schedule_equivalence import same_moments
 
 _PRESETS: Final = {"page_ingested": "page.ingested", "board_change": "board.changed"}
 

@@ -21,7 +21,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.registry import WorkspaceVocabulary, build_registry
-from tests.kit.moments import NOW
+from tests.kit.schedule_equivalence import NOW
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "requests"
 # The open requests, and those that nobody looks at who works on what reads them.

@@ -9,8 +9,8 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
 from mainspring.registry import build_registry
+from tests.kit.bench import document, step
 from tests.kit.capabilities import Outside
-from tests.kit.house import document, step
 
 SDK = 'import { brains, kv } from "https://brains/sdks/automation-sdk-v1.ts";'
 

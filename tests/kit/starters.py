@@ -30,9 +30,10 @@ from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.sealing import connection_scope
 from tests.kit.agents import FINAL, calls
 from tests.kit.api import served
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards, Row
 from tests.kit.capabilities import Outside
-from tests.kit.consenting import agree_to_all
+from tests.kit.consent import agree_to_all
 from tests.kit.doubles.calendar import CalendarDouble, calendar_double
 from tests.kit.doubles.feeds import MarketDouble, WebDouble, market_double, web_double
 from tests.kit.doubles.github import TOKEN as GITHUB_TOKEN
@@ -40,9 +41,8 @@ from tests.kit.doubles.github import GitHubDouble, github_double
 from tests.kit.doubles.gmail import GmailDouble, gmail_double
 from tests.kit.doubles.google import TOKEN as GOOGLE_TOKEN
 from tests.kit.events import match_all
-from tests.kit.house import Bench
-from tests.kit.provider import FakeModels
-from tests.kit.toolshop import opened
+from tests.kit.model_doubles import FakeModels
+from tests.kit.tool_servers import opened
 
 ACCOUNTS: Final = {"gmail": GOOGLE_TOKEN, "calendar": GOOGLE_TOKEN, "github": GITHUB_TOKEN}
 _DUE = "SELECT min(next_due_at) FROM triggers WHERE automation_id = $1 AND next_due_at IS NOT NULL"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 TOKEN = "7012345678:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 CHAT = "4815162342"

@@ -12,7 +12,7 @@ import httpx2
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 PLAN = step("echo", "transform_data", {"output": "{{ trigger }}"})
 

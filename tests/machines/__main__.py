@@ -22,7 +22,8 @@ from typing import Any
 
 from tests.kit.postgres import open_folder
 from tests.kit.processes import wait_until
-from tests.machines.keepers import (
+from tests.machines.network import Machine, street
+from tests.machines.services import (
     LEDGER_PORT,
     WORD,
     ask_sql,
@@ -31,7 +32,6 @@ from tests.machines.keepers import (
     start_postgres,
     start_redis,
 )
-from tests.machines.street import Machine, street
 
 STEPS = 5
 _MAINSPRING = (sys.executable, "-m", "mainspring")
@@ -94,7 +94,7 @@ class Story:
     def call(self, automation: str, count: int) -> None:
         words = [str(self.first.home), self.address, automation, str(count)]
         said = self.first.ask(
-            [sys.executable, "-m", "tests.machines.caller", *words], seconds=_PATIENCE
+            [sys.executable, "-m", "tests.machines.api_client", *words], seconds=_PATIENCE
         )
         self.accepted += said.split()
 

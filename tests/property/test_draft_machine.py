@@ -38,7 +38,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
-from tests.kit.letters import MailDrafts
+from tests.kit.mail_drafts import MailDrafts
 from tests.kit.postgres import fresh_database
 
 Found = TypeVar("Found")

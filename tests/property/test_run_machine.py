@@ -56,7 +56,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER, save
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.postgres import fresh_database
 
 Found = TypeVar("Found")

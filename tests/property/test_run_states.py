@@ -39,7 +39,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.wakeups import WakeupSender
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.postgres import fresh_database
 
 Found = TypeVar("Found")

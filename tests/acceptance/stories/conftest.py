@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.acceptance.commands import Mainspring, open_folder
-from tests.acceptance.outside import Web, mailbox, web
+from tests.acceptance.loopback_servers import Web, mailbox, web
 from tests.acceptance.server import Started, started
 from tests.kit.mail import Post
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.commands import Mainspring, step
-from tests.acceptance.outside import Web
+from tests.acceptance.loopback_servers import Web
 from tests.acceptance.server import (
     SOON,
     Json,

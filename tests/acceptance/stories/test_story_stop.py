@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tests.acceptance.commands import Mainspring, open_folder, step
-from tests.acceptance.outside import Web
+from tests.acceptance.loopback_servers import Web
 from tests.acceptance.server import (
     SOON,
     Json,

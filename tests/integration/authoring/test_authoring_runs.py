@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from tests.kit.authoring import CRON, CapabilityClient
-from tests.kit.consenting import agree_to_all
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
+from tests.kit.consent import agree_to_all
 
 FETCH = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
 UPDATE = {"tool": "update_automation"}

@@ -10,7 +10,7 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.roles import Role
 from tests.kit.authoring import CRON, CapabilityClient, draft
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.members import member
 
 FETCH = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}

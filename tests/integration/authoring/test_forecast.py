@@ -28,9 +28,9 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import set_state
 from tests.kit.agents import FINAL, agents_bench, thinking
-from tests.kit.house import Bench, document, step
-from tests.kit.neighbours import add_workspace
-from tests.kit.provider import LLM, FakeModels
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import LLM, FakeModels
+from tests.kit.tenants import add_workspace
 
 EVENT = """
     INSERT INTO events (workspace_id, id, created_at, type, source_id, payload)

@@ -18,8 +18,8 @@ from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automation_list import list_automations
 from tests.kit.definitions import WORDS, document
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 BEGAN = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)

@@ -13,9 +13,9 @@ from mainspring.contracts.errors import Conflict, Invalid, NotFound, UpstreamErr
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from tests.kit.authoring import CRON, CapabilityClient, draft
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.members import member
-from tests.kit.neighbours import add_workspace
+from tests.kit.tenants import add_workspace
 
 NOTE = "They divide the accounts between them."
 FIELDS = {

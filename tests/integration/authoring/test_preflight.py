@@ -18,7 +18,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Connection, Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 MAIL_ME = "every Monday at 9 Berlin time email me 'the invoices are due'"
 

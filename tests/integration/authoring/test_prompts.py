@@ -16,7 +16,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Role
 from mainspring.registry import build_registry
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.members import member
 
 

@@ -27,9 +27,9 @@ from mainspring.registry import build_registry
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.automations import ensure_workspace
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.members import member
-from tests.kit.neighbours import NEIGHBOUR
+from tests.kit.tenants import NEIGHBOUR
 
 REMINDER = "every Monday at 9 Berlin time remind me of the invoices"
 NEVER = ("propose_automation", "refine_proposal", "review_automation", "save_proposal")

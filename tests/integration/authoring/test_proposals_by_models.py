@@ -11,8 +11,8 @@ import pytest
 from mainspring.contracts.errors import BudgetExceeded, Problem, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
-from tests.kit.provider import FakeModels, models_bench
+from tests.kit.bench import Bench
+from tests.kit.model_doubles import FakeModels, models_bench
 
 REQUEST = "every Monday at 9 Berlin time remind me of the invoices"
 GOOD: dict[str, Any] = {

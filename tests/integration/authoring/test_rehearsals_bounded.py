@@ -24,11 +24,11 @@ from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from tests.integration.workspace.test_consents import bring_in, client
 from tests.kit.agents import agents_bench, capability
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.members import member
+from tests.kit.model_connections import KEY, providing
+from tests.kit.model_doubles import asking
 from tests.kit.model_server import model_server
-from tests.kit.provider import asking
-from tests.kit.providing import KEY, providing
 
 ONCE: Final[list[dict[str, Any]]] = [{"inputs": {}}]
 REHEARSE: Final = "rehearse_automation"

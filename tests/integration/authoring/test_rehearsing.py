@@ -28,10 +28,10 @@ from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.loopback_doubles import local_server
 from tests.kit.members import member
-from tests.kit.outside import local_server
-from tests.kit.provider import asking
+from tests.kit.model_doubles import asking
 from tests.kit.scripts import script
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mainspring.authoring.review.view import read_review_facts
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(

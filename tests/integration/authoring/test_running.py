@@ -17,7 +17,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.store.database import WorkspaceDatabase
 from tests.kit.api import Api, api
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.members import member
 
 __all__ = ["api"]

@@ -15,7 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.versions import compute_version_id
 from tests.kit.authoring import CRON, CapabilityClient, draft
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.members import member
 
 # What is wrong, and each place and code that tell it; BOARD stands for a board that is there.

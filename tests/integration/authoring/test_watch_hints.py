@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.kit.bench import Bench
+from tests.kit.board_links import linked_bench
 from tests.kit.boards import Boards
-from tests.kit.house import Bench
-from tests.kit.linked import linked_bench
 
 CONNECTED = """
     INSERT INTO integration_connections

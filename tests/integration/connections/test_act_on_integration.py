@@ -19,9 +19,9 @@ from mainspring.integration_loader import load_integrations
 from mainspring.registry import build_registry
 from mainspring.settings import Settings
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
-from tests.kit.sending import SENDS, outside_bench
+from tests.kit.outbound_bench import SENDS, outside_bench
 
 EMAIL, SLACK = str(install_id_of("email")), str(install_id_of("slack"))
 TELEGRAM = str(install_id_of("telegram"))

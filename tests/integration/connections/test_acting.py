@@ -12,9 +12,9 @@ from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.runs.run_requests import RunRequest
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import FakeModels
 from tests.kit.parcels import Parcels, parcel, reading
-from tests.kit.provider import FakeModels
 
 PARCELS = str(install_id_of("parcels"))
 NOTE = {"to": ["ada@example.com"], "subject": "Parcel", "body": "It has come."}

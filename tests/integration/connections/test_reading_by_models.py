@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Problem
-from tests.kit.authored import plain
-from tests.kit.house import Bench, document, step
+from tests.kit.author_model import plain
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_connections import KEY, Providing, providing
 from tests.kit.model_server import Answer, Call, ModelServer, model_server
-from tests.kit.providing import KEY, Providing, providing
 
 NOTE = {"to": ["ada@example.com"], "subject": "Parcel", "body": "It has come."}
 PLAIN = "Write to ada@example.com about the parcel saying it has come"

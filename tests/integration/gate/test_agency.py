@@ -16,8 +16,8 @@ from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
 from tests.kit.agents import NUMBER, Minds, agents_bench, calls, ends, ledger, thinking
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import asking
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import asking
 
 COST = Decimal("0.00015")
 POST = "inbox.post_notification"

@@ -16,8 +16,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.rate_limit import count_egress
 from mainspring.gate.retention import expire_leftovers
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench, document, step
 
 PARALLEL: dict[str, Any] = {"concurrency": "allow_parallel", "cost_cap_daily_usd": 1}
 

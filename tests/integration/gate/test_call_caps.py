@@ -21,8 +21,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.capability_offers import schema_for
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import LLM, FakeModels, asking, models_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 
 HELLO: dict[str, Any] = {"prompt": "Hello", "max_tokens": 1_000}
 READS = reads_at_most(ModelRequest("m", (ModelMessage("user", "Hello"),)))

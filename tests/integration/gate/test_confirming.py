@@ -30,12 +30,12 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.pipeline import Pipeline
 from mainspring.runs.inbox_counts import waiting_for
 from tests.kit import slack, telegram
+from tests.kit.bench import Bench
 from tests.kit.drafts import Office, office
-from tests.kit.house import Bench
 from tests.kit.members import member
-from tests.kit.neighbours import NEIGHBOUR, add_workspace
-from tests.kit.scripted import http_answer
-from tests.kit.sending import everything
+from tests.kit.outbound_bench import everything
+from tests.kit.scripted_server import http_answer
+from tests.kit.tenants import NEIGHBOUR, add_workspace
 
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
 

@@ -17,7 +17,7 @@ from mainspring.gate.callers import DirectCall, write_audited_call
 from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 ACTOR = Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER)
 

@@ -15,10 +15,10 @@ from mainspring.store.events import EventTable
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.events import republish
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
 from tests.kit.events import listen, match_all
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench, document, step
 from tests.kit.mail import Post, mail_server
 
 PLAN = [

@@ -14,10 +14,10 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.triggers.alerts import AlertMailer
 from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.automations import FIRST_MEMBER, save
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench, document, step
 from tests.kit.mail import Post, mail_server
-from tests.kit.neighbours import NEIGHBOUR, add_person, add_workspace
+from tests.kit.tenants import NEIGHBOUR, add_person, add_workspace
 
 OPERATOR = "operator@example.com"
 PLACEHOLDER = "owner@localhost"

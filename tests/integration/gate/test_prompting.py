@@ -21,9 +21,9 @@ from mainspring.gate.prompting.button_presses import ButtonPressConsumer
 from mainspring.gate.prompting.chat_linking import link_chat
 from mainspring.gate.prompting.prompt_delivery import MemberChats, PromptDelivery
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.members import member
-from tests.kit.own_house import open_own_application
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
 ADA = int(CHAT)

@@ -20,10 +20,10 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench, document, step
-from tests.kit.outside import local_server
-from tests.kit.sending import everything
+from tests.kit.loopback_doubles import local_server
+from tests.kit.outbound_bench import everything
 
 SECRET = "pl4nted/s3cret+value"
 SPELLINGS = [

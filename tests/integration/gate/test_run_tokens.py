@@ -20,9 +20,9 @@ from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.surfaces.rest.route_access import is_open_to_runs, is_public
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, TokenStep, gate_bench
-from tests.kit.house import Bench, document, step
-from tests.kit.sending import everything
+from tests.kit.outbound_bench import everything
 
 GRANTS: list[dict[str, Any]] = [
     {"capability": "test.echo", "params": {"board": "b1", "max_rows": 10}},

@@ -25,8 +25,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from mainspring.registry import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import ANYTHING, Market, TokenStep, gate_bench
-from tests.kit.house import Bench, document, step
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
 
 NUDGE = {

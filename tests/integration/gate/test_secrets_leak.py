@@ -23,9 +23,9 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.sealing import SecretScope
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables, echoes, spellings
-from tests.kit.outside import local_server
+from tests.kit.loopback_doubles import local_server
 
 ROOT = "/api/v1"
 # Short and long, of many lines, and such as look like something else.

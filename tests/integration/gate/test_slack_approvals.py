@@ -23,10 +23,10 @@ from mainspring.gate.prompting.slack_identities import link_account
 from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.doubles.slack_app import SIGNING_SECRET, SlackApp, slack_app
-from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.own_house import open_own_application
 
 PATIENCE = 60.0
 

@@ -22,10 +22,10 @@ from mainspring.gate.run_budget import ENDLESS, RunBudget
 from mainspring.gate.standing.rules import ENOUGH
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.members import member
-from tests.kit.own_house import open_own_application
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
 PLAN = document(

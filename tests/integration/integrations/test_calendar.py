@@ -24,9 +24,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.integrations.calendar import integration
 from tests.kit.doubles.calendar import OURS, CalendarDouble, calendar_double
 from tests.kit.doubles.google import TOKEN, busy, failed, refusal, scope_missing
-from tests.kit.portions import Still, all_portions
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.ingestion_paging import Still, all_portions
+from tests.kit.scripted_server import http_answer
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 ADA, TEAM = "ada@example.com", "team#x@group.calendar.google.com"

@@ -15,8 +15,8 @@ from mainspring.contracts.integration import Integration, Item, UnreadableItem
 from mainspring.integrations.discord import integration
 from mainspring.integrations.discord.messages import build_id_at, get_message_time
 from tests.kit.doubles.discord import TOKEN, DiscordDouble, answer, discord_double, pause
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 
 NOW = datetime(2026, 8, 10, 12, 0, tzinfo=UTC)
 ONE, TWO, CLOSED = "1100000000000000001", "1100000000000000002", "1100000000000000003"

@@ -24,9 +24,9 @@ from mainspring.integrations.drive import integration
 from mainspring.integrations.drive.sources import TOO_LARGE
 from tests.kit.doubles.drive import ADDRESS, DriveDouble, drive_double
 from tests.kit.doubles.google import TOKEN, busy, failed, refusal, scope_missing
-from tests.kit.portions import Still, all_portions
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.ingestion_paging import Still, all_portions
+from tests.kit.scripted_server import http_answer
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 DOCUMENT = "application/vnd.google-apps.document"

@@ -27,7 +27,7 @@ from mainspring.integrations.email import integration
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.mail import imap
 from tests.kit.doubles.imap import PASSWORD, USER, MailboxDouble, MailboxWay, mailbox_double
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
 
 NOW = datetime(2026, 8, 10, 12, 0, tzinfo=UTC)
 World = tuple[MailboxDouble, Integration, GateContext]

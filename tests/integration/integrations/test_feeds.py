@@ -19,8 +19,8 @@ from mainspring.contracts.integration import Adapter, Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.integrations import coinmarketcap, http_json, ics, rss
 from tests.kit.doubles.feeds import KEY, market_double, refusal, web_double
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 from tests.unit.integrations.test_ics import OTHERS, calendar
 from tests.unit.integrations.test_rss import ATOM
 

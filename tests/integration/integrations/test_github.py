@@ -25,8 +25,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.integrations.github import integration
 from mainspring.integrations.github.sources import INPUT, parse_request
 from tests.kit.doubles.github import TOKEN, GitHubDouble, Repository, answer, github_double, told
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 
 REPO = "octo/hello"
 REF = {"owner": "octo", "repo": "hello"}

@@ -26,9 +26,9 @@ from mainspring.contracts.limits import Limits
 from mainspring.integrations.gmail import integration
 from tests.kit.doubles.gmail import ADDRESS, GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN, busy, elsewhere, failed, refusal, scope_missing
-from tests.kit.portions import Still, all_portions
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.ingestion_paging import Still, all_portions
+from tests.kit.scripted_server import http_answer
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 LONG_AGO = int(NOW.timestamp()) - 30 * 86_400

@@ -29,8 +29,8 @@ from tests.kit.doubles.linear import (
     refusal,
     typed,
 )
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 
 LIMITS = Limits(http_response_bytes=400_000)
 ISSUE = {"team": "eng", "title": "The door does not close"}

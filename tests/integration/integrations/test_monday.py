@@ -22,8 +22,8 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.integrations.monday import integration
 from tests.kit.doubles.monday import TOKEN, MondayDouble, answer, monday_double, refusal
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 
 LIMITS = Limits(http_response_bytes=400_000)
 REF: Mapping[str, Any] = {"board_id": "77"}

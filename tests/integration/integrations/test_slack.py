@@ -16,8 +16,8 @@ from mainspring.contracts.errors import Invalid, NotFound, Problem, ReconnectReq
 from mainspring.contracts.integration import Integration, Item, ItemBatch, UnreadableItem
 from mainspring.integrations.slack import integration
 from tests.kit.doubles.slack import TOKEN, SlackWorkspace, refusal, said, slack_workspace
-from tests.kit.scripted import http_answer
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
+from tests.kit.scripted_server import http_answer
 
 NOW = datetime(2026, 8, 10, 12, 0, tzinfo=UTC)
 BASE = int(NOW.timestamp()) - 3_600

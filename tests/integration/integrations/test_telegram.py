@@ -12,8 +12,8 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import Item, ItemBatch
 from mainspring.integrations.telegram import integration
+from tests.kit.handler_context import visiting
 from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, refusal, telegram_double
-from tests.kit.visits import visiting
 
 SETTINGS = {"chat_id": int(CHAT), "user_id": int(CHAT)}
 

@@ -19,12 +19,12 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_resources import check_secrets_set
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, recipe
-from tests.kit.declared import PRINTED
-from tests.kit.house import Bench
-from tests.kit.own_house import open_own_application
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.configured_bench import open_own_application
+from tests.kit.declarative_integration import PRINTED
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 KEY = "b54bcf4d-1bca-4e8e-9a24-22ff2c3d462c"
 MAPPING: dict[str, Any] = PRINTED["mapping"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.errors import Invalid
+from tests.kit.bench import Bench
 from tests.kit.codex import Codex, automation
-from tests.kit.house import Bench
 
 HOST = "{{ install.settings.shop }}.example.com"
 

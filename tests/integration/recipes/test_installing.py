@@ -22,11 +22,11 @@ from mainspring.recipes.package import read_package
 from mainspring.recipes.package.signing import add_signature, generate_key
 from mainspring.workspace.automation_states import restore
 from mainspring.workspace.automations import ensure_workspace
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, says
-from tests.kit.declared import PRINTED
-from tests.kit.house import Bench
-from tests.kit.neighbours import NEIGHBOUR
+from tests.kit.declarative_integration import PRINTED
+from tests.kit.tenants import NEIGHBOUR
 
 ON_BOARD: dict[str, Any] = {
     "dependencies": [needs("sites", **{"as": "board"})],

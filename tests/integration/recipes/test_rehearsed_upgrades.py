@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.runs.run_requests import RunRequest
+from tests.kit.bench import Bench
 from tests.kit.codex import Codex, automation
-from tests.kit.consenting import agree_to_all
-from tests.kit.house import Bench
+from tests.kit.consent import agree_to_all
 
 GRANTS = [{"capability": "inbox.post_notification", "params": {}}]
 

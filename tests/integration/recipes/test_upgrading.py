@@ -12,10 +12,10 @@ from mainspring.contracts.errors import Conflict, Problem
 from mainspring.recipes.package.signing import add_signature, generate_key
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, recipe, says
-from tests.kit.consenting import agree_to_all
-from tests.kit.house import Bench
+from tests.kit.consent import agree_to_all
 
 
 async def _refused(codex: Codex, capability: str, **arguments: Any) -> Problem:

@@ -16,9 +16,9 @@ from mainspring.recipes.entities.workflows import WorkflowHandler, normalize_wor
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.workflows.automations import WorkflowDependencies
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
-from tests.kit.visits import visiting
+from tests.kit.handler_context import visiting
 
 TEMPLATE: dict[str, Any] = {
     "title": "Launch",

@@ -20,7 +20,7 @@ from mainspring.contracts.roles import Role
 from mainspring.definition.validate import validate
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 FORM = {
     "type": "object",

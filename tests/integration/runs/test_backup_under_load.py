@@ -21,8 +21,8 @@ from mainspring.store.database import Database
 from mainspring.store.restore import load
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.workspace.automations import set_state
+from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.capabilities import Outside
-from tests.kit.house import PATIENCE, Bench, document, step
 
 MINUTE = timedelta(minutes=1)
 _STATES = "SELECT status, count(*)::int AS number FROM runs GROUP BY status"

@@ -26,8 +26,8 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.transport.broker import MOST_IN_LINE, QUEUES, TASK, Broker, broker_of
 from mainspring.runs.transport.celery_sender import PORTION, CeleryHintSender
 from mainspring.workspace.automations import SavedAutomation
-from tests.kit.house import Bench, document, step
-from tests.kit.own_house import open_own_application
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.processes import ROOT
 from tests.kit.redis import RedisServer, running_redis
 

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.runs.run_requests import RunRequest
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 NEEDS_N = {
     "schema": {

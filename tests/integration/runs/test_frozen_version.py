@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 
 def _plan(mark: str) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from mainspring.runs.halts import finish_releases
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
 from tests.kit.codex import Codex, automation, bundle
-from tests.kit.house import Bench, document, step
+from tests.kit.lock_waits import until_in_line
 from tests.kit.members import member
-from tests.kit.neighbours import add_workspace
-from tests.kit.standing_in_line import until_in_line
+from tests.kit.tenants import add_workspace
 
 WHY = "It writes to the wrong list."
 N = {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}

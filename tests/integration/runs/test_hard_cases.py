@@ -12,7 +12,7 @@ from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.contracts.ids import generate_id
 from mainspring.runs.run_requests import RunRequest
 from mainspring.runs.worker import rescue
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 NEEDS_N = {
     "schema": {

@@ -14,9 +14,9 @@ from mainspring.connections.installed_integrations import install_id_of
 from mainspring.contracts.errors import Conflict, Problem
 from mainspring.gate.reminders import DraftReminders
 from mainspring.runs.replay import replay
+from tests.kit.bench import Bench, document, step
 from tests.kit.drafts import INPUTS, POST, Office, office
-from tests.kit.house import Bench, document, step
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 from tests.kit.slack import refusal
 
 NOTE = step("note", "notification", {"title": "{{ steps.tell.ts }}: {{ steps.tell.sent.text }}"})

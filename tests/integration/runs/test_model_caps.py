@@ -22,9 +22,9 @@ from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from mainspring.runs.story import summarize_run
 from tests.integration.runs.test_takeover import _crash_at
-from tests.kit.dying import lose_workers
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import LLM, FakeModels, asking, models_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.lost_worker import lose_workers
+from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 
 HELLO: dict[str, Any] = {"prompt": "Hello", "max_tokens": 100}
 ASKED = ModelRequest("m", (ModelMessage("user", "Hello"),))

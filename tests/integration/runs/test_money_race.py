@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import LLM, FakeModels, models_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import LLM, FakeModels, models_bench
 
 COST = Decimal("0.00015")
 RUNS, HOUSES = 20, 3

@@ -13,7 +13,7 @@ from mainspring.runs.output import (
     write_output,
 )
 from mainspring.runs.progress import RunStreamPosition, RunWatch, with_positions
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 TWO = document(
     step("a", "transform_data", {"output": 1}), step("b", "transform_data", {"output": 2})

@@ -12,11 +12,11 @@ import pytest_asyncio
 
 from mainspring.contracts.model import ModelReply
 from tests.kit.agents import FINAL, Minds, agents_bench, calls
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
+from tests.kit.documented_examples import DIGEST
+from tests.kit.model_doubles import PLAIN_PRICE
+from tests.kit.outbound_bench import SENDS, outside_bench
 from tests.kit.pages import PageClient
-from tests.kit.printed import DIGEST
-from tests.kit.provider import PLAIN_PRICE
-from tests.kit.sending import SENDS, outside_bench
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
 BULLETS = ["Acme cut its prices by a tenth.", "Bolt opens a shop in Kigali."]

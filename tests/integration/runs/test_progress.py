@@ -7,7 +7,7 @@ import pytest
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.ids import generate_id
 from mainspring.runs.progress import RunWatch, WorkspaceWatch
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 TWO = document(step("a", "transform_data", {"output": 1}), step("b", "delay", {"seconds": 0.1}))
 

@@ -16,8 +16,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.runs import queue
 from mainspring.runs.claim_fairness import LONG_AGO, ClaimQuery
 from mainspring.store.database import Connection, Database
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
+from tests.kit.tenants import add_workspace
 
 ONE, TWO = generate_id(), generate_id()
 QUEUES = ("fast", "medium")

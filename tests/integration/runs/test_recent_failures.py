@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 
 async def test_the_failures_of_trials_are_not_among_the_failures_of_an_automation(

@@ -15,7 +15,7 @@ from mainspring.contracts.roles import Role
 from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.replay import replay
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 GREETS = {
     "inputs": {

@@ -14,8 +14,8 @@ from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs import retention
 from mainspring.store.database import Database
 from mainspring.store.partitions import ensure_partitions, list_ended_partitions
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation, add_run
+from tests.kit.tenants import add_workspace
 
 NOW = datetime.now(UTC)
 ONE, TWO = generate_id(), generate_id()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mainspring.definition.validate import validate
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.mail import PASSWORD, USER, Post, mail_server, read_letter
-from tests.kit.sending import SENDS, everything, outside_bench
+from tests.kit.outbound_bench import SENDS, everything, outside_bench
 
 MAIL = {
     "to": ["ada@example.com", "gone@example.com"],

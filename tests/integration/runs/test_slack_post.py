@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from mainspring.definition.validate import validate
-from tests.kit.house import Bench, document, step
-from tests.kit.scripted import http_answer
-from tests.kit.sending import SENDS, everything, outside_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.outbound_bench import SENDS, everything, outside_bench
+from tests.kit.scripted_server import http_answer
 from tests.kit.slack import TOKEN, SlackDouble, refusal, slack_double
 
 SECRET = "{{ secrets.slack_bot_token }}"

@@ -15,8 +15,8 @@ from mainspring.contracts.model import ModelReply, interrupted_reply_error
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.run_tokens import find_pass
 from tests.integration.runs.test_takeover import _crash_at
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import LLM, FakeModels, asking, models_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 
 HELLO: dict[str, Any] = {"prompt": "Hello", "max_tokens": 100}
 # What an answer of FakeModels comes to; less than 0.0002 is set aside for it.

@@ -13,9 +13,9 @@ from mainspring.runs import queue
 from mainspring.runs.rows import RunEvent
 from mainspring.runs.worker import rescue, return_strays
 from mainspring.store.application_name import hash_host_name
-from tests.kit.dying import LEASES_OVER, Dead, lose_workers
-from tests.kit.house import Bench, document, step
-from tests.kit.standing_in_line import cut_off, until_in_line
+from tests.kit.bench import Bench, document, step
+from tests.kit.lock_waits import cut_off, until_in_line
+from tests.kit.lost_worker import LEASES_OVER, Dead, lose_workers
 
 PATIENCE = 60.0
 LONG_LEASE: dict[str, Any] = {"heartbeat_seconds": 60.0, "lease_seconds": 60.0}

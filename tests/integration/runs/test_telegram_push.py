@@ -15,9 +15,9 @@ import pytest_asyncio
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.registry import build_registry
-from tests.kit.house import Bench, document, step
-from tests.kit.scripted import http_answer
-from tests.kit.sending import SENDS, everything, outside_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.outbound_bench import SENDS, everything, outside_bench
+from tests.kit.scripted_server import http_answer
 from tests.kit.telegram import (
     CHAT,
     TOKEN,

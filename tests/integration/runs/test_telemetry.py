@@ -10,8 +10,8 @@ import pytest
 
 from mainspring.outbound.telemetry import TelemetryExporter, first_span
 from tests.kit.api import served
+from tests.kit.bench import Bench, document, step
 from tests.kit.collector import attributes, collecting
-from tests.kit.house import Bench, document, step
 from tests.kit.webhooks import hook, webhook
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from tests.kit.house import Bench, document, step
-from tests.kit.standing_in_line import until_in_line
+from tests.kit.bench import Bench, document, step
+from tests.kit.lock_waits import until_in_line
 
 
 async def test_a_delay_holds_no_worker_and_then_goes_on(bench: Bench) -> None:

@@ -20,8 +20,8 @@ from mainspring.store.partitions import ensure_partitions
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.people.users import ensure_first_person
 from tests.integration.runs.test_backup_under_load import elsewhere, states
+from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.capabilities import Outside
-from tests.kit.house import PATIENCE, Bench, document, step
 
 BEFORE = 11
 EACH = 100

@@ -21,8 +21,8 @@ from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Database
 from tests.kit.definitions import LIMITS, WORDS, document, shape, step
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 OUTSIDE, SECOND = (WORDS.capabilities[f"automation_kv.{name}"] for name in ("get", "set"))

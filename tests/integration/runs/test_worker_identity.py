@@ -14,8 +14,8 @@ from typing import Any
 from mainspring.runs import queue
 from mainspring.runs.worker import rescue
 from mainspring.store.application_name import get_process_id
-from tests.kit.dying import LEASES_OVER
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.lost_worker import LEASES_OVER
 
 # What a process sees that is the first one of a container.
 _IN_CONTAINER = """

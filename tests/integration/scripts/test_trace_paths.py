@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from scripts.trace_paths import PATHS, Tracer, show_path, show_table, trace_paths
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 async def test_a_webhook_is_traced_from_the_socket_to_its_row(bench: Bench) -> None:

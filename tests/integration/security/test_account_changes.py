@@ -12,7 +12,7 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.workspaces import add_workspace
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import ROOT, browser, token_of
 
 POST = step("post", "slack_post", {"channel": "#team", "text": "Hello"}, approval="automatic")

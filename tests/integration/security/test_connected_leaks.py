@@ -19,11 +19,11 @@ from mainspring.connections.accounts.tokens import parse_token_response
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.accounts import Accounts, accounts
+from tests.kit.bench import document, step
 from tests.kit.doubles.oauth_provider import CLIENT_SECRET
-from tests.kit.house import document, step
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables, echoes, spellings
 from tests.kit.people import browser
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 
 KEY = "key-0123456789"
 MAIL_PASSWORD = "imap-Pa55 wörd/+="

@@ -34,10 +34,10 @@ from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import Api, served
 from tests.kit.authoring import CapabilityClient, draft
+from tests.kit.bench import Bench, document, step
 from tests.kit.codex import Codex, automation, says
-from tests.kit.consenting import agree_to_all
+from tests.kit.consent import agree_to_all
 from tests.kit.drafts import Office, office
-from tests.kit.house import Bench, document, step
 from tests.kit.mcp import connected, problem_of
 from tests.kit.people import ROOT, browser
 from tests.kit.terminals import answered

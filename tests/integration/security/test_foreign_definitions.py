@@ -27,8 +27,7 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.validate import validate_files
 from mainspring.surfaces.services import ApplicationServices
-from tests.kit.foreign import Bait, Foreign, exports, yaml_texts
-from tests.kit.foreign_doors import (
+from tests.kit.definition_entry_points import (
     ENDPOINTS,
     WATCH,
     ImportAnswer,
@@ -38,7 +37,8 @@ from tests.kit.foreign_doors import (
     tables,
     watched,
 )
-from tests.kit.hostile import RIGHT, hostile
+from tests.kit.foreign_documents import Bait, Foreign, exports, yaml_texts
+from tests.kit.hostile_definitions import RIGHT, hostile
 
 # One door for each document, in turn; those that take longest come less often.
 TURNS: Final = (

@@ -33,11 +33,11 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.sealing import connection_scope
 from tests.kit.agents import calls, ends, thinking
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
 from tests.kit.doubles import calendar, github, gmail, google, linear, slack
 from tests.kit.gate import TokenStep
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import FakeModels
-from tests.kit.scripted import ScriptedDouble
+from tests.kit.model_doubles import FakeModels
+from tests.kit.scripted_server import ScriptedDouble
 from tests.kit.scripts import script
 
 WRITES: Mapping[str, Mapping[str, Any]] = {

@@ -21,11 +21,11 @@ from mainspring.app import build_application
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.doubles.discord import TOKEN as DISCORD
 from tests.kit.doubles.discord import discord_double
-from tests.kit.house import Bench, document, step
-from tests.kit.outside import local_server
-from tests.kit.own_house import open_own_application
+from tests.kit.loopback_doubles import local_server
 from tests.kit.people import ROOT, make_person, token_of
 
 SECRET = "s3cr3t-value-42"

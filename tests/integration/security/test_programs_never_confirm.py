@@ -13,8 +13,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench
 from tests.kit.drafts import Office, office
-from tests.kit.house import Bench
 from tests.kit.mcp import NEW, OLD, Wire, problem_of
 
 DRAFTS = "/api/v1/drafts"

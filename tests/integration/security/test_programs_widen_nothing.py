@@ -27,12 +27,12 @@ from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, open_bench, step
 from tests.kit.codex import Codex, automation
-from tests.kit.consenting import agree_to_all
+from tests.kit.configured_bench import open_own_application
+from tests.kit.consent import agree_to_all
 from tests.kit.doubles.discord import TOKEN as DISCORD
 from tests.kit.doubles.discord import discord_double
-from tests.kit.house import Bench, document, open_bench, step
-from tests.kit.own_house import open_own_application
 from tests.kit.people import ROOT, browser, make_person, token_of
 from tests.kit.postgres import LOCK_WAITS, fresh_database
 

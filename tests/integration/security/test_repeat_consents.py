@@ -14,7 +14,7 @@ from mainspring.runs.inbox_counts import waiting_for
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import ROOT
 
 NOTE = step("note", "transform_data", {"output": "x"})

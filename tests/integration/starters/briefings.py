@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.kit.bench import document, step
 from tests.kit.doubles.gmail import leaf
-from tests.kit.house import document, step
 from tests.kit.starters import Shop
 
 FORECAST = (

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from tests.kit.boards import values
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 from tests.kit.starters import Shop
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tests.kit.boards import values
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 from tests.kit.starters import Shop
 
 KEY = "data-key-4711"

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.kit.boards import values
-from tests.kit.consenting import agree_to_all
+from tests.kit.consent import agree_to_all
 from tests.kit.starters import Installed, Shop
 
 TEMPLATES = ["milestone_reviewer", "progress_scorer", "task_nudger"]

@@ -20,7 +20,7 @@ from mainspring.store.database import Database
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.restore import load, refuse_unfit
 from mainspring.store.snapshot import compute_table_digest, read_tables
-from tests.kit.one_of_each import fill
+from tests.kit.sample_rows import fill
 
 
 @asynccontextmanager

@@ -31,8 +31,8 @@ from scripts.make_level_fixture import SIGNING_KEY, WAIT_SECONDS
 from tests.integration.store.test_backup import digests
 from tests.kit.api import Api, served
 from tests.kit.catalogs import catalog
-from tests.kit.levels import Level, level_numbers, read_level
 from tests.kit.mail import Post, mail_server
+from tests.kit.migration_levels import Level, level_numbers, read_level
 
 # A run may still wait for as long as the fixture's delay, when the fixture was made just now.
 PATIENCE: Final = WAIT_SECONDS + 60.0

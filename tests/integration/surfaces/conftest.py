@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.kit.matrix import Two, two_workspaces
+from tests.kit.access_matrix import Two, two_workspaces
 from tests.kit.postgres import fresh_database
 
 

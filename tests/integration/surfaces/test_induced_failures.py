@@ -26,7 +26,7 @@ from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import anyone_known, public
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, owner_session, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 AN_ID: Final = "01900000-0000-7000-8000-0000000000ff"
 SIGN_OUT: Final = ("DELETE", "/api/v1/session")

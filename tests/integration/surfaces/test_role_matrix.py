@@ -26,8 +26,8 @@ from mainspring.surfaces.rest.route_access import (
     is_marked,
     is_open_to_runs,
 )
-from tests.kit.matrix import AN_ID, Two, Way, values_for
-from tests.kit.neighbours import Person, add_person
+from tests.kit.access_matrix import AN_ID, Two, Way, values_for
+from tests.kit.tenants import Person, add_person
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

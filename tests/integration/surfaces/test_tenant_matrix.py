@@ -16,8 +16,8 @@ from urllib.parse import quote
 import pytest
 
 from mainspring.contracts.capability import Audience, Capability, Effect
-from tests.kit.matrix import ID_LIKE, NOBODYS, Two, Way, values_for
-from tests.kit.neighbours import fingerprint
+from tests.kit.access_matrix import ID_LIKE, NOBODYS, Two, Way, values_for
+from tests.kit.tenants import fingerprint
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

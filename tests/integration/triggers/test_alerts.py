@@ -24,8 +24,13 @@ from mainspring.workspace.alerts import claim_mail, count_consecutive_failures
 from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
+<<<<<<< HEAD
 from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
+=======
+from tests.kit.bench import PATIENCE, Bench, document, step
+from tests.kit.events import ECHO, listen, match_all, runs_of, tell
+>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 from tests.kit.mail import Post, mail_server, read_letter
 
 HOOK = {"id": "hook", "type": "webhook"}

@@ -28,7 +28,7 @@ from tests.integration.triggers.test_schedule import (
     scheduler_of,
 )
 from tests.kit.api import Api
-from tests.kit.house import PATIENCE, Bench, document, step
+from tests.kit.bench import PATIENCE, Bench, document, step
 
 V1 = "/api/v1"
 COLLIDE = "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"

@@ -16,8 +16,8 @@ from mainspring.triggers import matcher as matching_module
 from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.triggers.log_reader import StalePreparation
 from mainspring.workspace.automations import ensure_workspace, set_state
+from tests.kit.bench import Bench, step
 from tests.kit.events import ECHO, listen, match_all, matcher_of, matching, runs_of, tell
-from tests.kit.house import Bench, step
 
 
 async def test_an_event_starts_the_automations_whose_filters_let_it_through(bench: Bench) -> None:

@@ -8,8 +8,8 @@ from uuid import UUID
 from mainspring.contracts.event import EventType
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.events import declare_type
+from tests.kit.bench import Bench, document, step
 from tests.kit.events import listen, match_all, runs_of
-from tests.kit.house import Bench, document, step
 
 
 def _telling(name: str, **arguments: Any) -> dict[str, Any]:

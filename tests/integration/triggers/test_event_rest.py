@@ -21,8 +21,8 @@ from mainspring.surfaces.rest.routes.events import (
 )
 from mainspring.triggers import filter_trial
 from tests.kit.api import Api
+from tests.kit.bench import Bench
 from tests.kit.events import listen, match_all, matching, runs_of, tell
-from tests.kit.house import Bench
 
 
 async def _post(api: Api, **body: Any) -> httpx2.Response:

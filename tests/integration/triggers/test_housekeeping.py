@@ -27,9 +27,14 @@ from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
 from mainspring.store.partitions import drop_partitions, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
+<<<<<<< HEAD
 from mainspring.workspace.artifacts.blobs import BlobKey, blob_key
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import until_in_line
+=======
+from tests.kit.bench import Bench, document, step
+from tests.kit.lock_waits import until_in_line
+>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 NOW = datetime.now(UTC)
 

@@ -21,8 +21,8 @@ from mainspring.store.database import Database
 from mainspring.triggers.scheduler import BATCH, Scheduler, VersionPrefetcher
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import set_state
+from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.full_disk import full_disk, install_full_disk
-from tests.kit.house import PATIENCE, Bench, document, step
 
 MINUTE = timedelta(minutes=1)
 PARALLEL = {"concurrency": "allow_parallel"}

@@ -11,7 +11,7 @@ from uuid import UUID
 from mainspring.runs.replay import replay
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.workspace.automations import set_state
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 MINUTE = timedelta(minutes=1)
 SINCE = {

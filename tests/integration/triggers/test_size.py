@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person, token_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.webhooks import hook, runs
 
 JSON = {"Content-Type": "application/json"}

@@ -18,7 +18,7 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.webhooks import WebhookTrigger, find_by_token, hash_webhook_token, rotate
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document
+from tests.kit.bench import Bench, document
 from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import PLAN, Hook, hook, runs, webhook
 

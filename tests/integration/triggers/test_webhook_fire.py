@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.workspace.automations import set_state
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.webhooks import Hook, hook, runs, webhook
 
 NAMED: dict[str, Any] = {

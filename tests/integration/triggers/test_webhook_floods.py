@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from tests.chaos.sender import apart
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench
 from tests.kit.garbage import left_over
-from tests.kit.house import Bench
-from tests.kit.neighbours import NEIGHBOUR, add_workspace
+from tests.kit.tenants import NEIGHBOUR, add_workspace
 from tests.kit.webhooks import Hook, hook, runs
 
 PARALLEL = {"concurrency": "allow_parallel"}

@@ -10,7 +10,7 @@ from mainspring.app import application_services
 from mainspring.triggers.webhook_auth import WebhookRequest
 from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.webhooks import hook, runs
 
 BODY = {"order": 7, "lines": [1, 2]}

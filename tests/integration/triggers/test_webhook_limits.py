@@ -15,7 +15,7 @@ from mainspring.triggers.webhook_auth import WebhookRequest
 from mainspring.triggers.webhook_receiver import SHARE, WebhookReceipt, WebhookReceiver
 from mainspring.workspace.webhooks import hash_webhook_token
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import Hook, hook, runs
 

@@ -15,7 +15,7 @@ from mainspring.workspace.people.users import disable_user
 from mainspring.workspace.webhooks import rotate
 from tests.integration.triggers.test_webhook_signatures import _send, _signed, _signed_hook
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.people import make_person, member, token_of
 from tests.kit.webhooks import Hook, hook, runs
 

@@ -8,8 +8,8 @@ import pytest
 
 from mainspring.contracts.ids import generate_id
 from tests.kit.api import Api
-from tests.kit.consenting import agree_to_all
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
+from tests.kit.consent import agree_to_all
 from tests.kit.webhooks import Hook, hook, runs, webhook
 
 CLOCK = {"id": "clock", "type": "schedule", "config": {"cron": "@daily", "timezone": "UTC"}}

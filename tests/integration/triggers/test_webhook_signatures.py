@@ -12,7 +12,7 @@ from standardwebhooks import Webhook
 
 from mainspring.triggers import webhook_auth
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.webhooks import Hook, hook, runs, webhook
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

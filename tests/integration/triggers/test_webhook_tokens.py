@@ -15,7 +15,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import Hook, hook, runs, webhook
 

@@ -26,7 +26,7 @@ from mainspring.workspace.approval_policy import (
     load_approval_policy,
     parse_approval_policy,
 )
-from tests.kit.neighbours import add_workspace
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 STRICT = {

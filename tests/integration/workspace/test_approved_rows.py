@@ -8,8 +8,8 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 from mainspring.workspace.tokens import check_approved_exist
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_automation
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 

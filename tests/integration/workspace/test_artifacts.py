@@ -32,7 +32,7 @@ from mainspring.workspace.artifacts.rows import (
 )
 from mainspring.workspace.artifacts.save import artifacts_capability
 from tests.kit.artifacts import Call, saving_bench
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.s3 import BUCKET, KEY, KEY_ID, Bucket, s3_server
 
 CSV = "a,b\n1,2\n"

@@ -24,7 +24,12 @@ from mainspring.workspace.automations import (
     switch,
     update,
 )
+<<<<<<< HEAD
 from tests.kit.house import Bench, document, step
+=======
+from mainspring.workspace.triggers import switch
+from tests.kit.bench import Bench, document, step
+>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 HOOK = {"id": "hook", "type": "webhook"}
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

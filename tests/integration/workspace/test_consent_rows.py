@@ -44,8 +44,8 @@ from mainspring.workspace.consent_rows import (
 from mainspring.workspace.consents import NOTHING, AgreedAuthority
 from mainspring.workspace.repeat_consents import check_may_repeat, load_repeat_consent
 from tests.kit.consent_rows import CLOCK, Version, put_automation, version
-from tests.kit.neighbours import add_workspace
 from tests.kit.run_rows import add_run
+from tests.kit.tenants import add_workspace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE, THERE = generate_id(), generate_id()

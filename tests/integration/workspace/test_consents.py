@@ -24,10 +24,10 @@ from mainspring.workspace.import_export import (
 from mainspring.workspace.inbox import list_notifications
 from mainspring.workspace.versions import compute_version_id, rollback
 from tests.kit.authoring import CapabilityClient
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
 from tests.kit.members import member
-from tests.kit.neighbours import add_workspace
+from tests.kit.tenants import add_workspace
 
 NOTE = step("tell", "inbox.post_notification", {"title": "hello"})
 REMINDER = "every Monday at 9 Berlin time remind me of the invoices"

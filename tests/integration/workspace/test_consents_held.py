@@ -21,8 +21,8 @@ from mainspring.workspace.import_export import (
 from mainspring.workspace.versions import rollback
 from tests.kit.api import served
 from tests.kit.authoring import CapabilityClient
-from tests.kit.consenting import agree_to_all
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.consent import agree_to_all
 from tests.kit.parcels import Parcels, reading
 
 ONCE = "It now starts once a day."

@@ -19,7 +19,7 @@ from mainspring.workspace.tokens import (
     make_token,
     revoke_token,
 )
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 class Slow:

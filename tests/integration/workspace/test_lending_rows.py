@@ -23,7 +23,7 @@ from mainspring.workspace.publisher_secrets import (
     list_set_publisher_secrets,
 )
 from mainspring.workspace.vault import SecretScope, Vault, connection_scope, publisher_scope
-from tests.kit.neighbours import add_workspace
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 ADMIN, EDITOR, DISABLED, GONE, ELSEWHERE = (generate_id() for _ in range(5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from mainspring.workspace.automation_list import list_automations
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 PLAN = step("one", "transform_data", {"output": 1})
 

@@ -18,7 +18,7 @@ from mainspring.workspace.people.passwords import PasswordVerifier
 from mainspring.workspace.people.sessions import end_session, start_session
 from mainspring.workspace.people.users import clean_email, create_user, describe_user, read_user
 from mainspring.workspace.people.workspaces import find_home_workspace, list_user_workspaces
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.people import PASSWORD, cheap, make_person, member
 
 CHEAP: dict[str, Any] = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}

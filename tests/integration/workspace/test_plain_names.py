@@ -13,10 +13,10 @@ from mainspring.definition.validate import validate
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.workspace.people.users import clean_name
 from tests.kit.api import Api, api
+from tests.kit.bench import Bench, document, step
+from tests.kit.board_links import linked_bench
 from tests.kit.boards import Boards
 from tests.kit.codex import board as board_recipe
-from tests.kit.house import Bench, document, step
-from tests.kit.linked import linked_bench
 
 __all__ = ["api"]
 

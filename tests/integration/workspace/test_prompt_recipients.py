@@ -12,7 +12,7 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.prompting.prompts import queue_new_prompts
 from mainspring.store.database import Connection
 from mainspring.workspace.push_subscriptions import KINDS, Target, queue_waiting, save_subscription
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

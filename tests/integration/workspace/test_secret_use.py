@@ -19,10 +19,10 @@ from mainspring.workspace.automations import FIRST_MEMBER, SavedAutomation, crea
 from mainspring.workspace.import_export import import_validated, validate_import
 from mainspring.workspace.vault import SecretScope
 from mainspring.workspace.versions import rollback
+from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench, document, step
+from tests.kit.loopback_doubles import always, answer, local_server
 from tests.kit.members import member
-from tests.kit.outside import always, answer, local_server
 
 LIMITS = Limits()
 OTHER = generate_id()

@@ -15,7 +15,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.vault import SecretScope, publisher_scope
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.members import member
 
 VALUE = "a-value-that-nobody-else-may-see"

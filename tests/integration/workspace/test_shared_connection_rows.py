@@ -16,7 +16,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.accounts import rows
-from tests.kit.neighbours import add_person, add_workspace
+from tests.kit.tenants import add_person, add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 GMAIL: Any = SimpleNamespace(id="gmail", name="Gmail", manifest={"id": "gmail"})

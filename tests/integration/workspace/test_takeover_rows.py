@@ -24,8 +24,8 @@ from mainspring.workspace.departed_members import (
     take_over,
 )
 from tests.kit.consent_rows import put_automation, version
-from tests.kit.neighbours import add_person, add_workspace
 from tests.kit.run_rows import add_run
+from tests.kit.tenants import add_person, add_workspace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE, THERE = generate_id(), generate_id()

@@ -17,7 +17,7 @@ from mainspring.workspace.people import device_login
 from mainspring.workspace.people.device_login import DeviceAuthorization
 from mainspring.workspace.people.sessions import find_session
 from mainspring.workspace.people.sign_in import SignInOrigin
-from tests.kit.neighbours import add_person, add_workspace
+from tests.kit.tenants import add_person, add_workspace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HERE = generate_id()

@@ -17,7 +17,7 @@ from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace import tokens
 from mainspring.workspace.tokens import StoredToken, TokenLimits
-from tests.kit.neighbours import add_workspace
+from tests.kit.tenants import add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 ANN, BEN = generate_id(), generate_id()

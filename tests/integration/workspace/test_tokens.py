@@ -25,7 +25,7 @@ from mainspring.workspace.tokens import (
     read_owner_token,
     revoke_token,
 )
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 OTHER = UUID("01900000-0000-7000-8000-0000000000aa")
 

@@ -30,7 +30,7 @@ from mainspring.workspace.import_export import (
 )
 from mainspring.workspace.versions import diff, list_versions, read_version, rollback
 from mainspring.workspace.webhooks import rotate
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 HOOK = {"id": "hook", "type": "webhook"}

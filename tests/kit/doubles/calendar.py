@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
-from tests.kit.scripted import http_answer, serving
+from tests.kit.scripted_server import http_answer, serving
 
 OURS = "/calendar/v3/"
 _LIST = ("users", "me", "calendarList")

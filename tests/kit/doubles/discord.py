@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 TOKEN = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.G0xyzA.bot-token-of-a-double"
 # The address of the program and its version, as Discord's reference asks for them.

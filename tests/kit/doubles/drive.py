@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
-from tests.kit.scripted import http_answer, serving
+from tests.kit.scripted_server import http_answer, serving
 
 ADDRESS = "ada@example.com"
 _TERM = re.compile(r"'((?:[^'\\]|\\.)*)'")

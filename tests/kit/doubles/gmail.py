@@ -14,7 +14,7 @@ from email.policy import default
 from typing import Any
 
 from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
-from tests.kit.scripted import serving
+from tests.kit.scripted_server import serving
 
 ADDRESS = "ada@example.com"
 _OURS = "/gmail/v1/users/me/"

@@ -8,7 +8,7 @@ from email import message_from_bytes
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.kit.scripted import ScriptedDouble, http_answer
+from tests.kit.scripted_server import ScriptedDouble, http_answer
 
 TOKEN = "ya29.a0-a-token-of-a-test"
 JSON = "Content-Type: application/json; charset=UTF-8"

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 TOKEN = "lin_oauth_00a21d8b0c4e2375114e49c067dfb81eb0d2076f"
 TEAM = "9cfb482a-81e3-4154-b5b9-2c805e70a02d"

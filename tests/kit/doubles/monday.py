@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ0aWQiOjF9.c2lnbmF0dXJl"
 _FIELD = re.compile(r"\b(me|boards|next_items_page|create_update)\b\s*[({]")

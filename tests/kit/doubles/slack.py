@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 TOKEN = "xoxb-9876543210-klmnopqrst"
 _SCOPE = "channels:history,channels:read,chat:write,groups:history,groups:read,users:read"

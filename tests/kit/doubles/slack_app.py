@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx2
 
 from tests.kit.doubles.slack import SlackWorkspace, refusal, said
-from tests.kit.scripted import http_answer, serving
+from tests.kit.scripted_server import http_answer, serving
 
 TEAM = "T0ACME"
 SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"

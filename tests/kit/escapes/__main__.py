@@ -37,7 +37,7 @@ _PATIENCE: Final = 280.0
 
 def ask(modes: Sequence[str], *, ordinary: bool = False) -> list[dict[str, Any]]:
     """Runs the battery in a process of its own, with a secret in its environment."""
-    program = "tests.kit.escapes.somebody" if ordinary else "tests.kit.escapes"
+    program = "tests.kit.escapes.unprivileged" if ordinary else "tests.kit.escapes"
     text = subprocess.run(
         [sys.executable, "-m", program, *modes],
         cwd=ROOT,

@@ -10,7 +10,7 @@ from mainspring.authoring.json_pointers import set_at_pointer
 from mainspring.authoring.models import ProposalSketch
 from mainspring.authoring.phrases.schedule_answers import ScheduleAnswer
 from mainspring.authoring.phrases.schedule_parser import parse_schedules
-from tests.kit.moments import NOW
+from tests.kit.schedule_equivalence import NOW
 from tests.unit.authoring.sketch.workspace import actions, draw, strays
 
 BEFORE: Final = draw(

@@ -32,7 +32,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.when import tell_when
 from mainspring.triggers.schedule import read_schedule, rfc3339
 from scripts.phrase_score import INDEPENDENT, PHRASES, ZONE, score
-from tests.kit.moments import NOW, same_moments
+from tests.kit.schedule_equivalence import NOW, same_moments
 
 LEAST_SHARE = 0.99
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import kept
+from bench import results
 from bench.soak import Seen, Track, figures
 
 
@@ -46,8 +46,8 @@ def test_figures_of_one_benchmark_leave_those_of_the_others(tmp_path: Path) -> N
     place = tmp_path / "results.json"
     place.write_text(json.dumps({"gate": 1, "soak": 2}))
     parser = argparse.ArgumentParser()
-    kept.add_options(parser)
-    kept.keep(parser.parse_args(["--into", str(place)]), {"soak": 3})
-    assert kept.before(place) == {"gate": 1, "soak": 2}
-    kept.keep(parser.parse_args(["--save", "--into", str(place)]), {"soak": 3})
-    assert kept.before(place) == {"gate": 1, "soak": 3}
+    results.add_options(parser)
+    results.keep(parser.parse_args(["--into", str(place)]), {"soak": 3})
+    assert results.before(place) == {"gate": 1, "soak": 2}
+    results.keep(parser.parse_args(["--save", "--into", str(place)]), {"soak": 3})
+    assert results.before(place) == {"gate": 1, "soak": 3}

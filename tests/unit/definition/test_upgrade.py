@@ -13,7 +13,7 @@ from mainspring.definition.model import CURRENT_VERSION, Definition
 from mainspring.definition.upgrade import upgrade
 from mainspring.definition.validate import read_definition, validate
 from mainspring.registry import build_registry
-from tests.kit.printed import DIGEST
+from tests.kit.documented_examples import DIGEST
 from tests.kit.vocabulary import vocabulary
 
 OLD: dict[str, Any] = {

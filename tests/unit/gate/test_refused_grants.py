@@ -10,7 +10,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.registry import build_registry
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 

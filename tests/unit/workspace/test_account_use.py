@@ -12,7 +12,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.registry import build_registry
 from mainspring.workspace.automation_resources import check_accounts
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 WORDS = build_registry(Limits())
 FETCH = step("mail", "fetch_from_integration", {"source": "gmail", "request": "from:bank"})

@@ -24,7 +24,7 @@ from tests.kit.agents import (
     thinking,
     transcripts,
 )
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 
 async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(

@@ -21,7 +21,7 @@ from tests.kit.agents import (
     thinking,
     transcripts,
 )
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 COST = Decimal("0.00015")
 POST = ("inbox_post_notification", {"title": "once"})

@@ -21,7 +21,7 @@ from tests.kit.agents import (
     thinking,
     transcripts,
 )
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 COST = Decimal("0.00015")
 LOOK = calls(("test_echo", {"q": 1}))

@@ -25,8 +25,8 @@ from tests.kit.agents import (
     pieces,
     thinking,
 )
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import asking
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import asking
 from tests.kit.scripts import script
 
 COST = Decimal("0.00015")

@@ -21,8 +21,8 @@ from tests.kit.agents import (
     thinking,
     transcripts,
 )
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import asking
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import asking
 
 ENDINGS = {"final_answer", "nothing_to_do", "cannot_do"}
 

@@ -9,9 +9,9 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import Minds, agents_bench, ends, thinking
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
-from tests.kit.toolshop import LOOK, three
+from tests.kit.tool_servers import LOOK, three
 
 
 async def test_an_agent_has_the_tools_of_a_pattern_beside_one_of_ours(bench: Bench) -> None:

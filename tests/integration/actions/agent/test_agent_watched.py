@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.kit.agents import FINAL, Minds, agents_bench, calls, ends, pieces, says, thinking
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 async def test_whoever_watches_hears_of_what_was_not_done_and_what_the_model_was_told(

@@ -10,7 +10,7 @@ from mainspring.contracts.errors import NotFound
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from tests.kit.api import Api, api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 __all__ = ["api"]
 

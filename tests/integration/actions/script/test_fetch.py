@@ -12,9 +12,9 @@ from typing import Any
 import pytest_asyncio
 
 from mainspring.app import build_application
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.leaks import Haystack, add_tables
-from tests.kit.outside import local_server
+from tests.kit.loopback_doubles import local_server
 from tests.kit.scripts import script
 
 SECRET = "sk-live-4242-never-shown"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.scripts import script
 
 

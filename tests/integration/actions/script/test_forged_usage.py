@@ -17,8 +17,8 @@ from mainspring.app import build_application
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply
 from mainspring.registry import build_registry
-from tests.kit.house import Bench
-from tests.kit.provider import LLM, FakeModels
+from tests.kit.bench import Bench
+from tests.kit.model_doubles import LLM, FakeModels
 from tests.kit.scripts import script
 
 COST = Decimal("0.00015")

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from mainspring.runs.replay import replay
 from mainspring.runs.run_requests import RunRequest
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
-from tests.kit.dying import Dead, lose_workers
-from tests.kit.house import Bench
+from tests.kit.lost_worker import Dead, lose_workers
 from tests.kit.scripts import script
 
 

@@ -12,7 +12,7 @@ import pytest
 from mainspring.actions.script.runner import SOURCE_CHARACTERS
 from mainspring.definition.validate import validate
 from mainspring.runs.output import read_output
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.scripts import SDK, script
 
 

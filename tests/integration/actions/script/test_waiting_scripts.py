@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mainspring.actions.script.sandbox import pool
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.scripts import script
 
 _ASK = """

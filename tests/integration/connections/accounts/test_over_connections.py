@@ -14,11 +14,11 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.integration.connections.accounts.test_signing_in import connected
 from tests.kit.accounts import Accounts, house_of
+from tests.kit.bench import document, step
 from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT_SECRET
-from tests.kit.house import document, step
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.members import member
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 OWNER = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))

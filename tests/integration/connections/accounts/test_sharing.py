@@ -16,8 +16,8 @@ from mainspring.workspace.accounts import rows
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.members import remove_member
 from tests.kit.accounts import Accounts
+from tests.kit.bench import document, step
 from tests.kit.doubles.oauth_provider import ACCOUNT
-from tests.kit.house import document, step
 from tests.kit.people import Browser, browser, make_person, member
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

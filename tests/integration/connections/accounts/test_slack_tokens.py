@@ -14,10 +14,10 @@ from mainspring.contracts.errors import ReconnectRequired
 from mainspring.contracts.roles import Role
 from mainspring.registry import ApplicationRegistry
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
+from tests.kit.configured_bench import open_own_application
 from tests.kit.doubles.slack import SlackWorkspace, refusal, slack_workspace
-from tests.kit.house import Bench
-from tests.kit.own_house import open_own_application
 
 
 @asynccontextmanager

@@ -15,11 +15,11 @@ from mainspring.contracts.ids import generate_id
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.sealing import connection_scope
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards
+from tests.kit.configured_bench import open_own_application
 from tests.kit.doubles.gmail import GmailDouble, attached, branch, gmail_double, leaf
 from tests.kit.doubles.google import TOKEN
-from tests.kit.house import Bench
-from tests.kit.own_house import open_own_application
 
 LONG_AGO, NOW = 1_780_000_000, 4_000_000_000
 

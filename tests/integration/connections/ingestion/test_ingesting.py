@@ -12,8 +12,8 @@ import pytest
 from mainspring.contracts.errors import Expired, Invalid, NotFound, UpstreamError
 from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.runs.run_requests import RunRequest
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
 from tests.kit.parcels import ARRIVED, Parcels, parcel, reading
 
 

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.kit.postgres import fresh_database
-from tests.kit.toolshop import Toolshop, toolshop
+from tests.kit.tool_servers import Toolshop, toolshop
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -12,10 +12,10 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.mcp import connected
 from tests.kit.mcp_server import McpDouble, tool
-from tests.kit.toolshop import LOOK, SEND, Toolshop, opened, three
+from tests.kit.tool_servers import LOOK, SEND, Toolshop, opened, three
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -22,11 +22,11 @@ from mainspring.registry import ApplicationRegistry
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.connections import rows
-from tests.kit.connecting import OWNER
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.mcp_server import tool
-from tests.kit.neighbours import NEIGHBOUR
-from tests.kit.toolshop import LOOK, Toolshop
+from tests.kit.tenants import NEIGHBOUR
+from tests.kit.tool_connections import OWNER
+from tests.kit.tool_servers import LOOK, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,7 +16,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.mcp_server import tool
 from tests.kit.people import browser
-from tests.kit.toolshop import ODD, Toolshop
+from tests.kit.tool_servers import ODD, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

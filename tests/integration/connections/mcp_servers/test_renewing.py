@@ -12,8 +12,8 @@ import pytest
 from mainspring.contracts.errors import Conflict, UpstreamError
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.mcp_server import McpDouble, mcp_server
+from tests.kit.tool_connections import HERE, ConnectionBench, open_room
 
 
 @asynccontextmanager

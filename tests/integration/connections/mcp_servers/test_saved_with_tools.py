@@ -23,8 +23,8 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import thinking
-from tests.kit.house import document, step
-from tests.kit.toolshop import LOOK, SEND, Toolshop
+from tests.kit.bench import document, step
+from tests.kit.tool_servers import LOOK, SEND, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.mcp_server import McpDouble, Script, tool
-from tests.kit.scripted import http_answer
-from tests.kit.toolshop import SEND, Toolshop
+from tests.kit.scripted_server import http_answer
+from tests.kit.tool_servers import SEND, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

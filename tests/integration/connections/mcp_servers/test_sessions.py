@@ -15,9 +15,9 @@ from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamErr
 from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Database
 from mainspring.workspace.connections.rows import McpConnection
-from tests.kit.connecting import HERE, ConnectionBench, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import NEW, OLD, McpDouble, Script, mcp_server, tool
+from tests.kit.tool_connections import HERE, ConnectionBench, open_room
 
 TOKEN = "Zx-own-token-of-the-connection-77"
 

@@ -26,9 +26,9 @@ from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.connections.rows import McpConnection, store_oauth_metadata
 from mainspring.workspace.vault import connection_scope
-from tests.kit.connecting import BACK, HERE, OWNER, ConnectionBench, open_room
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
+from tests.kit.tool_connections import BACK, HERE, OWNER, ConnectionBench, open_room
 
 OTHER = Actor(HERE, "member", generate_id(), role=Role.OWNER)
 

@@ -23,7 +23,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
 from mainspring.workspace.connections.rows import McpConnection
 from mainspring.workspace.vault import connection_scope
-from tests.kit.connecting import HERE, ConnectionBench, open_room
+from tests.kit.tool_connections import HERE, ConnectionBench, open_room
 
 PROGRAM = Path(__file__).parents[3] / "kit" / "mcp_program.py"
 SECRET = "Wv-secret-of-the-program-31"

@@ -6,13 +6,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.kit.api import served
+from tests.kit.bench import Bench, document, step
 from tests.kit.capabilities import Outside
-from tests.kit.house import Bench, document, step
 from tests.kit.mcp_server import McpDouble
-from tests.kit.neighbours import Person
 from tests.kit.scripts import script
+from tests.kit.tenants import Person
 from tests.kit.third_party_mcp import third_party_server
-from tests.kit.toolshop import Toolshop, opened, settings_for
+from tests.kit.tool_servers import Toolshop, opened, settings_for
 
 
 async def test_a_server_of_others_is_connected_harvested_and_called_in_every_way(

@@ -13,13 +13,13 @@ from mainspring.contracts.errors import Conflict, Invalid, PermissionDenied, Pro
 from mainspring.contracts.model import ModelMessage, ModelRequest
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.leaks import Haystack, add_tables
 from tests.kit.members import member
+from tests.kit.model_connections import KEY, Providing, providing
 from tests.kit.model_server import Answer, model_server
-from tests.kit.neighbours import NEIGHBOUR, add_workspace
-from tests.kit.providing import KEY, Providing, providing
-from tests.kit.scripted import ScriptedDouble, http_answer, serving
+from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
+from tests.kit.tenants import NEIGHBOUR, add_workspace
 
 
 async def _ledger(bench: Bench) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from mainspring.app import open_application
 from mainspring.connections.models.from_settings import take_in
 from mainspring.settings import Settings, read_settings, setting_names
 from mainspring.workspace.model_connections import API_KEY, ModelConnection, list_all_connections
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 KEY, OTHER = "sk-from-the-environment", "sk-another-one"
 

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import DeadlineExceeded, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
 from tests.kit.certificates import client_side, self_signed, server_side
-from tests.kit.outside import OK, LocalServer, always, answer, local_server
+from tests.kit.loopback_doubles import OK, LocalServer, always, answer, local_server
 
 NAME = "tls.example"
 

@@ -19,10 +19,10 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.retention import expire_usage
 from mainspring.gate.usage_meter import read_usage
 from tests.kit.api import served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.mcp import Wire
 from tests.kit.members import member
-from tests.kit.provider import LLM, FakeModels, asking, models_bench
+from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 
 HELLO: dict[str, Any] = {"prompt": "Hello"}
 # What is wrong, and where that is said to be.

@@ -22,7 +22,7 @@ from mainspring.contracts.model import ModelMessage, ModelRequest, ModelTool, To
 from mainspring.outbound.models.message_conversion import MOST_CALLS
 from mainspring.outbound.models.model_client import Kind
 from tests.kit.model_server import Answer, Call, Seen
-from tests.kit.wires import KEY, LOOK, MODELS, connected, said
+from tests.kit.provider_clients import KEY, LOOK, MODELS, connected, said
 
 KINDS: tuple[Kind, ...] = ("anthropic", "openai", "groq", "compatible")
 BOTH: tuple[Kind, ...] = ("anthropic", "openai")

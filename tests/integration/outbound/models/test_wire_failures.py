@@ -20,11 +20,16 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
+<<<<<<<< HEAD:tests/integration/outbound/models/test_wire_failures.py
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.models.model_client import Kind, ModelEndpoint, ask
+========
+from mainspring.gate.egress import Egress
+from mainspring.gate.providers.model_client import Kind, ModelEndpoint, ask
+from tests.kit.loopback_doubles import Names, RecordingDial
+>>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/outbound/models/test_provider_failures.py
 from tests.kit.model_server import Answer
-from tests.kit.outside import Names, RecordingDial
-from tests.kit.wires import KEY, LOOK, MODELS, Connection, connected, said
+from tests.kit.provider_clients import KEY, LOOK, MODELS, Connection, connected, said
 
 BOTH: tuple[Kind, ...] = ("anthropic", "openai")
 

@@ -18,7 +18,7 @@ from mainspring.surfaces.cli import ApplicationFactory, build_app, run_cli
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.terminals import Typed, answered
 
 Command = Callable[..., Any]

@@ -23,7 +23,7 @@ from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
 HOOK = {"id": "hook", "type": "webhook"}

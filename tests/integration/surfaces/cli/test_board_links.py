@@ -25,11 +25,11 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from tests.kit.api import served
+from tests.kit.bench import Bench
+from tests.kit.board_links import linked_bench
 from tests.kit.boards import Boards
 from tests.kit.doubles.feeds import web_double
-from tests.kit.house import Bench
-from tests.kit.linked import linked_bench
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 
 
 def _desk(bench: Bench) -> CommandContext:

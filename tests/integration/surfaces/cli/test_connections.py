@@ -38,7 +38,7 @@ from tests.integration.surfaces.cli.conftest import Command
 from tests.kit import mcp_program
 from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool
 from tests.kit.terminals import answered, yes
-from tests.kit.toolshop import LOOK, opened, settings_for, three
+from tests.kit.tool_servers import LOOK, opened, settings_for, three
 
 PROGRAM = Path(mcp_program.__file__)
 # A tool that says the most where a hasty look does not come.

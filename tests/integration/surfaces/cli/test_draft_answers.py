@@ -33,9 +33,9 @@ from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench, document, step
-from tests.kit.letters import letter_box
-from tests.kit.sending import outside_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.mail_drafts import letter_box
+from tests.kit.outbound_bench import outside_bench
 from tests.kit.terminals import no, yes
 
 FILE = {"filename": "a.txt", "content_base64": "aGVsbG8="}

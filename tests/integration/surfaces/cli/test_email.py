@@ -17,8 +17,8 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from tests.integration.surfaces.cli.conftest import Command
+from tests.kit.bench import Bench
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench
 from tests.kit.mail import Post, mail_server
 
 CODE = re.compile(r"Your code is (\S+)")

@@ -20,8 +20,8 @@ from mainspring.surfaces.cli.workspace_files import (
     export_folder,
     is_folder_or_file,
 )
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
 
 FETCH = step("get", "http_fetch", {"url": "https://status.example.com/"})
 GRANTS = [{"capability": "http_fetch", "params": {"hosts": ["status.example.com"]}}]

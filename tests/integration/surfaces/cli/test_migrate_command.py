@@ -27,7 +27,7 @@ from mainspring.store.migrate import (
 from mainspring.surfaces.cli import run_cli
 from mainspring.surfaces.cli.migrate import bring_up_to_date
 from tests.integration.surfaces.cli.conftest import Command
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 OLDER, NEWEST = 11, len(read_migrations(PACKAGED))
 # Reading, writing, parts of the server, and the examination of the machine.

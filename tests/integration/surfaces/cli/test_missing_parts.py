@@ -10,7 +10,7 @@ from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.doctor import automation_parts
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 POST = step("post", "slack_post", {"channel": "#a", "text": "hello"})
 

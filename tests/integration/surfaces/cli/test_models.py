@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.integration.surfaces.cli.conftest import Command
+from tests.kit.model_connections import KEY
 from tests.kit.model_server import model_server
-from tests.kit.providing import KEY
 
 
 async def test_models_are_connected_priced_tried_and_disconnected(

@@ -14,7 +14,7 @@ from mainspring.surfaces.cli.inbox import show_inbox
 from mainspring.surfaces.cli.listings import show_runs
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 PLAN = document(
     step("keep", "automation_kv.set", {"key": "k", "value": 1}),

@@ -22,7 +22,7 @@ from mainspring.surfaces.cli.halts import HaltSelection, halt, release, show_hal
 from mainspring.surfaces.cli.listings import show_runs
 from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.processes import ROOT
 
 

@@ -27,7 +27,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 from mainspring.workspace.people.sign_in import SignInOrigin, sign_in_by_link
 from mainspring.workspace.people.users import set_password
 from mainspring.workspace.tokens import find_holder, hash_token
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.people import make_person
 
 HERE = SignInOrigin("127.0.0.1")

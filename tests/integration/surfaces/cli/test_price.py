@@ -11,7 +11,7 @@ from mainspring.surfaces.cli.automations import show_automation
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 # No model is connected here: a step that always asks one would block the activation.
 SAY = step("say", "transform_data", {"output": {"a": "b"}})

@@ -14,7 +14,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 from mainspring.surfaces.cli.screen import Screen
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 
 def _plan(subject: str, above: int) -> dict[str, Any]:

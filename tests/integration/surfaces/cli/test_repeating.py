@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.surfaces.services import ApplicationServices
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 NOTE = step("note", "transform_data", {"output": "x"})
 # The command, and what keeps it from waiting for the end of the run.

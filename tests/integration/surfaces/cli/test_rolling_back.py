@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.integration.surfaces.cli.conftest import Command
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 NOTE = step("note", "transform_data", {"output": "x"})
 FETCH = step("get", "http_fetch", {"url": "https://a.example/"})

@@ -24,7 +24,7 @@ from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import set_state
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.terminals import yes
 
 CRON = {"id": "daily", "type": "schedule", "config": {"cron": "0 7 * * *", "timezone": "UTC"}}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mainspring.surfaces.cli import exits
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 SOURCE = """
 console.log("first\\x1b[31m line");

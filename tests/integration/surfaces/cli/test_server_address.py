@@ -11,7 +11,7 @@ import pytest
 from mainspring.settings import Settings
 from mainspring.surfaces.cli.running_server import hold_data_folder
 from tests.integration.surfaces.cli.conftest import Command
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 REMIND = "every Monday at 9 Berlin time remind me to send the invoices"
 USUAL = "http://127.0.0.1:8420"

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mainspring.surfaces.cli.supervisor import TOGETHER_SECONDS
+from tests.kit.json_lines import JsonLineReader
 from tests.kit.processes import is_running, module_process, wait_until
-from tests.kit.told import JsonLineReader
 
 MODULE = "tests.integration.surfaces.cli.supervised_process"
 # Nothing waits for this long when all is well.

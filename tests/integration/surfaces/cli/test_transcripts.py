@@ -15,7 +15,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rest.run_shapes import RunDetail
 from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
 from tests.kit.api import served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 EVIL = "Look\x1b[2J at\u202e this."
 

@@ -26,8 +26,8 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import set_state
 from tests.integration.surfaces.cli.conftest import Command
-from tests.kit.house import Bench
-from tests.kit.provider import FakeModels, models_bench
+from tests.kit.bench import Bench
+from tests.kit.model_doubles import FakeModels, models_bench
 from tests.kit.terminals import no, yes
 
 RULES = GenerationOptions("rules")

@@ -9,7 +9,7 @@ from itertools import product
 import httpx2
 
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.mcp import NEW, OLD, Wire
 
 ECHO = {"name": "test.echo", "arguments": {"mark": "x"}}

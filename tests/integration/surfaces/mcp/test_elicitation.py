@@ -26,8 +26,8 @@ from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.workspaces import add_workspace, rename_workspace
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench
 from tests.kit.drafts import Office, office
-from tests.kit.house import Bench
 from tests.kit.mcp import OLD, Wire, connected, problem_of
 
 OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]

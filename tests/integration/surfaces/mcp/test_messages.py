@@ -21,7 +21,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.surfaces.mcp.server import message_limits
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of, problem_of
 
 PARSE, INVALID, UNKNOWN, PARAMS = -32700, -32600, -32601, -32602

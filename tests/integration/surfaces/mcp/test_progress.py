@@ -20,7 +20,7 @@ from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.authoring import CapabilityClient
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.mcp import NEW, OLD, Wire, connected
 
 RUN = "run_automation_once"

@@ -22,9 +22,9 @@ from mainspring.gate.run_tokens import mint
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
 from mainspring.workspace.tokens import TokenLimits, make_token, revoke_token
 from tests.kit.api import served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.loopback_doubles import answer, local_server
 from tests.kit.mcp import NEW, OLD, Wire, problem_of
-from tests.kit.outside import answer, local_server
 
 ECHO = {"name": "test.echo", "arguments": {}}
 

@@ -9,7 +9,7 @@ from mainspring.definition.validate import validate
 from mainspring.store.audit import INSTALLATION
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import PATIENCE, Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
 
 __all__ = ["people"]

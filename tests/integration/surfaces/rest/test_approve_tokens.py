@@ -17,7 +17,7 @@ from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.tokens import APPROVE_WARNING
 from tests.kit.api import Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.mcp import Wire
 from tests.kit.people import ROOT, Browser, browser, make_person
 

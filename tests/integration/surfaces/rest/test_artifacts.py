@@ -26,7 +26,7 @@ from mainspring.workspace.artifacts.rows import Artifact, insert_artifact
 from mainspring.workspace.artifacts.save import artifacts_capability
 from tests.kit.api import Api, served
 from tests.kit.artifacts import Call
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 BASE = "/api/v1/artifacts"
 

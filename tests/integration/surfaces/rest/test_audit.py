@@ -10,8 +10,8 @@ import pytest
 
 from mainspring.contracts.roles import Role
 from tests.kit.api import Api
-from tests.kit.house import document, step
-from tests.kit.neighbours import NEIGHBOUR, Person, add_person, add_workspace
+from tests.kit.bench import document, step
+from tests.kit.tenants import NEIGHBOUR, Person, add_person, add_workspace
 
 ROOT = "/api/v1"
 SECRET_GOAL = "A sentence that stands in the definition and nowhere else."

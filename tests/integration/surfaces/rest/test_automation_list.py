@@ -13,7 +13,7 @@ from mainspring.surfaces.rest.automation_shapes import (
 from mainspring.surfaces.rest.paging import Page
 from mainspring.workspace.automation_list import count_success_streak
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 V1 = "/api/v1"
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

@@ -26,8 +26,8 @@ from mainspring.surfaces.rest.automation_shapes import (
 from mainspring.surfaces.rest.paging import Page
 from mainspring.surfaces.rest.run_shapes import Accepted
 from tests.kit.api import Api
-from tests.kit.declared import PRINTED
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
+from tests.kit.declarative_integration import PRINTED
 
 V1 = "/api/v1"
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

@@ -14,7 +14,7 @@ from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body,
 from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
 JSON = {"Content-Type": "application/json"}

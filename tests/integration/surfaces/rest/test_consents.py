@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.contracts.roles import Role
 from tests.kit.api import Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.people import ROOT, browser, make_person
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.kit.api import served
+from tests.kit.bench import Bench, document, step
 from tests.kit.drafts import INPUTS, POST, office
-from tests.kit.house import Bench, document, step
 
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
 

@@ -11,8 +11,8 @@ from typing import Any
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.email_addresses import find_member_address
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench
 from tests.kit.gate import Market, gate_bench
-from tests.kit.house import Bench
 from tests.kit.mail import Post, mail_server
 from tests.kit.people import PASSWORD, Browser, browser, cheap, make_person, token_of
 

@@ -7,7 +7,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from tests.kit.api import Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 V1 = "/api/v1"
 ASK = step("ask", "automation_llm_complete", {"prompt": "Hello"})

@@ -16,8 +16,8 @@ from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
 from tests.kit.full_disk import full_disk, install_full_disk
-from tests.kit.house import Bench, document, step
 from tests.kit.mcp import Wire
 from tests.kit.webhooks import hook
 

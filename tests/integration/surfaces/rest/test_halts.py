@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mainspring.contracts.roles import Role
 from tests.kit.api import Api
-from tests.kit.house import document, step
-from tests.kit.neighbours import add_person
+from tests.kit.bench import document, step
 from tests.kit.people import ROOT
+from tests.kit.tenants import add_person
 
 WHY = "It writes to the wrong list."
 

@@ -11,7 +11,7 @@ import pytest
 from mainspring import __version__
 from mainspring.surfaces.rest.routes import health as routes
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person, token_of
 from tests.kit.prometheus import read_metrics, value
 

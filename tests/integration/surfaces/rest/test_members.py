@@ -14,8 +14,8 @@ from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.auth import BrowserSessionPolicy
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import PATIENCE, Api
+from tests.kit.owner_session import session_headers
 from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
-from tests.kit.signed_in import session_headers
 
 __all__ = ["people"]
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.people import browser
 
 V1 = "/api/v1"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
+from tests.kit.model_connections import KEY, providing
 from tests.kit.model_server import model_server
-from tests.kit.providing import KEY, providing
 
 ROOT = "/api/v1"
 

@@ -26,11 +26,11 @@ from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.people.sessions import IDLE, delete_expired_sessions
 from mainspring.workspace.push_subscriptions import MOST_SUBSCRIPTIONS, TRIES
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
-from tests.kit.own_house import open_own_application
+from tests.kit.bench import Bench, document, step
+from tests.kit.configured_bench import open_own_application
 from tests.kit.people import PASSWORD, ROOT, Browser, browser, cheap, make_person
 from tests.kit.push_service import PushServiceDouble, SubscribedBrowser, push_service
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 
 SUBSCRIPTIONS = "/me/push/subscriptions"
 PRIVATE = "PRIVATE-TEXT"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mainspring.contracts.ids import generate_id
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 
 V1 = "/api/v1"
 

@@ -14,7 +14,7 @@ from mainspring.surfaces.rest.paging import Page
 from mainspring.surfaces.rest.routes.health import WallsAnswer
 from mainspring.surfaces.rest.run_shapes import PieceShape, RunDetail
 from tests.kit.api import Api
-from tests.kit.house import PATIENCE, Bench
+from tests.kit.bench import PATIENCE, Bench
 from tests.kit.scripts import script
 
 SOURCE = """

@@ -14,7 +14,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.run_shapes import RunDetail
 from tests.kit.api import Api
-from tests.kit.house import PATIENCE, Bench, document, step
+from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.people import browser, make_person, token_of
 
 ONE = document(step("a", "transform_data", {"output": {"n": 1}}), name="one")

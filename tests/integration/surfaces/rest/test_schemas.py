@@ -6,7 +6,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.schema import EXAMPLES
 from tests.kit.api import Api
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 
 async def test_the_schema_of_a_definition_judges_definitions(api: Api) -> None:

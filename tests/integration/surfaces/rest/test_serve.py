@@ -20,7 +20,7 @@ from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.serve import GRACE_SECONDS, KEEP_ALIVE_SECONDS, serve
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 
 PATIENCE = 60.0
 

@@ -30,7 +30,7 @@ from mainspring.workspace.people.sign_in import (
 from mainspring.workspace.people.sign_in_links import make_link
 from mainspring.workspace.tokens import make_token
 from tests.kit.api import PATIENCE, Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.people import PASSWORD, ROOT, browser, cheap, make_person, people, token_of
 
 __all__ = ["people"]

@@ -11,7 +11,7 @@ from mainspring.contracts.roles import Role
 from mainspring.contracts.terminal_session import CONFIRMED_HEADER, compute_call_digest
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import Api
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 from tests.kit.people import ROOT, browser, make_person
 
 BEGIN = "/session/terminal"

@@ -25,9 +25,9 @@ from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
-from tests.kit.neighbours import NEIGHBOUR, add_person, add_workspace
-from tests.kit.provider import LLM, FakeModels, asking, models_bench
+from tests.kit.bench import Bench, document, step
+from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
+from tests.kit.tenants import NEIGHBOUR, add_person, add_workspace
 
 ROOT = "/api/v1"
 HELLO = {"prompt": "Hello", "max_tokens": 100}

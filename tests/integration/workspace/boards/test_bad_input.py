@@ -17,8 +17,8 @@ from mainspring.contracts.errors import (
     TooLarge,
 )
 from mainspring.contracts.roles import Role
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
 
 NOBODY = "01900000-0000-7000-8000-0000000000ff"
 COLUMNS = [

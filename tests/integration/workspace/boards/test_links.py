@@ -21,12 +21,12 @@ from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench, document, step
+from tests.kit.board_links import linked_bench
 from tests.kit.boards import Boards, values
 from tests.kit.doubles.feeds import web_double
 from tests.kit.doubles.github import GitHubDouble, Repository, github_double
-from tests.kit.house import Bench, document, step
-from tests.kit.linked import linked_bench
-from tests.kit.scripted import http_answer
+from tests.kit.scripted_server import http_answer
 from tests.unit.integrations.test_ics import calendar
 from tests.unit.integrations.test_rss import ATOM
 

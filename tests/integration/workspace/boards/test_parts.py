@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mainspring.definition.json_schema import compile_schema
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards, values
-from tests.kit.house import Bench
 
 COLUMNS = [{"key": "url"}, {"key": "price", "label": "Price", "field_type": "number"}]
 

@@ -11,8 +11,8 @@ import pytest
 
 from mainspring.contracts.errors import Conflict, LimitExceeded
 from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards, Row, values
-from tests.kit.house import Bench
 
 KEYED = [{"name": "default", "dedupe_key_field": "url"}, {"name": "notes"}]
 

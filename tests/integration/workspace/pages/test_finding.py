@@ -22,7 +22,7 @@ from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.content import PageDraft
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from mainspring.workspace.pages.writer import PageWriter, ingest
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.pages import BagOfWords, PageClient, other_workspace, with_model
 
 SHELVED = [

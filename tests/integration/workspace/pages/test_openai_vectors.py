@@ -12,11 +12,11 @@ from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.roles import Role
 from mainspring.gate.embedder import OpenAIEmbedder
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.members import member
+from tests.kit.model_connections import KEY, Providing, providing
 from tests.kit.model_server import Answer, model_server
-from tests.kit.neighbours import NEIGHBOUR, add_workspace
-from tests.kit.providing import KEY, Providing, providing
+from tests.kit.tenants import NEIGHBOUR, add_workspace
 
 MODEL: Final = "openai/text-embedding-3-small"
 _KEPT = "SELECT DISTINCT workspace_id, model, vector_dims(embedding) AS wide FROM page_vectors"

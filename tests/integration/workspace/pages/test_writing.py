@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.contracts.roles import Role
 from mainspring.workspace.pages.content import RESERVED, PageDraft
 from mainspring.workspace.pages.writer import PageWriter, ingest
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.pages import PageClient, other_workspace
 
 PAGE_NAMES = {"type": "note", "title": "A title"}

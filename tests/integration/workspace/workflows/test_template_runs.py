@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.inbox import list_notifications
+from tests.kit.bench import Bench
 from tests.kit.boards import Boards, values
-from tests.kit.house import Bench
 
 TEMPLATES = ["progress_scorer", "task_nudger", "milestone_reviewer"]
 

@@ -18,8 +18,8 @@ from mainspring.workspace.automation_states import activate, pause
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.consents import ask_consent
 from mainspring.workspace.people.members import remove_member
+from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
-from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 
 ECHO = step("echo", "transform_data", {"output": 1})

@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.authoring.generate.context import GenerationResult
 from mainspring.authoring.generate.conversation import generate
-from tests.kit.authored import Scripted, desk_for, hands_in, judged, plain, wish_for
+from tests.kit.author_model import Scripted, desk_for, hands_in, judged, plain, wish_for
 
 BEFORE = plain(
     intent="The first words.",

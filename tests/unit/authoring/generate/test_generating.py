@@ -12,7 +12,7 @@ from mainspring.authoring.generate.context import MOST_ASKS, RequestTurn
 from mainspring.authoring.generate.conversation import generate
 from mainspring.contracts.errors import BudgetExceeded, UpstreamError
 from mainspring.contracts.model import ModelReply, ToolCall
-from tests.kit.authored import (
+from tests.kit.author_model import (
     RESOURCES,
     WORDS,
     Scripted,

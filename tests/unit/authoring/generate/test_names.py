@@ -9,7 +9,7 @@ import pytest
 from mainspring.authoring.generate.context import RequestTurn
 from mainspring.authoring.generate.name_checks import KnownNames, find_invented_names, remarks
 from mainspring.authoring.json_pointers import value_at
-from tests.kit.authored import BOARD, RESOURCES, WORDS, plain, wish_for
+from tests.kit.author_model import BOARD, RESOURCES, WORDS, plain, wish_for
 
 OTHER = "01900000-0000-7000-8000-0000000000ff"
 

@@ -8,7 +8,7 @@ from mainspring.authoring.generate import outline
 from mainspring.authoring.generate.conversation import generate
 from mainspring.authoring.generate.prompts import SHOTS, FewShotExample, system_text
 from mainspring.definition.templates import FILTERS
-from tests.kit.authored import (
+from tests.kit.author_model import (
     LIMITS,
     RESOURCES,
     WORDS,

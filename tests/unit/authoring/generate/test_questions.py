@@ -13,8 +13,8 @@ from mainspring.authoring.generate.name_checks import KnownNames
 from mainspring.authoring.generate.submission import take
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from tests.kit.authored import BOARD, RESOURCES, Scripted, desk_for, hands_in, plain, wish_for
-from tests.kit.authored import WORDS as VOCABULARY
+from tests.kit.author_model import BOARD, RESOURCES, Scripted, desk_for, hands_in, plain, wish_for
+from tests.kit.author_model import WORDS as VOCABULARY
 
 WORDS = "every day at 9 post a word to #standup"
 KNOWN = KnownNames.of(wish_for(WORDS), (), RESOURCES, VOCABULARY)

@@ -11,7 +11,7 @@ from mainspring.authoring.generate.context import ModelReview
 from mainspring.authoring.generate.model_review import MOST_FLAGS, SUMMARY, ask_reviewer
 from mainspring.contracts.errors import BudgetExceeded, LimitExceeded
 from mainspring.contracts.model import ToolCall
-from tests.kit.authored import Scripted, Standing, calls, desk_for, plain, says
+from tests.kit.author_model import Scripted, Standing, calls, desk_for, plain, says
 
 DOCUMENT = plain()
 

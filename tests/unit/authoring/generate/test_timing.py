@@ -10,7 +10,7 @@ from mainspring.authoring.generate.schedule_reconciliation import is_same_schedu
 from mainspring.authoring.models import ProposalSketch
 from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.contracts.limits import Limits
-from tests.kit.authored import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
+from tests.kit.author_model import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
 
 
 def wakes(*times: tuple[str, str | None], **others: Any) -> list[dict[str, Any]]:

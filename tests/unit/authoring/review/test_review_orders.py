@@ -12,7 +12,7 @@ import pytest
 from mainspring.authoring.review.definition_reader import DocumentReader
 from mainspring.authoring.review.flags_of_texts import fold_text, orders_in
 from mainspring.authoring.review.suspicious import INVISIBLE
-from tests.kit.orders import Facts, corpus
+from tests.kit.injected_instructions import Facts, corpus
 from tests.kit.requests import SETS, read_requests
 
 _EXAMPLES: Final = Path(__file__).resolve().parents[4] / "examples"

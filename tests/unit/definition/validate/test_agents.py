@@ -13,7 +13,7 @@ from mainspring.definition.grants import resolve_effective_grants
 from mainspring.definition.tool_patterns import read_agent_grants
 from mainspring.definition.validate import ValidationReport, validate
 from mainspring.registry import build_registry
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 LIMITS = Limits()
 

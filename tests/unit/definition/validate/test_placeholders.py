@@ -13,7 +13,7 @@ from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
-from tests.kit.house import document, step
+from tests.kit.bench import document, step
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)

@@ -12,8 +12,13 @@ from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
+<<<<<<< HEAD:tests/unit/outbound/egress/test_secrets.py
 from mainspring.outbound.egress import CallHttp, Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
+=======
+from mainspring.gate.egress import CallHttp, Egress
+from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
+>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_secrets.py
 
 VALUE = "s3cr3t/va lue+ü&?#"
 NAMES = {

@@ -13,7 +13,7 @@ from mainspring.definition.secret_use import find_secret_uses
 from mainspring.definition.validate import validate
 from mainspring.recipes.compiling import compile_automation
 from mainspring.registry import build_registry
-from tests.kit.declared import HOST, PRINTED, URL
+from tests.kit.declarative_integration import HOST, PRINTED, URL
 
 
 def compiled(template: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from mainspring.settings import machine_zone
 from mainspring.surfaces.cli.answers import read_answer, read_answers, read_edits
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.terminal_prompt import TerminalPrompt, at_terminal
-from tests.unit.surfaces.cli.proposed import CHANNEL, ZONE
+from tests.unit.surfaces.cli.sample_proposal import CHANNEL, ZONE
 
 LIMITS = Limits()
 NUMBER: dict[str, Any] = {**CHANNEL, "id": "n", "schema": {"type": "integer"}, "choices": []}

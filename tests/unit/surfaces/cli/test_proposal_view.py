@@ -23,7 +23,7 @@ from mainspring.surfaces.cli.proposal_view import (
 )
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.summary import warning_lines
-from tests.unit.surfaces.cli.proposed import CHANNEL, ID, ZONE, proposal, review
+from tests.unit.surfaces.cli.sample_proposal import CHANNEL, ID, ZONE, proposal, review
 
 LONE = {**CHANNEL, "id": "lone", "choices": []}
 BAD = "bad\x1b[31m\u202e name\n" + "x" * 5_000

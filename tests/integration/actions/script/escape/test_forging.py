@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.scripts import script
 
 # Finds the mark out and writes frames of its own.

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from mainspring.runs.output import read_output
+from tests.kit.bench import Bench
 from tests.kit.escapes.__main__ import ask
 from tests.kit.escapes.bombs import MORE, bombs
-from tests.kit.house import Bench
 from tests.kit.scripts import script
 
 ROOT = os.geteuid() == 0

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mainspring.app import build_application
-from tests.kit.house import Bench
-from tests.kit.outside import local_server
+from tests.kit.bench import Bench
+from tests.kit.loopback_doubles import local_server
 from tests.kit.scripts import script
 
 SECRET = "sk-live-7351-never-in-a-sandbox"

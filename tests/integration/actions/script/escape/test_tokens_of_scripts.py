@@ -12,7 +12,7 @@ import httpx2
 
 from mainspring.gate.run_tokens import find_pass
 from tests.kit.api import served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.scripts import script
 
 # Tells the test its token, by way of a call that it was granted.

@@ -8,7 +8,7 @@ import sys
 
 from mainspring.actions.script.sandbox.isolation import IsolationMode
 from mainspring.actions.script.sandbox.pool import SandboxPool
-from tests.integration.actions.script.sandbox.talking import body, first_frame
+from tests.integration.actions.script.sandbox.script_session import body, first_frame
 
 
 async def work(mode: IsolationMode) -> None:

@@ -1,0 +1,33 @@
+"""A house whose boards can be linked to doubles, and somebody who links them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from mainspring.app import Application, build_application
+from mainspring.contracts.limits import Limits
+from mainspring.registry import build_registry
+from tests.kit.bench import Bench
+
+
+@asynccontextmanager
+async def linked_bench(
+    bench: Bench, *pairs: str, urls: Mapping[str, str] | None = None
+) -> AsyncIterator[Bench]:
+    """The bench with a way to these doubles, and integrations led to these addresses."""
+    settings = replace(
+        bench.house.settings, egress_allow=frozenset(pairs), integration_urls=dict(urls or {})
+    )
+    database = bench.house.database
+    registry = build_registry(
+        Limits(), settings=settings, vault=bench.house.vault, database=database
+    )
+    application: Application = build_application(settings, Limits(), registry, database)
+    try:
+        yield Bench(application, bench.outside)
+    finally:
+        await application.gate.aclose()
+        await application.wakeup_sender.aclose()
+        await application.egress.aclose()
